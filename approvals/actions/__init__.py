@@ -12,7 +12,7 @@ from approvals.actions.asking import AskOutcome, Origin, ask_for_client, open_wo
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, expire, settle
+from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, expire, expire_free, settle
 from approvals.actions.keys import change_tool_lists, create_key, record_denied_call, revoke_key, revoke_keys_of
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
@@ -61,6 +61,7 @@ __all__ = [
     "end_other_sessions",
     "end_workflow",
     "expire",
+    "expire_free",
     "free_lapsed",
     "free_lost_resume",
     "lock_workflow",

@@ -171,14 +171,21 @@ def settle(request_id: UUID, answer: Answer) -> None:
             _end(locked, answer, by=None, via=Door.SYSTEM)
 
 
-def expire(request_id: UUID, *, wait: bool = True) -> bool:
-    """End a request whose deadline has passed; False if it has not, or if the request has ended before.
+def expire(request_id: UUID) -> bool:
+    """End a request whose deadline has passed; False if it has not, or if the request has ended before."""
+    with transaction.atomic():
+        locked = lock_request(request_id)
+        return locked is not None and expire_if_overdue(locked)
 
-    Without `wait`, a request that another transaction has locked is left to it.
+
+def expire_free(request_ids: Iterable[UUID]) -> set[UUID]:
+    """End those of these requests whose deadline has passed, in one commit; return which.
+
+    A request that another transaction has locked is left to it.
     """
     with transaction.atomic():
-        locked = lock_request(request_id, wait=wait)
-        return locked is not None and expire_if_overdue(locked)
+        free = (lock_request(request_id, wait=False) for request_id in request_ids)
+        return {locked.request.pk for locked in free if locked is not None and expire_if_overdue(locked)}
 
 
 def expire_if_overdue(locked: Locked) -> bool:

@@ -26,8 +26,11 @@ from approvals.live.streaming import Receive, Send, send_until_disconnect
 #: Requests that one process handles at a time; others wait. Fewer than its connections (`env.POOL_SIZE`), so that none of
 #: these threads waits for one.
 THREADS = 16
+#: Reads do not queue behind writes, which wait for each other: for the one writer of SQLite, or for a row that is locked.
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="pausepoint-http")
+_reading = ThreadPoolExecutor(max_workers=THREADS // 2, thread_name_prefix="pausepoint-read")
+_writing = ThreadPoolExecutor(max_workers=THREADS // 2, thread_name_prefix="pausepoint-write")
 
 
 class OneThreadHandler(ASGIHandler):
@@ -41,12 +44,13 @@ class OneThreadHandler(ASGIHandler):
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        response = await _on_thread(self.respond, scope, body)
+        pool = _reading if scope["method"] in READS else _writing
+        response = await _on_thread(pool, self.respond, scope, body)
         if isinstance(response, StreamingHttpResponse) and response.is_async:
             try:
                 await send_until_disconnect(self.send_response(response, send), receive)
             finally:
-                await _on_thread(response.close)
+                await _on_thread(pool, response.close)
         else:
             await self.send_response(response, send)
 
@@ -75,7 +79,7 @@ def _whole(response: StreamingHttpResponse) -> HttpResponse:
     return found
 
 
-async def _on_thread(work: Any, *given: Any) -> Any:
-    """Call `work` on a thread of the pool, in a context of its own: nothing is left to the next request."""
+async def _on_thread(pool: ThreadPoolExecutor, work: Any, *given: Any) -> Any:
+    """Call `work` on a thread of a pool, in a context of its own: nothing is left to the next request."""
     context = contextvars.copy_context()
     return await asyncio.get_running_loop().run_in_executor(pool, context.run, work, *given)

@@ -19,7 +19,7 @@ from approvals.management.refusing import RefusingCommand
 from hitlsite.asgi import application
 from hitlsite.server import timeouts
 from hitlsite.server.daphne import DeskServer
-from hitlsite.server.garbage import collect_garbage_rarely
+from hitlsite.server.garbage import collect_garbage_rarely, keep_no_statements
 from hitlsite.server.work import BackgroundWork
 
 
@@ -57,6 +57,7 @@ class Command(RefusingCommand):
             application_close_timeout=2,
         )
         collect_garbage_rarely()
+        keep_no_statements()
         server.run()
         if not server.listening_addresses:
             raise CommandError(

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from hitlsite.server import timeouts
-from hitlsite.server.garbage import collect_garbage_rarely
+from hitlsite.server.garbage import collect_garbage_rarely, keep_no_statements
 from hitlsite.server.work import BackgroundWork
 
 
@@ -36,6 +36,7 @@ class Command(RefusingCommand):
         # Close the connection of the checks: the loop's thread needs none, and would keep it forever.
         connections.close_all()
         collect_garbage_rarely()
+        keep_no_statements()
         asyncio.run(work())
 
 

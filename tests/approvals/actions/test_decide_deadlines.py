@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals import actions, queries
@@ -14,7 +15,7 @@ from approvals.access import permissions
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
-from approvals.models import Decision
+from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import FUTURE, PAST, cancel, decide, decisions, events, make_request, stored, waits
 from tests.support.people import alice, bob
@@ -99,6 +100,27 @@ def test_the_sweep_expires_overdue_requests_only():
     others = [make_request(owner, deadline_at=FUTURE), make_request(owner)]
     sweep.expire_due_requests()
     assert [stored(request).status for request in due + others] == ["expired", "expired", "pending", "pending"]
+
+
+def test_many_requests_expire_in_few_transactions():
+    owner = alice()
+    for _ in range(2 * sweep.EXPIRED_AT_ONCE + 1):
+        make_request(owner, deadline_at=PAST)
+    with CaptureQueriesContext(connection) as captured:
+        sweep.expire_due_requests()
+    transactions = [query["sql"] for query in captured if query["sql"].startswith("SAVEPOINT")]
+    assert (len(transactions), ApprovalRequest.objects.filter(status="expired").count()) == (3, 41)
+
+
+def test_a_request_that_cannot_be_expired_does_not_keep_the_others(caplog):
+    owner = alice()
+    requests = [make_request(owner, deadline_at=PAST) for _ in range(3)]
+    Decision.objects.create(request=requests[1], verdict="reject", via=Door.SYSTEM, decided_at=timezone.now())
+    sweep.expire_due_requests()
+    assert [stored(request).status for request in requests] == ["expired", "pending", "expired"]
+    assert [record.message for record in caplog.records] == [
+        f"Request {requests[1].pk} could not be expired; it will be tried again"
+    ]
 
 
 def test_cancelling_again_is_refused_and_names_who_cancelled():

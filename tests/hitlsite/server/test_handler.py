@@ -14,7 +14,7 @@ from approvals.access.keys import SCOPES
 from approvals.actions.keys import create_key
 from approvals.record import export
 from hitlsite.asgi import application
-from hitlsite.server.handler import OneThreadHandler
+from hitlsite.server.handler import THREADS, OneThreadHandler
 from tests.support.desk.requests import make_request
 from tests.support.machines import PATIENCE, Answer, Machine, answer_on
 from tests.support.people import alice, make_person
@@ -71,7 +71,38 @@ def test_the_connections_of_a_request_are_closed_or_kept_by_its_thread():
 
     assert asyncio.run(story()) == 200
     [(name, kept)] = held
-    assert (name.startswith("pausepoint-http"), kept) == (True, connection.vendor == "sqlite" and kept)
+    assert (name.startswith("pausepoint-read"), kept) == (True, connection.vendor == "sqlite" and kept)
+
+
+def test_a_read_does_not_wait_for_writes_that_wait_for_each_other():
+    release = threading.Event()
+
+    class Blocked(OneThreadHandler):
+        def respond(self, scope, body):
+            if scope["method"] == "POST":
+                release.wait(PATIENCE)
+            return super().respond(scope, body)
+
+    def sent(method: str) -> ApplicationCommunicator:
+        return ApplicationCommunicator(Blocked(), Machine().connect(method, "/login/", b"", {}).scope)
+
+    async def answered(line: ApplicationCommunicator) -> int:
+        return (await answer_on(line, await line.receive_output(PATIENCE))).status
+
+    async def story() -> list[int]:
+        writes = [sent("POST") for _ in range(THREADS)]
+        for line in writes:
+            await line.send_input({"type": "http.request"})
+        read = sent("GET")
+        await read.send_input({"type": "http.request"})
+        statuses = [await answered(read)]
+        release.set()
+        return statuses + [await answered(line) for line in writes]
+
+    try:
+        assert asyncio.run(story()) == [200] + [403] * THREADS
+    finally:
+        release.set()
 
 
 def test_a_client_that_leaves_during_its_request_gets_nothing_and_breaks_nothing():
