@@ -6,7 +6,7 @@ import type { Asked, Desk } from "./desk.js";
 import type { Outcome } from "./outcome.js";
 import { reported } from "./results.js";
 import { same } from "./text.js";
-import { change, knownResult, refusal } from "./words.js";
+import { change, knownResult, message, refusal } from "./words.js";
 
 /** The calls of one agent that people were asked about. */
 export class Calls {
@@ -31,7 +31,8 @@ export class Calls {
     if (outcome.result) return { refused: knownResult(outcome.result), by };
     if (outcome.edited && !again) {
       this.#changed.push({ name: call.name, outcome });
-      return { refused: `${change(outcome)} It was not run. Make the call again with exactly this input.`, by };
+      const request = "It was not run. Make the call again with exactly this input.";
+      return { refused: [change(outcome), message(outcome), request].filter(Boolean).join(" "), by };
     }
     this.#approved.set(call.id, outcome);
     return { refused: "", by };

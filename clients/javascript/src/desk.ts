@@ -8,6 +8,7 @@ import { Refused, StillWaiting } from "./errors.js";
 import { Connection, printable, seconds } from "./http.js";
 import { Outcome } from "./outcome.js";
 import type { RequestDocument, Verdict } from "./outcome.js";
+import { Runs } from "./runs.js";
 
 /** Seconds that one call waits for the decision. */
 const WAIT = 50;
@@ -68,6 +69,15 @@ export interface AskOptions {
 
 export type AwaitOptions = Asked & AskOptions & WaitOptions;
 
+/** Fields of each request about a function. */
+export type ApproveOptions = Omit<Asked, "kind" | "input" | "toolName" | "toolCallId">;
+
+export interface FunctionCall {
+  /** The id of the call. A program that is started again finds its request, the answer and the result by it. */
+  toolCallId?: string;
+  signal?: AbortSignal;
+}
+
 export interface Decision {
   comment?: string;
   /** With the verdict `edit`: the whole input that may run. */
@@ -107,6 +117,23 @@ export class Desk {
       ...(giveUpAfter === undefined ? {} : { giveUpAfter }),
       ...(options.signal ? { signal: options.signal } : {}),
     });
+  }
+
+  /**
+   * Return a function that asks a person before it runs. It is called with one object, and runs with that object or the
+   * one that the person made of it. It reports what it did, and returns it; if its result is known already, it returns
+   * that and does not run. Throws NotApproved, Refused, Unreachable, and what the function throws.
+   */
+  approve<In extends object, Out>(
+    toolName: string,
+    run: (input: In) => Out,
+    { threadId = "", agent = "", ...asked }: ApproveOptions = {},
+  ): (input: In, call?: FunctionCall) => Promise<Awaited<Out>> {
+    const runs = new Runs(this, asked);
+    return (input, { toolCallId = "", signal } = {}) => {
+      const call = { name: toolName, id: toolCallId, input: input as Json, thread: threadId, agent };
+      return runs.run(call, (approved) => run(approved as In), signal) as Promise<Awaited<Out>>;
+    };
   }
 
   /** Ask without waiting; return the request (`id`, `url`, `status`, ...). Throws Refused or Unreachable. */

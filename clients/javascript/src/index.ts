@@ -1,7 +1,16 @@
 /** Ask people from an agent: the client of Pausepoint, and the check of webhooks. */
 
 export { Desk } from "./desk.js";
-export type { Asked, AwaitOptions, Decision, DeskOptions, Filters, WaitOptions } from "./desk.js";
+export type {
+  ApproveOptions,
+  Asked,
+  AwaitOptions,
+  Decision,
+  DeskOptions,
+  Filters,
+  FunctionCall,
+  WaitOptions,
+} from "./desk.js";
 export { DeskError, NotApproved, Refused, StillWaiting, Unreachable } from "./errors.js";
 export { Outcome } from "./outcome.js";
 export type { DecisionDocument, RequestDocument, Result, Status, Verdict } from "./outcome.js";

@@ -4,26 +4,38 @@
  *     const result = await runWithDesk(agent, "Refund order 4711", desk);
  */
 
-import { run } from "@openai/agents";
+import { Runner, getCurrentSpan } from "@openai/agents";
 import type {
   Agent,
   AgentInputItem,
   NonStreamRunOptions,
   RunResult,
   RunState,
+  RunStreamEvent,
   RunToolApprovalItem,
+  StreamedRunResult,
 } from "@openai/agents";
+import { inputOf } from "./asking.js";
+import type { Input, ToolCall } from "./asking.js";
 import { Calls } from "./calls.js";
-import type { ToolCall } from "./asking.js";
 import type { Asked, Desk } from "./desk.js";
 
-export interface RunWithDeskOptions<TContext, TAgent extends Agent<any, any>> {
+/** What the SDK tells the model of a tool that failed, unless the tool has an `errorFunction`. */
+const FAILED = "An error occurred while running the tool. Please try again.";
+
+type AnyAgent = Agent<any, any>;
+type RunInput<TContext, TAgent extends AnyAgent> = string | AgentInputItem[] | RunState<TContext, TAgent>;
+type Listener = (event: RunStreamEvent) => void | Promise<void>;
+
+export interface RunWithDeskOptions<TContext, TAgent extends AnyAgent> {
   /** The conversation. Without it, Pausepoint knows a call by the id that the model gave it. */
   threadId?: string;
   /** More fields of each request, such as `priority` or `timeout`. */
   asked?: Asked;
   /** The options of `run`, such as `context` or `maxTurns`. */
   run?: NonStreamRunOptions<TContext, TAgent>;
+  /** Streams the run: it is called with each event, also of the runs after a decision. */
+  onEvent?: Listener;
 }
 
 /**
@@ -31,51 +43,113 @@ export interface RunWithDeskOptions<TContext, TAgent extends Agent<any, any>> {
  *
  * `input` is what `run` takes, or a stored `RunState`. The SDK cannot change the arguments of a call. After an approval
  * with changes the model is told to make the call again, and a call with exactly the approved input then runs, once,
- * without asking again.
+ * without asking again. A call whose result Pausepoint has does not run again: the model is told that result.
  */
-export async function runWithDesk<TAgent extends Agent<any, any>, TContext = undefined>(
+export function runWithDesk<TAgent extends AnyAgent, TContext = undefined>(
   agent: TAgent,
-  input: string | AgentInputItem[] | RunState<TContext, TAgent>,
+  input: RunInput<TContext, TAgent>,
+  desk: Desk,
+  options: RunWithDeskOptions<TContext, TAgent> & { onEvent: Listener },
+): Promise<StreamedRunResult<TContext, TAgent>>;
+export function runWithDesk<TAgent extends AnyAgent, TContext = undefined>(
+  agent: TAgent,
+  input: RunInput<TContext, TAgent>,
+  desk: Desk,
+  options?: RunWithDeskOptions<TContext, TAgent>,
+): Promise<RunResult<TContext, TAgent>>;
+export async function runWithDesk<TAgent extends AnyAgent, TContext>(
+  agent: TAgent,
+  input: RunInput<TContext, TAgent>,
   desk: Desk,
   options: RunWithDeskOptions<TContext, TAgent> = {},
-): Promise<RunResult<TContext, TAgent>> {
+): Promise<RunResult<TContext, TAgent> | StreamedRunResult<TContext, TAgent>> {
+  if ((options.run as { stream?: boolean } | undefined)?.stream) {
+    throw new TypeError("Give `onEvent` in place of `stream: true`: a run with decisions is several streams.");
+  }
   const calls = new Calls(desk, options.asked ?? {});
-  let result = await run(agent, input, options.run);
-  while (result.interruptions.length > 0) {
-    const { state } = result;
-    const items = state.getInterruptions();
+  const runner = new Runner();
+  const reports = reportsOf(runner, calls);
+  for (let next = input; ; ) {
+    const result = await started(runner, agent, next, options).finally(reports.all);
+    await reportOutputs(calls, result.newItems);
+    const items = result.state.getInterruptions();
+    if (items.length === 0) return result;
     const decided = await Promise.all(items.map((item) => calls.ask(callOf(item, options.threadId ?? ""))));
     items.forEach((item, place) => {
       const message = decided[place]?.refused;
-      if (message) state.reject(item, { message });
-      else state.approve(item);
+      if (message) result.state.reject(item, { message });
+      else result.state.approve(item);
     });
-    result = await run(agent, state, options.run);
-    await reportOutputs(calls, result);
+    next = result.state;
   }
+}
+
+async function started<TContext, TAgent extends AnyAgent>(
+  runner: Runner,
+  agent: TAgent,
+  input: RunInput<TContext, TAgent>,
+  { run, onEvent }: RunWithDeskOptions<TContext, TAgent>,
+): Promise<RunResult<TContext, TAgent> | StreamedRunResult<TContext, TAgent>> {
+  if (!onEvent) return runner.run(agent, input, run);
+  const result = await runner.run(agent, input, { ...run, stream: true });
+  for await (const event of result) await onEvent(event);
+  await result.completed;
   return result;
 }
 
-/** Report the outputs of approved calls that have run. */
-async function reportOutputs<TContext, TAgent extends Agent<any, any>>(
-  calls: Calls,
-  result: RunResult<TContext, TAgent>,
-): Promise<void> {
-  for (const item of result.newItems) {
-    if (item.type !== "tool_call_output_item" || !("callId" in item.rawItem)) continue;
-    await calls.report(String(item.rawItem.callId), { output: item.output });
+/** Report the results of approved calls when they have run, before the model is asked again. */
+function reportsOf(runner: Runner, calls: Calls): { all(this: void): Promise<void> } {
+  const failed = new Map<string, string>();
+  const reports: Promise<void>[] = [];
+  runner.on("agent_tool_start", (_context, _agent, _tool, { toolCall }) => {
+    // The SDK turns an error into a text for the model, and says that it was one to its span only.
+    const span = getCurrentSpan();
+    const setError = span?.setError.bind(span);
+    if (span && setError) {
+      span.setError = (error) => {
+        failed.set(idOf(toolCall), error.message);
+        setError(error);
+      };
+    }
+  });
+  runner.on("agent_tool_end", (_context, _agent, _tool, text, { toolCall }) => {
+    const isError = failed.has(idOf(toolCall)) || text === FAILED;
+    reports.push(calls.report(idOf(toolCall), isError ? { error: text } : { output: outputOf(text) }));
+  });
+  const all = async (): Promise<void> => {
+    await Promise.all(reports.splice(0));
+    // Of a tool whose error ends the run.
+    for (const [id, error] of failed) await calls.report(id, { error });
+    failed.clear();
+  };
+  return { all };
+}
+
+/** Report the outputs of approved calls of which the SDK has no event. */
+async function reportOutputs(calls: Calls, items: RunResult<any, any>["newItems"]): Promise<void> {
+  for (const item of items) {
+    if (item.type === "tool_call_output_item") await calls.report(idOf(item.rawItem), { output: item.output });
   }
 }
 
+/** Return an output from the text that the SDK made of it. */
+function outputOf(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function idOf(call: { callId?: unknown } | { id?: unknown }): string {
+  return String(("callId" in call && call.callId) || ("id" in call && call.id) || "");
+}
+
 function callOf(item: RunToolApprovalItem, thread: string): ToolCall {
-  const id = "callId" in item.rawItem ? item.rawItem.callId : item.rawItem.id;
-  const given: unknown = JSON.parse(item.arguments || "{}");
-  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-  return {
-    name: item.name ?? "tool",
-    id: id ?? "",
-    input: isObject ? (given as Record<string, unknown>) : { arguments: given },
-    thread,
-    agent: item.agent.name,
-  };
+  const name = item.name ?? "tool";
+  const used = item.agent.tools.find((tool) => tool.type === "function" && tool.name === name);
+  const schema = used?.type === "function" ? (used.parameters as Input) : undefined;
+  const input = inputOf(JSON.parse(item.arguments || "{}"));
+  return { name, id: idOf(item.rawItem), input, thread, agent: item.agent.name, schema };
 }

@@ -1,7 +1,7 @@
 /** Runs a call once it is approved, and never twice. */
 
 import { askAbout } from "./asking.js";
-import type { ToolCall } from "./asking.js";
+import type { Input, ToolCall } from "./asking.js";
 import type { Asked, Desk } from "./desk.js";
 import { NotApproved } from "./errors.js";
 import type { Outcome } from "./outcome.js";
@@ -21,6 +21,22 @@ export class Runs {
     readonly desk: Desk,
     readonly asked: Asked,
   ) {}
+
+  /** Ask about a call, run it with the approved input, and report what it did. Throws as `approved`, and what `run` throws. */
+  async run(call: ToolCall, run: (input: Input) => unknown, signal?: AbortSignal): Promise<unknown> {
+    const approved = await this.approved(call, signal);
+    if ("output" in approved) return approved.output;
+    const { outcome, end } = approved;
+    let output: unknown;
+    try {
+      output = await run(outcome.edited && outcome.input ? outcome.input : call.input);
+    } catch (error) {
+      await end({ error });
+      throw error;
+    }
+    await end({ output });
+    return output;
+  }
 
   /** Ask about a call, and wait. Throws NotApproved, the error that the call is known to have failed with, or DeskError. */
   async approved(call: ToolCall, signal?: AbortSignal): Promise<Approved> {

@@ -14,11 +14,16 @@ export function change(outcome: Outcome): string {
   return `A person changed the input of this call to ${JSON.stringify(outcome.input)}.`;
 }
 
+/** Return the message of the person who approved a call, if there is one. */
+export function message(outcome: Outcome): string {
+  return outcome.comment.trim() ? `The person who approved it says${comment(outcome)}` : "";
+}
+
 /** Return what a model is told with the result of a call that has run: the changes and the message of the person. */
 export function note(outcome: Outcome): string {
   return [
     outcome.edited ? `${change(outcome)} It ran with this input.` : "",
-    outcome.comment.trim() ? `The person who approved it says${comment(outcome)}` : "",
+    message(outcome),
   ]
     .filter(Boolean)
     .join(" ");

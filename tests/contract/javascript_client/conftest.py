@@ -70,13 +70,13 @@ def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None
 
 
 class Program(Agent):
-    """An agent of this folder, which blocks of a how-to page make whole."""
+    """An agent of this folder, which blocks of a page make whole."""
 
     def __init__(self, server: Server, installed: Path, name: str, page: str, blocks: slice) -> None:
         super().__init__(server, name)
         for shared in ("shared.mjs", "ai_sdk_model.mjs"):
             shutil.copy(HERE / shared, installed)
-        self.command = ["node", str(with_page(installed, name, ROOT / "docs" / "how-to" / page, blocks)), self.thread]
+        self.command = ["node", str(with_page(installed, name, ROOT / page, blocks)), self.thread]
 
 
 @pytest.fixture
@@ -85,14 +85,20 @@ def ai_sdk(desk: Server, folder: Callable[[str], Path]) -> Callable[..., Program
     blocks = {"gate": slice(0, 3, 2), "approval": slice(1, 3), "stream": slice(0)}
 
     def make(kind: str, version: str = "7") -> Program:
-        return Program(desk, folder(version), f"ai_sdk_{kind}", "ai-sdk-agents.md", blocks[kind])
+        return Program(desk, folder(version), f"ai_sdk_{kind}", "docs/how-to/ai-sdk-agents.md", blocks[kind])
 
     return make
 
 
 @pytest.fixture
 def openai_agents(desk: Server, installed: Path) -> Callable[..., Program]:  # noqa: F811
-    return lambda: Program(desk, installed, "openai_agents", "openai-agents-js.md", slice(1))
+    blocks = {"openai_agents": slice(1), "openai_agents_stream": slice(0)}
+    return lambda name="openai_agents": Program(desk, installed, name, "docs/how-to/openai-agents-js.md", blocks[name])
+
+
+@pytest.fixture
+def function(desk: Server, installed: Path) -> Program:  # noqa: F811
+    return Program(desk, installed, "function", "clients/javascript/README.md", slice(1, 2))
 
 
 @pytest.fixture

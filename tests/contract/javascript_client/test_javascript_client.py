@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from approvals.outbound.signing import secret_text, signed_headers
-from tests.contract.frameworks.conftest import people
+from tests.contract.frameworks.conftest import people, told
 from tests.contract.javascript_client.conftest import with_page
 from tests.contract.packages.building import JAVASCRIPT, run
 from tests.support.services import find_npm
@@ -81,6 +81,30 @@ def test_a_question_that_nobody_answers_gets_its_default_and_a_rejection_its_wor
     assert (rejected["status"], rejected["comment"]) == ("rejected", "Not today")
 
 
+def test_a_function_asks_before_it_runs_and_returns_its_result_again_after_a_restart(function):
+    process = function.start()
+    request = function.waiting(1)["refund"]
+    function.decide(request, "edit", edited_input={"order": "4711", "amount": 60})
+    found = told(process)
+    assert found == {"ran": [["4711", 60]], "result": {"refunded": 60}}
+    assert told(function.start()) == {"ran": [], "result": {"refunded": 60}}
+    assert function.whole(request)["result"]["output"] == {"refunded": 60}
+
+
+def test_a_function_that_fails_is_recorded_as_failed_and_one_that_is_refused_does_not_run(function):
+    process = function.start()
+    request = function.waiting(1)["refund"]
+    function.decide(request, "edit", edited_input={"order": "4711", "amount": 0})
+    assert told(process) == {"ran": [["4711", 0]], "name": "Error", "message": "too little", "isRefusal": False}
+    message = "This call has run already, and failed: Error: too little"
+    assert told(function.start()) == {"ran": [], "name": "Error", "message": message, "isRefusal": False}
+    function.thread = function.command[-1] = function.thread[::-1]
+    process = function.start()
+    function.decide(function.waiting(1)["refund"], "reject", comment="Not today")
+    message = "A person declined this call: Not today. Do not repeat it."
+    assert told(process) == {"ran": [], "name": "NotApproved", "message": message, "isRefusal": True}
+
+
 def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
     new, old, other = (secret_text(nonce) for nonce in ("new", "old", "other"))
     body = json.dumps({"type": "request.decided", "id": "m1", "data": {"title": "Grüße \N{SNOWMAN}"}})
@@ -113,7 +137,7 @@ def test_the_receiver_of_the_readme_takes_what_the_server_signs(installed):
     secret = secret_text("new")
     body = json.dumps({"type": "request.decided", "id": "m1"})
     headers = signed_headers("m1", body, [secret], at=datetime.now(UTC))
-    program = with_page(installed, "receiver", JAVASCRIPT / "README.md", slice(1, 2))
+    program = with_page(installed, "receiver", JAVASCRIPT / "README.md", slice(2, 3))
     done = subprocess.run(
         ["node", str(program)],
         input=json.dumps([[body, headers], [body + " ", headers]]),

@@ -9,17 +9,21 @@ from tests.contract.frameworks.conftest import told
 pytestmark = pytest.mark.server
 
 
-@pytest.mark.shows("openai-agents-js", "edit", "reject")
+@pytest.mark.shows("openai-agents-js", "edit", "reject", "once")
 def test_the_openai_agents_sdk_runs_what_was_approved_once_and_nothing_else(openai_agents):
     agent = openai_agents()
     process = agent.start()
     waiting = agent.waiting(2)
-    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    refused = agent.try_to_decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": "lots"})
+    assert (refused.status, list(refused.body["errors"])) == (422, ["edited_input.amount"])
+    changed = {"order": "4711", "amount": 99}
+    agent.decide(waiting["refund"], "edit", edited_input=changed, comment="Only the shoes")
     agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
     again = agent.waiting(1)["refund"]
     agent.decide(again, "reject", comment="Once is enough")
     found = told(process)
-    change = 'A person changed the input of this call to {"order":"4711","amount":99}. It was not run. '
+    change = 'A person changed the input of this call to {"order":"4711","amount":99}. '
+    change += "The person who approved it says: Only the shoes. It was not run. "
     assert (found["ran"], found["last"]) == ([["4711", 99]], "done")
     assert found["read"] == {
         "refund": change + "Make the call again with exactly this input.",
@@ -28,9 +32,14 @@ def test_the_openai_agents_sdk_runs_what_was_approved_once_and_nothing_else(open
         "more": "A person declined this call: Once is enough. Do not repeat it.",
     }
     assert agent.result(waiting["refund"]) == "refunded 99"
+    # Started again after its end, it finds the result, and asks about calls without one only.
+    second = agent.start()
+    agent.decide(agent.waiting(1)["refund"], "reject", comment="It has run")
+    found = told(second)
+    assert (found["ran"], found["read"]["refund"]) == ([], "This call has run already, and returned: refunded 99")
 
 
-@pytest.mark.shows("openai-agents-js", "approve", "once", "crash")
+@pytest.mark.shows("openai-agents-js", "approve", "crash")
 def test_a_killed_openai_agent_finds_its_requests_when_it_is_started_again(openai_agents):
     agent = openai_agents()
     waiting = agent.killed_while_asking(2)
@@ -57,3 +66,24 @@ def test_openai_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(o
         "This call was cancelled: The order is closed. Do not repeat it.",
         "Nobody decided in time, so this call was not run.",
     )
+
+
+def test_a_streamed_run_waits_for_decisions_and_failed_tools_are_recorded_as_failed(openai_agents):
+    agent = openai_agents("openai_agents_stream")
+    process = agent.start()
+    waiting = agent.waiting(3)
+    for request in waiting.values():
+        agent.decide(request, "approve")
+    fatal = agent.waiting(1)["fatal"]
+    agent.decide(fatal, "approve")
+    found = told(process)
+    assert (found["last"], found["deltas"]) == ("done", 2)
+    assert found["refused"] == "Give `onEvent` in place of `stream: true`: a run with decisions is several streams."
+    assert "the bank says no" in found["fatal"]
+    results = {name: agent.whole(request)["result"] for name, request in (waiting | {"fatal": fatal}).items()}
+    assert {name: (result["state"], result["output"], result["error"]) for name, result in results.items()} == {
+        "refund": ("succeeded", {"refunded": 250}, None),
+        "bare": ("failed", None, "An error occurred while running the tool. Please try again."),
+        "custom": ("failed", None, "Sorry: the bank says no"),
+        "fatal": ("failed", None, "Error: the bank says no"),
+    }
