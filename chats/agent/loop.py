@@ -21,7 +21,12 @@ from chats.agent.tools import InvalidInput, Tool
 
 MAX_INPUT_BYTES = 200_000
 MAX_OUTPUT_CHARACTERS = 400_000
-MAX_CALLS = 50
+#: The calls of one answer that are run. Each further one gets an error that the model reads, up to a number that no model
+#: reaches by itself.
+MAX_CALLS, MAX_ANSWERED_CALLS = 50, 500
+TOO_MANY_CALLS = (
+    f"Not run, because one answer may make at most {MAX_CALLS} tool calls. Call it again if it is still needed."
+)
 MAX_NAME = 100
 
 
@@ -62,9 +67,11 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
 
 
 def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
-    """Return the calls in a model's answer, in its order."""
+    """Return the calls in a model's answer, in its order. Those after the first MAX_CALLS are not run."""
     calls = [block for block in blocks if block.get("type") == "tool_use"]
-    return [plan_call(agent, call["id"], call["name"], call["input"]) for call in calls]
+    planned = [plan_call(agent, call["id"], call["name"], call["input"]) for call in calls]
+    beyond = [replace(call, tool=None, error_text=call.error_text or TOO_MANY_CALLS) for call in planned[MAX_CALLS:]]
+    return [*planned[:MAX_CALLS], *beyond]
 
 
 async def stream_step(
@@ -122,10 +129,10 @@ def _checked(finished: ModelFinished | None) -> ModelFinished:
                 "The model's tool calls have no distinct ids, so its answer cannot be used. Send your message again."
             )
         )
-    if len(calls) > MAX_CALLS:
+    if len(calls) > MAX_ANSWERED_CALLS:
         raise ProviderError(
             gettext_noop("The model made %(count)s tool calls at once, but only %(limit)s are allowed."),
             count=len(calls),
-            limit=MAX_CALLS,
+            limit=MAX_ANSWERED_CALLS,
         )
     return finished

@@ -113,9 +113,11 @@ class ModelSteps:
 
     async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
         planned = loop.plan_calls(agent, finished.blocks)
-        if finished.stop_reason != "tool_use":
-            for call in planned:
+        for call in planned:
+            if finished.stop_reason != "tool_use":
                 self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
+            elif call.error_text == loop.TOO_MANY_CALLS:
+                self._ledger.record(events.ToolFailed(call.tool_call_id, call.error_text))
         for part in source_parts(finished.blocks):
             self._ledger.record(events.SourceFound(part))
         for remark in remarks_on(finished.stop_reason, finished.stop_details):

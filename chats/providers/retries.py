@@ -19,6 +19,20 @@ def is_temporary(status: int) -> bool:
     return not status or status in {408, 409, 429} or status >= 500
 
 
+def is_redirect(status: int) -> bool:
+    """Return whether a response is a redirect, whatever else it says of itself."""
+    return 300 <= status < 400
+
+
+def words_of_redirect(status: int, setting: str) -> str:
+    """Return what people are told of a redirect, which is not followed; `setting` names the address that was asked."""
+    words = _(
+        "The model's server sends to another address (status %(status)d). The conversation is not sent there. "
+        "Set %(setting)s to the address that answers."
+    )
+    return words % {"status": status, "setting": setting}
+
+
 def retry_after(header: str) -> float | None:
     """Return the seconds in a `Retry-After` header, which may be a number or a date; None if it is neither."""
     try:

@@ -34,6 +34,8 @@ def _status(error: Exception) -> int:
     """Return the HTTP status, also of an error inside a stream that began with status 200; 0 without a response."""
     if not isinstance(error, anthropic.APIStatusError):
         return 0
+    if retries.is_redirect(error.status_code):
+        return error.status_code
     return STATUSES.get(error.type or "", error.status_code)
 
 
@@ -110,6 +112,8 @@ def error_for_people(error: Exception, model: str, secrets: Sequence[str] = ()) 
         return _("Claude did not begin to answer in time. Send your message again.")
     if not status:
         return _("The model's answer ended before it was complete. Send your message again.")
+    if retries.is_redirect(status):
+        return retries.words_of_redirect(status, "ANTHROPIC_BASE_URL")
     if 400 <= status < 500 and _is_from_a_proxy(error):
         proxy = _("Something between this server and Claude answered with status %(status)d. Check ANTHROPIC_BASE_URL.")
         return proxy % {"status": status}

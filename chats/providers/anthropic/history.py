@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from chats.agent.provider import ModelMessage
+from chats.agent.provider import GO_ON, ModelMessage
 from chats.providers.names import sent_id, sent_name
 
 NAME = "anthropic"
@@ -31,6 +31,8 @@ SENT = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 #: A summary of all that is before it; see `chats.providers.anthropic.compaction`.
 SUMMARY = "compaction"
 BEGINNING = {"type": "text", "text": "(The beginning of this conversation is left out, because it became too long.)"}
+#: Newer models refuse a request that ends with the words of an answer.
+END_OF_PAUSED = {"type": "text", "text": GO_ON}
 EMPTY = {"type": "text", "text": "(nothing said)"}
 
 
@@ -93,6 +95,7 @@ def sendable_history(
     whole = [_blocks(messages, place, model, declared, summaries=summaries) for place in range(len(messages))]
     if skip:
         whole[0] = [BEGINNING, *whole[0]]
+    messages, whole = _with_ends(messages, whole, model)
     bare = [_ended([block for block in blocks if block["type"] not in THOUGHTS]) for blocks in whole]
     texts: dict[int, bytes] = {}
     begin = _thoughts_begin(messages, bare, model, _Digest(opening, skip, texts)) if thoughts else len(messages)
@@ -158,9 +161,7 @@ def _blocks(
 ) -> list[Block]:
     """Return the blocks of a message that this model may be sent, with its own thoughts; `declared` are the tools sent."""
     message, own = messages[place], _is_own(messages[place], model)
-    continued = message.role == "assistant" and all(
-        after.role == "assistant" for after in messages[place + 1 : place + 2]
-    )
+    continued = _is_paused(messages, place)
     paired = _pairs_around(messages, place, model, declared) if own else frozenset()
     kept: list[Block] = []
     whole = True
@@ -180,6 +181,30 @@ def _blocks(
         # After `pause_turn` the API continues this message, and refuses one that ends in white space.
         kept[-1] = kept[-1] | {"text": kept[-1]["text"].rstrip()}
     return kept
+
+
+def _with_ends(
+    messages: Sequence[ModelMessage], whole: Sequence[list[Block]], model: str
+) -> tuple[list[ModelMessage], list[list[Block]]]:
+    """Return messages and their blocks with END_OF_PAUSED after each paused answer that this model cannot continue."""
+    ended: list[tuple[ModelMessage, list[Block]]] = []
+    for place, (message, blocks) in enumerate(zip(messages, whole, strict=True)):
+        ended.append((message, blocks))
+        if _is_paused(messages, place) and not (_is_own(message, model) and _sends_end(message, blocks)):
+            ended.append((ModelMessage("user", [END_OF_PAUSED]), [END_OF_PAUSED]))
+    return [message for message, _ in ended], [blocks for _, blocks in ended]
+
+
+def _is_paused(messages: Sequence[ModelMessage], place: int) -> bool:
+    """Return whether an answer is continued by the next message, or by the answer to this request."""
+    answers = [message.role == "assistant" for message in messages[place : place + 2]]
+    return all(answers)
+
+
+def _sends_end(message: ModelMessage, blocks: Sequence[Block]) -> bool:
+    """Return whether the last block of a message is among those that are sent."""
+    last = message.content[-1] if message.content else {}
+    return bool(blocks) and (blocks[-1]["type"], blocks[-1].get("id")) == (last.get("type"), last.get("id"))
 
 
 def _named(block: Mapping[str, Any]) -> Block:

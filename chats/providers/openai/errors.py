@@ -44,6 +44,8 @@ def status_of(error: Exception) -> int:
     """Return the HTTP status, also of an error inside a stream; 0 without one."""
     if not isinstance(error, openai.APIError):
         return 0
+    if isinstance(error, openai.APIStatusError) and retries.is_redirect(error.status_code):
+        return error.status_code
     for word in (error.code, error.type):
         if word in STATUSES:
             return STATUSES[word]
@@ -86,6 +88,8 @@ def error_for_people(error: Exception, model: str, secrets: Collection[str], *, 
     later = retries.later(retry_after(error))
     if isinstance(error, openai.APIConnectionError) and not begun:
         return _("The model's server cannot be reached. Check OPENAI_BASE_URL, then send your message again.")
+    if retries.is_redirect(status):
+        return retries.words_of_redirect(status, "OPENAI_BASE_URL")
     if status == 401:
         return _("The model's server rejected the API key. Check OPENAI_API_KEY.")
     if status == 402:

@@ -192,8 +192,14 @@ class OpenAIProvider:
     async def _keep_client(self) -> AsyncGenerator[openai.AsyncOpenAI, None]:
         """Keep a client open until its loop ends: a loop that ends closes its generators, and with this one the client."""
         timeout = openai.Timeout(SILENCE, connect=10.0)
+        # A redirect would take the conversation to an address that nobody has chosen.
+        transport = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
         async with openai.AsyncOpenAI(
-            api_key=self._api_key or NO_KEY, base_url=self._base_url, max_retries=0, timeout=timeout
+            api_key=self._api_key or NO_KEY,
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=transport,
         ) as client:
             yield client
 

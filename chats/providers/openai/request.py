@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from chats.agent.provider import ModelMessage, ModelRequest
+from chats.agent.provider import GO_ON, ModelMessage, ModelRequest
 from chats.providers.names import digest, sent_id
 from chats.providers.openai.settings import LIMITS, sent_name, setting_arguments
 
@@ -72,6 +72,9 @@ def _messages(history: Sequence[ModelMessage], model: str) -> list[Message]:
         said += [part for block in message.content if (part := _part(block)) is not None]
         if said:
             _add(messages, {"role": "user", "content": _simplest(said)})
+    if messages and messages[-1]["role"] == "assistant":
+        # Another provider paused this answer. Servers differ in whether they go on with one.
+        messages.append({"role": "user", "content": GO_ON})
     return messages
 
 

@@ -12,13 +12,14 @@ from chats import actions, providers
 from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
+from chats.agent.loop import MAX_ANSWERED_CALLS, MAX_CALLS, TOO_MANY_CALLS
 from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.models import ToolCall
 from chats.states import CallState, TurnState
 from tests.chats.providers.stands import PAGE, STANDS
 from tests.support import people
 from tests.support.anthropic_server import Reply
-from tests.support.chats.turns import decide, make_chat, only_request, parts, run
+from tests.support.chats.turns import chunks, decide, make_chat, only_request, parts, run
 
 clerk = Agent(name="clerk", system="Be careful.", tools=[getWeather, issueRefund], temperature=0.2)
 HELLO = [ModelMessage("user", [{"type": "text", "text": "Hello"}])]
@@ -104,6 +105,17 @@ async def test_an_answer_is_streamed_and_then_returned_whole(stand):
         "end_turn",
         stand.model,
         {"input_tokens": 10, "output_tokens": 5},
+    )
+
+
+async def test_the_conversation_does_not_follow_a_redirect(stand):
+    with type(stand)().server as elsewhere:
+        stand.server.will(stand.refuses(307, location=f"{elsewhere.url}/v1/messages"))
+        words = await refusal(stand)
+        assert (elsewhere.requests, len(stand.server.requests)) == ([], 1)
+    assert words == (
+        "The model's server sends to another address (status 307). The conversation is not sent there. "
+        f"Set {stand.name.upper()}_BASE_URL to the address that answers."
     )
 
 
@@ -252,6 +264,31 @@ def test_calls_that_cannot_run_are_answered_and_a_cut_off_one_is_not_run(stand, 
         word in text for word, text in zip(('"city": "Paris"', "valid string", "no tool named"), told, strict=True)
     ] == [True] * 3
     assert ToolCall.objects.get(tool_call_id="call_rome").state == CallState.FAILED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_beyond_the_limit_of_one_answer_are_answered_with_an_error(stand, chat, settings, monkeypatch):
+    stand.configure(settings, monkeypatch)
+    many = [(f"call_{number}", "getWeather", {"city": f"Rome {number}"}) for number in range(MAX_CALLS + 2)]
+    stand.server.will(stand.says("", *many), stand.says("Enough."))
+    turn = say(chat)
+    assert (turn.state, parts(turn)[-1]["text"]) == (TurnState.COMPLETED, "Enough.")
+    told = [words for kind, words in stand.conversation() if kind == "result"]
+    assert ["city" in words for words in told] == [True] * MAX_CALLS + [False] * 2
+    assert [words.removeprefix("(This call failed.) ") for words in told[MAX_CALLS:]] == [TOO_MANY_CALLS] * 2
+    failed = ToolCall.objects.filter(state=CallState.FAILED).values_list("tool_call_id", "attempt")
+    assert list(failed) == [("call_50", 0), ("call_51", 0)]
+    assert [chunk["tool_call_id"] for chunk in chunks(turn, "ToolFailed")] == ["call_50", "call_51"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_with_far_too_many_calls_is_refused(stand, chat, settings, monkeypatch):
+    stand.configure(settings, monkeypatch)
+    many = [(f"call_{number}", "getWeather", {"city": "Rome"}) for number in range(MAX_ANSWERED_CALLS + 1)]
+    stand.server.will(stand.says("", *many))
+    turn = say(chat)
+    words = "The model made 501 tool calls at once, but only 500 are allowed."
+    assert (turn.state, turn.error, turn.tool_calls.count()) == (TurnState.FAILED, words, 0)
 
 
 @pytest.mark.django_db(transaction=True)

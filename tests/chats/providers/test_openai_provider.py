@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
-from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
+from chats.agent.provider import GO_ON, ModelMessage, ModelRequest, ProviderError
 from chats.agent.server_tools import ServerTool
 from chats.agent.tools import tool
 from chats.providers.openai import OpenAIProvider
@@ -158,6 +158,7 @@ async def test_a_history_that_does_not_pair_is_healed(server):
         {"role": "assistant", "content": "A look."},
         {"role": "user", "content": "And?"},
         {"role": "assistant", "content": "(nothing said)"},
+        {"role": "user", "content": GO_ON},
     ]
 
 
