@@ -43,6 +43,18 @@ class TurnCheckpointAdmin(ReadOnlyAdmin):
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(DeskAdmin):
-    list_display = ("prefix", "valid_from", "above", "currency", "input", "cache_write", "cache_read", "output")
+    list_display = (
+        "prefix",
+        "service_tier",
+        "valid_from",
+        "above",
+        "currency",
+        "input",
+        "cache_write",
+        "cache_write_hour",
+        "cache_read",
+        "output",
+        "searches",
+    )
     list_filter = (text_filter("prefix", _("prefix"), "prefix"),)
     ordering = ("prefix", "-valid_from", "above")

@@ -32,7 +32,7 @@ BATCH = 50
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _TURN = ("message_id", "agent", "agent_version", "source", "created_at")
 _TURNS_END = ("state", "finish_reason", "stopped", "stopped_by", "error", "ended_at")
-_STEP = ("index", "blocks", "provider", "model", "stop_reason", "stop_details", "prefix", "created_at")
+_STEP = ("index", "blocks", "provider", "model", "stop_reason", "stop_details", "prefix", "answered_by", "created_at")
 _CALL = ("tool_call_id", "name", "input", "attempt", "approval_id", "executed_digest", "started_at")
 _CALLS_END = ("state", "recovery_id", "output", "error_text", "finished_at")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,7 +22,7 @@ from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions.calling import give_back_calls
 from chats.actions.resuming import resume_parent
-from chats.actions.stepping import NewStep, store_step
+from chats.actions.stepping import NewStep, add_usage, store_step
 from chats.actions.writes import (
     RUNNER,
     Claim,
@@ -41,11 +42,23 @@ from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Step, Turn
 from chats.queries import Progress, projection, subagents
-from chats.queries.remarks import BROKEN_OFF, REFUSAL, remarks_in, remarks_on
+from chats.queries.remarks import BROKEN_OFF, REFUSAL, STOPPED_ANSWER, remarks_in, remarks_on
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
 OUTCOME_UNKNOWN = "The turn ended while this ran; whether it was done is not known."
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedAnswer:
+    """What there is of an answer when its turn ends: the texts that people have read, and what is known of it otherwise."""
+
+    texts: Sequence[str] = ()
+    metered: events.AnswerMetered | None = None
+    provider: str = ""
+
+
+NOTHING_LEFT = UnfinishedAnswer()
 
 
 def finish_turn(
@@ -76,19 +89,25 @@ def finish_turn(
 
 
 def fail_turn(
-    claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int, *, said: Sequence[str] = ()
+    claim: Claim,
+    error: str,
+    step: int,
+    recorded: Sequence[Recorded],
+    next_seq: int,
+    *,
+    left: UnfinishedAnswer = NOTHING_LEFT,
 ) -> list[Recorded]:
     """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost.
 
-    `said` are the texts of an answer that was not finished. People have read them, so they stay, marked as broken off.
+    People have read the texts of an answer that was not finished, so they stay, marked as broken off.
     """
     with claimed_turn(claim) as (turn, last_seq):
         turn.error = clean_text(error)[:2000]
-        kept = _keep_texts(turn, said, BROKEN_OFF)
+        kept = _keep_answer(turn, left, BROKEN_OFF)
         remarks = [events.AnswerRemarked(remark) for remark in remarks_on(BROKEN_OFF, {})] if kept else []
         last = _closing(next_seq, step, [*remarks, events.TurnFailed(turn.error)])
         write_events(turn, last_seq, [*recorded, *last])
-        _fail(claim, turn)
+        _fail(claim, turn, answered_by=left.metered.answered_by if left.metered is not None else None)
     return last
 
 
@@ -104,11 +123,12 @@ def abandon_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorde
     return _closing(next_seq, step, [events.TurnFailed(turn.error)])
 
 
-def _fail(claim: Claim, turn: Turn, *, is_storable: bool = True) -> None:
+def _fail(claim: Claim, turn: Turn, *, answered_by: Mapping[str, str] | None = None, is_storable: bool = True) -> None:
     give_back_calls(claim)
     workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
     _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, is_storable=is_storable)
-    audit.record("turn.failed", audit_subject(turn), data={"error": turn.error}, actor=None, via=RUNNER)
+    data = {"error": turn.error} | ({"answered_by": answered_by} if answered_by else {})
+    audit.record("turn.failed", audit_subject(turn), data=data, actor=None, via=RUNNER)
 
 
 def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
@@ -141,11 +161,11 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
 
 
 def end_stopped(
-    claim: Claim, said: Sequence[str], step: int, recorded: Sequence[Recorded], next_seq: int
+    claim: Claim, left: UnfinishedAnswer, step: int, recorded: Sequence[Recorded], next_seq: int
 ) -> list[Recorded]:
     """End a turn that was stopped while it ran: keep the model's texts so far, and cancel its open calls. LeaseLost."""
     with claimed_turn(claim) as (turn, last_seq):
-        _keep_texts(turn, said, "stopped")
+        _keep_answer(turn, left, STOPPED_ANSWER)
         text = _closing_text(turn, step, projection.STOPPED)
         last = _closing(next_seq, step, [*text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
         write_events(turn, last_seq, [*recorded, *last])
@@ -155,12 +175,16 @@ def end_stopped(
     return last
 
 
-def _keep_texts(turn: Turn, said: Sequence[str], stop_reason: str) -> bool:
-    """Store the texts of an answer that was not finished as a step; return whether there were any."""
-    blocks = [{"type": "text", "text": clean_text(text)} for text in said if text.strip()]
-    if blocks:
-        index = turn.steps.count()
-        Step.objects.create(turn=turn, index=index, blocks=blocks, provider="", stop_reason=stop_reason)
+def _keep_answer(turn: Turn, left: UnfinishedAnswer, stop_reason: str) -> bool:
+    """Store what there is of an answer that was not finished as a step; return whether people have read texts of it."""
+    blocks = [{"type": "text", "text": clean_text(text)} for text in left.texts if text.strip()]
+    metered = left.metered
+    if blocks or metered is not None:
+        step = Step(turn=turn, index=turn.steps.count(), blocks=blocks, provider=left.provider, stop_reason=stop_reason)
+        if metered is not None:
+            step.model, step.usage, step.answered_by = metered.model, metered.usage, metered.answered_by
+            add_usage(turn, metered.usage)
+        step.save(force_insert=True)
     return bool(blocks)
 
 

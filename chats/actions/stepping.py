@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -101,6 +101,7 @@ def store_step(claim: Claim, turn: Turn, new: NewStep) -> list[ToolCall]:
         stop_details=clean_json(finished.stop_details),
         prefix=finished.prefix,
         usage=finished.usage,
+        answered_by=finished.answered_by,
     )
     if new.index == 0:
         add_message(turn.chat, turn.message_id, "assistant", [])
@@ -111,11 +112,16 @@ def store_step(claim: Claim, turn: Turn, new: NewStep) -> list[ToolCall]:
     for call in calls:
         if call.state == CallState.FAILED:
             record_result(call, actor=None, via=RUNNER)
-    for name, amount in finished.usage.items():
-        turn.usage[name] = turn.usage.get(name, 0) + amount
+    add_usage(turn, finished.usage)
     if claim.known is not None and claim.known.progress is not None:
         claim.known.progress.steps.append((step, calls))
     return calls
+
+
+def add_usage(turn: Turn, usage: Mapping[str, int]) -> None:
+    """Add what an answer has used to its turn, which the caller saves."""
+    for name, amount in usage.items():
+        turn.usage[name] = turn.usage.get(name, 0) + amount
 
 
 def _check_ids(turn: Turn, ids: Sequence[str]) -> None:

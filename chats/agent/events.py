@@ -90,6 +90,17 @@ class ModelFinished:
     stop_details: dict[str, Any] = field(default_factory=dict)
     #: What the provider has to know of this answer when it sends it back. Stored with the step, and opaque to others.
     prefix: str = ""
+    #: Who answered, as the provider says: `model` (that asked for may be an alias), `message_id`, `request_id`, `service_tier`.
+    answered_by: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMetered:
+    """What is known of an answer to `model` so far, as in `ModelFinished`. It is what is kept of one that is never finished."""
+
+    model: str
+    usage: dict[str, int]
+    answered_by: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +183,7 @@ Event = (
     | ToolInputReady
     | ToolInputInvalid
     | ModelFinished
+    | AnswerMetered
     | ModelSilent
     | AnswerRemarked
     | SourceFound

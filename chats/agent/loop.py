@@ -10,6 +10,7 @@ from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, cle
 from approvals.runtime.translatable import gettext_noop
 from chats.agent.agent import Agent
 from chats.agent.events import (
+    AnswerMetered,
     Event,
     ModelFinished,
     StepStarted,
@@ -90,6 +91,10 @@ async def stream_step(
         match event:
             case ModelFinished():
                 finished = event
+                # First, because the answer may be refused.
+                yield AnswerMetered(event.model, event.usage, event.answered_by)
+            case AnswerMetered():
+                yield event
             case ToolInputReady(tool_call_id, name, value):
                 planned = plan_call(agent, tool_call_id, name, value)
                 yield _clean(

@@ -93,6 +93,8 @@ class Provider(Protocol):
     def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """Yield text, reasoning and tool input events, then exactly one `ModelFinished`.
 
+        Also `AnswerMetered`, whenever more is known of what the answer has used, and of who answers.
+
         Raises ProviderError. A stream that ends without `ModelFinished` has failed.
         """
         ...

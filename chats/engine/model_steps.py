@@ -64,12 +64,14 @@ class ModelSteps:
         #: The calls that the commit of a step has started.
         self.started: list[Execution] = []
         self._texts: dict[str, list[str]] = {}
+        self._metered: events.AnswerMetered | None = None
         self._step_open = False
 
     @property
-    def said(self) -> list[str]:
-        """The texts of an answer that were streamed and are not committed."""
-        return ["".join(pieces) for pieces in self._texts.values()]
+    def unfinished(self) -> actions.UnfinishedAnswer:
+        """What there is of an answer that is not committed."""
+        texts = ["".join(pieces) for pieces in self._texts.values()]
+        return actions.UnfinishedAnswer(texts, self._metered, current().name if self._metered is not None else "")
 
     async def ask(self, agent: Agent, progress: Progress) -> bool:
         """Commit the model's next answer as the next step; return whether the turn rests with it.
@@ -78,7 +80,7 @@ class ModelSteps:
         """
         self._end_open_step()
         index = len(progress.steps)
-        self._ledger.step, self._step_open, self._texts = index, True, {}
+        self._ledger.step, self._step_open, self._texts, self._metered = index, True, {}, None
         if index >= agent.max_steps:
             self._ledger.record(events.StepStarted(index))
             return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
@@ -106,6 +108,9 @@ class ModelSteps:
         async for event in loop.stream_step(agent, provider, history, index, used_ids):
             if isinstance(event, events.ModelFinished):
                 return event
+            if isinstance(event, events.AnswerMetered):
+                self._metered = event
+                continue
             if isinstance(event, events.TextDelta):
                 self._texts.setdefault(event.id, []).append(event.text)
             self._ledger.record(event)
@@ -124,7 +129,7 @@ class ModelSteps:
             self._ledger.record(events.AnswerRemarked(remark))
         new = actions.NewStep(index, finished, planned, provider)
         added = await self._ledger.commit(self._storing(agent, new))
-        self._texts = {}
+        self._texts, self._metered = {}, None
         return rests_with(added)
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:

@@ -126,14 +126,14 @@ class Run:
             while await self._act(agent):
                 continue
         except StopRequested:
-            await self._close(actions.end_stopped, self._model.said)
+            await self._close(actions.end_stopped, self._model.unfinished)
         except (ProviderError, registry.UnknownAgent) as error:
-            await self._close(actions.fail_turn, translated(error), said=self._model.said)
+            await self._close(actions.fail_turn, translated(error), left=self._model.unfinished)
         except (LeaseLost, *database.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self.claim.turn_id)
-            await self._close(actions.fail_turn, _something_wrong(), said=self._model.said)
+            await self._close(actions.fail_turn, _something_wrong(), left=self._model.unfinished)
 
     async def _act(self, agent: Agent) -> bool:
         """Do the next thing; return False when the turn has been suspended or has ended."""

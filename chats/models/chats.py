@@ -9,7 +9,6 @@ import uuid
 from typing import ClassVar
 
 from django.conf import settings
-from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -174,6 +173,8 @@ class Step(models.Model):
     #: What the provider wants to know when this answer is sent back to it; see `ModelFinished.prefix`.
     prefix = models.CharField(max_length=100, blank=True)
     usage = ExactJSONField(default=dict)
+    #: Who answered, as the provider said; see `ModelFinished.answered_by`. `model` is the one that was asked.
+    answered_by = ExactJSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -265,28 +266,3 @@ class TurnEvent(models.Model):
 
     def __str__(self) -> str:
         return f"event {self.seq} of turn {self.turn_id}"
-
-
-class ModelPrice(models.Model):
-    """What a million tokens of a model cost from a date on, as the administrator keeps it.
-
-    The row with the longest `prefix` of the model's name counts, of these the latest date, and of these the one with the
-    highest `above` that the prompt exceeds, because long prompts may cost more.
-    """
-
-    prefix = models.CharField(max_length=100)
-    valid_from = models.DateField()
-    above = models.PositiveIntegerField(default=0)
-    currency = models.CharField(max_length=3, default="USD")
-    input = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
-    cache_write = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
-    cache_read = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
-    output = models.DecimalField(max_digits=12, decimal_places=4, validators=[MinValueValidator(0)])
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["prefix", "valid_from", "above"], name="model_price_of_a_day")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.prefix} from {self.valid_from}"

@@ -37,6 +37,7 @@ class UsageView:
     cached: int
     written: str
     thinking: str
+    searches: int
     cost: str
     unpriced: str
 
@@ -75,6 +76,7 @@ def usage_view(usage: Usage) -> UsageView | None:
         tokens.cached_percent,
         _count(tokens.output),
         _count(tokens.thinking) if tokens.thinking else "",
+        tokens.searches,
         " + ".join(_money(amount, currency) for currency, amount in sorted(usage.costs.items())),
         ", ".join(sorted(usage.unpriced)),
     )

@@ -33,6 +33,13 @@ def words_of_redirect(status: int, setting: str) -> str:
     return words % {"status": status, "setting": setting}
 
 
+def with_request_id(problem: str, request_id: str) -> str:
+    """Return words about a failed request with the id by which the provider's support finds it, if there is one."""
+    if not request_id:
+        return problem
+    return _("%(problem)s (Request %(request_id)s.)") % {"problem": problem, "request_id": request_id}
+
+
 def retry_after(header: str) -> float | None:
     """Return the seconds in a `Retry-After` header, which may be a number or a date; None if it is neither."""
     try:

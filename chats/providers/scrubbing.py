@@ -45,6 +45,8 @@ KEY_LIKE = (
         rf"\1{REMOVED}",
     ),
 )
+#: Ids of messages and requests, and names of models.
+ID = re.compile(r"[\w.:/@+-]{1,100}", re.ASCII)
 LONG = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
 UNBROKEN = re.compile(r"(?=[A-Za-z]*\d)[A-Za-z0-9]{32,}")
 
@@ -57,6 +59,18 @@ def scrub(text: object, secrets: Iterable[str] = ()) -> str:
     said = clean_text(str(text)[:READ])
     if PAGE.search(said):
         return ""
+    said = " ".join(LONG.sub(_unless_readable, _without_secrets(said, secrets)).split())
+    return said if len(said) <= KEPT else f"{said[: KEPT - 1]}…"
+
+
+def scrub_ids(secrets: Iterable[str], **values: Any) -> dict[str, str]:
+    """Return the ids and names among these values of an upstream, without secrets. They may be long words."""
+    secrets = list(secrets)
+    ids = {name: value for name, value in values.items() if isinstance(value, str) and ID.fullmatch(value)}
+    return {name: _without_secrets(value, secrets) for name, value in ids.items()}
+
+
+def _without_secrets(said: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
         for form in {secret, quote(secret, safe="")}:
             said = _without(said, form)
@@ -64,8 +78,7 @@ def scrub(text: object, secrets: Iterable[str] = ()) -> str:
         said = said.replace(secret, REMOVED)
     for pattern, replacement in KEY_LIKE:
         said = pattern.sub(replacement, said)
-    said = " ".join(LONG.sub(_unless_readable, said).split())
-    return said if len(said) <= KEPT else f"{said[: KEPT - 1]}…"
+    return said
 
 
 def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:

@@ -147,7 +147,17 @@ def _turn(row: Turn) -> dict[str, Any]:
 
 
 def _step(row: Step) -> dict[str, Any]:
-    names = ("index", "blocks", "provider", "model", "stop_reason", "stop_details", "usage", "created_at")
+    names = (
+        "index",
+        "blocks",
+        "provider",
+        "model",
+        "stop_reason",
+        "stop_details",
+        "usage",
+        "answered_by",
+        "created_at",
+    )
     return {"step": row.pk, "turn": row.turn_id} | _fields(row, *names)
 
 

@@ -16,7 +16,16 @@ from approvals.runtime.file_references import FileReference, references_in
 from chats.agent.files import in_words
 from chats.agent.provider import ModelMessage, context_block
 from chats.queries.file_parts import block_of_part, file_block, result_file_id
-from chats.queries.remarks import BROKEN_OFF, FILES_LEFT_OUT, REFUSAL, REMARK, Remark, remark_part, remarks_on
+from chats.queries.remarks import (
+    BROKEN_OFF,
+    FILES_LEFT_OUT,
+    REFUSAL,
+    REMARK,
+    STOPPED_ANSWER,
+    Remark,
+    remark_part,
+    remarks_on,
+)
 from chats.queries.sources import SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL, has_citations, source_parts
 from chats.states import CallState
 
@@ -31,6 +40,12 @@ CLOSINGS = {
     REFUSAL: "(The model refused to answer.)",
     "max_tokens": "(The answer was cut off before its first word.)",
     "model_context_window_exceeded": "(The answer was cut off before its first word.)",
+}
+#: The same where the message has a text before a call that was cut off.
+CLOSINGS_AFTER_WORDS = {
+    REFUSAL: "(The model refused to go on.)",
+    "max_tokens": "(The answer was cut off here.)",
+    "model_context_window_exceeded": "(The answer was cut off here.)",
 }
 #: Follows, for the model, the words of an answer that it could not finish.
 CUT_BY_ERROR = "(An error broke this answer off here.)"
@@ -75,6 +90,11 @@ class StepView:
     stop_details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_shown(self) -> bool:
+        """Whether there is anything of the answer. One that was not finished may only have been paid for."""
+        return bool(self.blocks) or self.stop_reason not in {BROKEN_OFF, STOPPED_ANSWER}
+
+    @property
     def remarks(self) -> list[Remark]:
         """What is said of the answer beside its words."""
         return remarks_on(self.stop_reason, self.stop_details)
@@ -88,6 +108,8 @@ def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[
     """
     parts: list[dict[str, Any]] = []
     for step in steps:
+        if not step.is_shown:
+            continue
         parts.append({"type": "step-start"})
         calls = {call.tool_call_id: call for call in step.calls}
         for block in _joined(step.blocks):
@@ -114,7 +136,8 @@ def closing_parts(steps: Sequence[StepView], parts: Sequence[Mapping[str, Any]],
     last = next((str(part["type"]) for part in reversed(parts) if part["type"] not in BESIDE), "")
     if last == "text":
         return []
-    text = CLOSINGS.get(steps[-1].stop_reason, closing) if steps else closing
+    began = any(part["type"] == "text" for part in parts)
+    text = (CLOSINGS_AFTER_WORDS if began else CLOSINGS).get(steps[-1].stop_reason, closing) if steps else closing
     return [*([] if last == "step-start" else [{"type": "step-start"}]), _text(text)]
 
 
@@ -211,6 +234,8 @@ def answered(
         if isinstance(left_out, Mapping) and messages:
             first = 0 if left_out.get("all") else len(messages) - 1
             messages[first:] = map(in_words, messages[first:])
+        if not step.is_shown:
+            continue
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
         if step.stop_reason == BROKEN_OFF:
             blocks.append({"type": "text", "text": CUT_BY_ERROR})

@@ -16,6 +16,8 @@ from approvals.runtime.canonical import clean_text
 REMARK = "data-remark"
 #: The stop reason of a step whose text was streamed before its turn failed.
 BROKEN_OFF = "broken_off"
+#: The stop reason of a step that somebody stopped.
+STOPPED_ANSWER = "stopped"
 REFUSAL = "refusal"
 #: The stop reasons that are told.
 TOLD = frozenset({"max_tokens", "model_context_window_exceeded", REFUSAL, "unknown", BROKEN_OFF})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -17,17 +17,24 @@ from chats.states import TurnState
 MILLION = 1_000_000
 #: The most steps that are read, the latest first.
 LIMIT = 20_000
+#: What the cost of a step depends on.
+_ANSWER = ("model", "usage", "created_at", "answered_by")
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How many tokens a model has read and written. `cache_read` were in its cache, `cache_write` were added to it."""
+    """How many tokens a model has read and written. `cache_read` were in its cache, `cache_write` were added to it.
+
+    Of these, `cache_write_hour` were added for an hour. `searches` are its searches of the web, which cost apart from tokens.
+    """
 
     input: int = 0
     cache_write: int = 0
     cache_read: int = 0
     output: int = 0
     thinking: int = 0
+    cache_write_hour: int = 0
+    searches: int = 0
 
     @property
     def read(self) -> int:
@@ -40,16 +47,10 @@ class Tokens:
         return 100 * self.cache_read // self.read if self.read else 0
 
     def __bool__(self) -> bool:
-        return bool(self.read or self.output)
+        return bool(self.read or self.output or self.searches)
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(
-            self.input + other.input,
-            self.cache_write + other.cache_write,
-            self.cache_read + other.cache_read,
-            self.output + other.output,
-            self.thinking + other.thinking,
-        )
+        return Tokens(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def tokens_of(usage: Mapping[str, Any]) -> Tokens:
         "cache_read_input_tokens",
         "output_tokens",
         "thinking_tokens",
+        "cache_creation_1h_input_tokens",
+        "web_search_requests",
     )
     counts = [usage.get(name) for name in names]
     return Tokens(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
@@ -88,26 +91,36 @@ class Prices:
     def read(cls) -> Prices:
         return cls(ModelPrice.objects.all())
 
-    def usage(self, model: str, usage: Mapping[str, Any], when: datetime) -> Usage:
-        """Return the tokens of one answer with their cost."""
-        tokens = tokens_of(usage)
+    def usage(
+        self, model: str, usage: Mapping[str, Any], when: datetime, answered_by: Mapping[str, Any] | None = None
+    ) -> Usage:
+        """Return the tokens of one answer with their cost: by the model that answered, or else by the one that was asked."""
+        tokens, said = tokens_of(usage), answered_by or {}
         if not tokens:
             return Usage()
-        price = self._price(model, tokens, when.date())
+        tier = str(said.get("service_tier") or "")
+        names = [str(name) for name in (said.get("model"), model) if name]
+        prices = (self._price(name, tier, tokens, when.date()) for name in names)
+        price = next((price for price in prices if price is not None), None)
         if price is None:
-            return Usage(tokens, {}, frozenset({model or "?"}))
+            return Usage(tokens, {}, frozenset({names[0] if names else "?"}))
+        hour = min(tokens.cache_write_hour, tokens.cache_write)
         parts = (
             tokens.input * price.input,
-            tokens.cache_write * price.cache_write,
+            (tokens.cache_write - hour) * price.cache_write,
+            hour * (price.cache_write if price.cache_write_hour is None else price.cache_write_hour),
             tokens.cache_read * price.cache_read,
             tokens.output * price.output,
+            tokens.searches * 1000 * (price.searches or 0),
         )
         return Usage(tokens, {price.currency: sum(parts, Decimal()) / MILLION})
 
-    def _price(self, model: str, tokens: Tokens, day: date) -> ModelPrice | None:
+    def _price(self, model: str, tier: str, tokens: Tokens, day: date) -> ModelPrice | None:
         named = [row for row in self._rows if row.prefix and model.startswith(row.prefix)]
         longest = named[0].prefix if named else ""
-        valid = [row for row in named if row.prefix == longest and row.valid_from <= day]
+        of_all = [row for row in named if row.prefix == longest and row.valid_from <= day and not row.service_tier]
+        of_tier = [row for row in named if row.prefix == longest and row.valid_from <= day and row.service_tier == tier]
+        valid = (of_tier if tier else []) or of_all
         latest = valid[0].valid_from if valid else None
         return next(
             (row for row in valid if row.valid_from == latest and (not row.above or row.above < tokens.read)), None
@@ -123,11 +136,9 @@ def usage_of_chat(chat: Chat, *, limit: int = LIMIT) -> dict[int, Usage]:
     rows = Step.objects.filter(turn__chat__in=chats).order_by("-id")
     found: dict[int, Usage] = defaultdict(Usage)
     prices = Prices.read()
-    for turn, root, model, usage, when in rows.values_list("turn", "turn__root", "model", "usage", "created_at")[
-        :limit
-    ]:
+    for turn, root, *answer in rows.values_list("turn", "turn__root", *_ANSWER)[:limit]:
         # A sub-agent's chat shows its own turns, and the chat at the top those of all sub-agents with its own.
-        found[turn if chat.root_id is not None else root or turn] += prices.usage(model, usage, when)
+        found[turn if chat.root_id is not None else root or turn] += prices.usage(*answer)
     return dict(found)
 
 
@@ -157,9 +168,9 @@ def agent_figures(chats: Any, since: datetime) -> Sequence[AgentFigures]:
     prices = Prices.read()
     used: dict[str, Usage] = defaultdict(Usage)
     steps = Step.objects.filter(turn__chat__in=chats).order_by("-id")
-    for agent, model, usage, when in steps.values_list("turn__agent", "model", "usage", "created_at")[:LIMIT]:
+    for agent, model, usage, when, answered_by in steps.values_list("turn__agent", *_ANSWER)[:LIMIT]:
         if when >= since:
-            used[agent] += prices.usage(model, usage, when)
+            used[agent] += prices.usage(model, usage, when, answered_by)
     ends: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     turns = Turn.objects.filter(chat__in=chats).order_by("-id")
     for agent, state, reason, ended in turns.values_list("agent", "state", "finish_reason", "ended_at")[:LIMIT]:

@@ -13,8 +13,10 @@ from chats.providers import retries
 from chats.providers.anthropic.history import THOUGHTS
 from chats.providers.anthropic.patience import Silent
 from chats.providers.files import refuses_files
-from chats.providers.scrubbing import scrub
+from chats.providers.scrubbing import scrub, scrub_ids
 
+#: The header with the id of a request.
+REQUEST_ID = "request-id"
 #: HTTP statuses by the type of an `error` event, which arrives in a stream that began with status 200.
 STATUSES = {
     "invalid_request_error": 400,
@@ -92,9 +94,16 @@ def retry_after(error: Exception) -> float | None:
     return retries.retry_after(error.response.headers.get("retry-after", ""))
 
 
+def request_id_of(error: Exception, secrets: Sequence[str]) -> str:
+    """Return the id that the API gave to the request; "" without one."""
+    header = error.response.headers.get(REQUEST_ID) if isinstance(error, anthropic.APIStatusError) else None
+    return scrub_ids(secrets, id=header).get("id", "")
+
+
 def error_for_the_log(error: Exception, secrets: Sequence[str]) -> str:
-    """Return what is logged of an error: its kind and what the API said, without secrets."""
-    return " ".join(filter(None, (type(error).__name__, scrub(_api_message(error), secrets))))
+    """Return what is logged of an error: its kind, what the API said and the id of the request, without secrets."""
+    said = (type(error).__name__, scrub(_api_message(error), secrets), request_id_of(error, secrets))
+    return " ".join(filter(None, said))
 
 
 def _is_from_a_proxy(error: Exception) -> bool:

@@ -23,11 +23,13 @@ from chats.agent.provider import ModelRequest, ProviderError
 from chats.providers import retries
 from chats.providers.anthropic import models
 from chats.providers.anthropic.errors import (
+    REQUEST_ID,
     about_files,
     error_for_people,
     error_for_the_log,
     is_temporary,
     is_too_long,
+    request_id_of,
     retry_after,
     unsupported_feature,
 )
@@ -98,7 +100,7 @@ class AnthropicProvider:
         while True:
             asked = await build(sent, partial(request_arguments, sent, model, without, takes, skip=skip))
             answer = StreamedAnswer(model, [self._api_key])
-            reading = Reading(partial(create, **asked.arguments, stream=True))
+            reading = Reading(partial(_begin, create, asked.arguments, answer))
             try:
                 async for item in patience.follow(reading, answer):
                     yield item
@@ -129,7 +131,9 @@ class AnthropicProvider:
             last = answer.begun or patience.attempt == ATTEMPTS or wait > min(LONGEST_WAIT, patience.left)
             if last or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the upstream's error as the cause.
-                raise ProviderError(error_for_people(failure, model, [self._api_key]))
+                problem = error_for_people(failure, model, [self._api_key])
+                request_id = answer.answered_by.get("request_id") or request_id_of(failure, [self._api_key])
+                raise ProviderError(retries.with_request_id(problem, request_id))
             yield patience.next_try()
             await asyncio.sleep(wait)
 
@@ -167,6 +171,15 @@ class AnthropicProvider:
             api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=timeout, http_client=transport
         ) as client:
             yield client
+
+
+async def _begin(
+    create: Any, arguments: dict[str, Any], answer: StreamedAnswer
+) -> anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent]:
+    """Send a request; return the stream of its answer, which gets the id of the request."""
+    events: anthropic.AsyncStream[anthropic.types.RawMessageStreamEvent] = await create(**arguments, stream=True)
+    answer.request_id = events.response.headers.get(REQUEST_ID, "")
+    return events
 
 
 def _left_out(asked: Asked, without: set[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from approvals.runtime.canonical import NotCanonical, clean_text, parse
 from chats.agent.events import (
+    AnswerMetered,
     Event,
     ModelFinished,
     ReasoningDelta,
@@ -20,7 +21,7 @@ from chats.agent.events import (
     ToolInputStarted,
 )
 from chats.providers.anthropic.history import SUMMARY
-from chats.providers.scrubbing import scrub, scrub_json
+from chats.providers.scrubbing import scrub, scrub_ids, scrub_json
 
 #: Every stop reason of the API; any other becomes "unknown" (`chats.agent.provider.STOP_REASONS`).
 STOP_REASONS = frozenset(
@@ -36,6 +37,13 @@ STOP_REASONS = frozenset(
 )
 MAX_DETAILS = 10
 USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+#: Counts inside of the usage: where they are, and under which names they are stored.
+DETAILS = {
+    ("output_tokens_details", "thinking_tokens"): "thinking_tokens",
+    ("cache_creation", "ephemeral_1h_input_tokens"): "cache_creation_1h_input_tokens",
+    ("server_tool_use", "web_search_requests"): "web_search_requests",
+    ("server_tool_use", "web_fetch_requests"): "web_fetch_requests",
+}
 
 
 #: The events of the protocol, which have to be as it says. Others are new, and ignored.
@@ -61,7 +69,10 @@ class StreamedAnswer:
         self.stop_reason = ""
         self.stop_details: dict[str, Any] = {}
         self.model = model
+        #: From the headers of the response.
+        self.request_id = ""
         self._secrets = secrets
+        self._said: dict[str, Any] = {}
         self.usage: dict[str, int] = {}
         self._summary_usage: dict[str, int] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
@@ -83,7 +94,9 @@ class StreamedAnswer:
     def _take(self, raw: dict[str, Any]) -> Iterator[Event]:
         match raw:
             case {"type": "message_start", "message": dict(message)}:
+                self._said = {"model": message.get("model"), "message_id": message.get("id")}
                 self._count(message.get("usage"))
+                yield self._metered()
             case {"type": "content_block_start", "index": int(index), "content_block": {"type": str()} as block}:
                 yield from self._start(index, dict(block))
             case {"type": "content_block_delta", "index": int(index), "delta": {"type": str()} as delta}:
@@ -102,6 +115,7 @@ class StreamedAnswer:
     def _end(self, delta: dict[str, Any], usage: Any) -> Iterator[Event]:
         """Take the reason for which the answer ends."""
         self._count(usage)
+        yield self._metered()
         reason = delta.get("stop_reason")
         if not reason:
             return
@@ -125,10 +139,20 @@ class StreamedAnswer:
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         kept = [block for block in blocks if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")]
         details = self.stop_details | (more_details or {})
-        usage = self.usage | {
+        return ModelFinished(kept, self.stop_reason, self.model, self._whole_usage(), details, prefix, self.answered_by)
+
+    @property
+    def answered_by(self) -> dict[str, str]:
+        """Who answers, as far as the API has said; see `ModelFinished.answered_by`."""
+        return scrub_ids(self._secrets, **self._said, request_id=self.request_id)
+
+    def _metered(self) -> AnswerMetered:
+        return AnswerMetered(self.model, self._whole_usage(), self.answered_by)
+
+    def _whole_usage(self) -> dict[str, int]:
+        return self.usage | {
             name: self.usage.get(name, 0) + amount for name, amount in self._summary_usage.items() if amount
         }
-        return ModelFinished(kept, self.stop_reason, self.model, usage, details, prefix)
 
     def _count(self, usage: Any) -> None:
         # The numbers are cumulative, so the last one is right.
@@ -140,9 +164,13 @@ class StreamedAnswer:
             ]
             if rounds:
                 self._summary_usage = {name: sum(int(one.get(name) or 0) for one in rounds) for name in USAGE}
-            output = usage.get("output_tokens_details")
-            if isinstance(output, dict) and isinstance(output.get("thinking_tokens"), int):
-                self.usage["thinking_tokens"] = output["thinking_tokens"]
+            for (part, name), stored in DETAILS.items():
+                inner = usage.get(part)
+                count = inner.get(name) if isinstance(inner, dict) else None
+                if isinstance(count, int) and (count or stored == "thinking_tokens"):
+                    self.usage[stored] = count
+            if usage.get("service_tier"):
+                self._said["service_tier"] = usage["service_tier"]
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Event]:
         if index in self._blocks:

@@ -14,8 +14,10 @@ from django.utils.translation import gettext as _
 
 from chats.providers import retries
 from chats.providers.openai.settings import OPTIONAL
-from chats.providers.scrubbing import scrub
+from chats.providers.scrubbing import scrub, scrub_ids
 
+#: The header with the id of a request.
+REQUEST_ID = "x-request-id"
 #: HTTP statuses by the type or the code of an error inside a stream, which began with status 200.
 STATUSES = {
     "invalid_request_error": 400,
@@ -80,6 +82,12 @@ def retry_after(error: Exception) -> float | None:
     if not isinstance(error, openai.APIStatusError):
         return None
     return retries.retry_after(error.response.headers.get("retry-after", ""))
+
+
+def request_id_of(error: Exception, secrets: Collection[str]) -> str:
+    """Return the id that the server gave to the request; "" without one."""
+    header = error.response.headers.get(REQUEST_ID) if isinstance(error, openai.APIStatusError) else None
+    return scrub_ids(secrets, id=header).get("id", "")
 
 
 def error_for_people(error: Exception, model: str, secrets: Collection[str], *, begun: bool) -> str:

@@ -22,15 +22,17 @@ import openai
 from django.utils.translation import gettext as _
 
 from chats.agent.agent import Agent
-from chats.agent.events import Event, ModelFinished, ModelSilent
+from chats.agent.events import AnswerMetered, Event, ModelFinished, ModelSilent
 from chats.agent.provider import ModelRequest, ProviderError
 from chats.providers import retries
 from chats.providers.building import build
 from chats.providers.files import details_of_files, refuses_files, with_fewer_files
 from chats.providers.openai.errors import (
+    REQUEST_ID,
     StreamBroken,
     error_for_people,
     is_temporary,
+    request_id_of,
     retry_after,
     said_by,
     status_of,
@@ -39,7 +41,7 @@ from chats.providers.openai.errors import (
 from chats.providers.openai.request import NAME, request_arguments, used_ids
 from chats.providers.openai.settings import LIMITS, problems_of, sent_names
 from chats.providers.openai.stream import Malformed, StreamedAnswer
-from chats.providers.scrubbing import scrub
+from chats.providers.scrubbing import scrub, scrub_ids
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +113,7 @@ class OpenAIProvider:
             try:
                 async with aclosing(self._events(client, arguments, answer, begin)) as events:
                     async for event in events:
-                        yield event or ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
+                        yield self._safe(event) if event else ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
             except (openai.APIError, httpx2.RequestError, StreamBroken) as error:
                 failure = error
             if answer.complete:
@@ -131,7 +133,9 @@ class OpenAIProvider:
             too_late = clock() + wait > begin + self._patience
             if answer.begun or attempt == ATTEMPTS or too_late or wait > LONGEST_WAIT or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the server's error as the cause.
-                raise ProviderError(error_for_people(failure, model, self._secrets, begun=answer.begun))
+                problem = error_for_people(failure, model, self._secrets, begun=answer.begun)
+                request_id = self._answered_by(answer.said).get("request_id") or request_id_of(failure, self._secrets)
+                raise ProviderError(retries.with_request_id(problem, request_id))
             attempt += 1
             yield ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
             await asyncio.sleep(wait)
@@ -141,7 +145,7 @@ class OpenAIProvider:
     ) -> AsyncGenerator[Event | None, None]:
         """Yield what one request gives to show, and None when nothing has come for some seconds."""
         clock = asyncio.get_running_loop().time
-        raws = _read(client, arguments)
+        raws = _read(client, arguments, answer)
         pending = asyncio.ensure_future(anext(raws, _END))
         usage_until = math.inf
         try:
@@ -169,7 +173,8 @@ class OpenAIProvider:
             await raws.aclose()
 
     def _logged(self, failure: Exception) -> str:
-        return f"{type(failure).__name__} {scrub(said_by(failure), self._secrets)}".strip()
+        said = (type(failure).__name__, scrub(said_by(failure), self._secrets), request_id_of(failure, self._secrets))
+        return " ".join(filter(None, said))
 
     @property
     def _secrets(self) -> list[str]:
@@ -179,7 +184,16 @@ class OpenAIProvider:
         """Return the answer, with what the server said about it made safe."""
         finished = answer.finished()
         said = {name: scrub(value, self._secrets) for name, value in finished.stop_details.items()}
-        return replace(finished, stop_details=said | more_details)
+        return replace(finished, stop_details=said | more_details, answered_by=self._answered_by(answer.said))
+
+    def _safe(self, event: Event) -> Event:
+        """Return an event of the server with what it says of itself made safe."""
+        if isinstance(event, AnswerMetered):
+            return replace(event, answered_by=self._answered_by(event.answered_by))
+        return event
+
+    def _answered_by(self, said: dict[str, Any]) -> dict[str, str]:
+        return scrub_ids(self._secrets, **said)
 
     async def _client(self) -> openai.AsyncOpenAI:
         """Return the client of the running event loop, to which its connections belong."""
@@ -207,12 +221,15 @@ class OpenAIProvider:
 _END: Any = object()
 
 
-async def _read(client: openai.AsyncOpenAI, arguments: dict[str, Any]) -> AsyncGenerator[Any, None]:
+async def _read(
+    client: openai.AsyncOpenAI, arguments: dict[str, Any], answer: StreamedAnswer
+) -> AsyncGenerator[Any, None]:
     """Yield the JSON values of the stream. StreamBroken for what is no JSON."""
     stream = openai.AsyncStream[object]
     async with await client.post(
         "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=stream
     ) as events:
+        answer.said["request_id"] = events.response.headers.get(REQUEST_ID)
         try:
             async for raw in events:
                 yield raw

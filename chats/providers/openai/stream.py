@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from approvals.runtime.canonical import NotCanonical, parse
 from chats.agent.events import (
+    AnswerMetered,
     Event,
     ModelFinished,
     ReasoningDelta,
@@ -77,6 +78,8 @@ class StreamedAnswer:
         self._filtered: list[str] = []
         self._refused = False
         self._usage: dict[str, int] = {}
+        #: Who answers, as the server says, not yet made safe: see `ModelFinished.answered_by`.
+        self.said: dict[str, Any] = {}
 
     @property
     def begun(self) -> bool:
@@ -94,7 +97,8 @@ class StreamedAnswer:
         """Take one event of the stream; yield what it gives to show. Malformed."""
         if not isinstance(raw, dict) or not isinstance(raw.get("choices") or [], list):
             raise Malformed
-        self._count(raw.get("usage"))
+        if self._count(raw.get("usage")) | self._note(raw):
+            yield self.metered()
         for choice in raw.get("choices") or []:
             if not isinstance(choice, dict) or not isinstance(choice.get("delta") or {}, dict):
                 raise Malformed
@@ -122,6 +126,18 @@ class StreamedAnswer:
             reason, details = "refusal", {"type": "refusal"}
             details |= {"category": ", ".join(self._filtered)} if self._filtered else {}
         return ModelFinished([self._block(part) for part in self._parts], reason, self.model, self._usage, details)
+
+    def metered(self) -> AnswerMetered:
+        """Return what is known of the answer so far."""
+        return AnswerMetered(self.model, dict(self._usage), dict(self.said))
+
+    def _note(self, raw: Mapping[str, Any]) -> bool:
+        """Take who answers; return whether that is new."""
+        before = dict(self.said)
+        for name, key in (("model", "model"), ("message_id", "id"), ("service_tier", "service_tier")):
+            if raw.get(key):
+                self.said[name] = raw[key]
+        return self.said != before
 
     def _block(self, part: _Text | _Call) -> dict[str, Any]:
         if isinstance(part, _Call):
@@ -217,10 +233,13 @@ class StreamedAnswer:
                 yield from self._show(call)
             yield ToolInputReady(call.id, call.name, _input(call))
 
-    def _count(self, usage: Any) -> None:
-        """Take the usage, in Anthropic's words: `input_tokens` are those that were not read from the cache."""
+    def _count(self, usage: Any) -> bool:
+        """Take the usage, in Anthropic's words; return whether there is any.
+
+        `input_tokens` are those that were not read from the cache.
+        """
         if not isinstance(usage, dict):
-            return
+            return False
         asked = usage.get("prompt_tokens_details")
         answered = usage.get("completion_tokens_details")
         cached, written = _number(asked, "cached_tokens"), _number(asked, "cache_write_tokens")
@@ -233,6 +252,7 @@ class StreamedAnswer:
         }
         required = ("input_tokens", "output_tokens")
         self._usage = {name: amount for name, amount in amounts.items() if amount or name in required}
+        return True
 
 
 def _number(values: Any, name: str) -> int:

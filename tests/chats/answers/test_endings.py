@@ -48,7 +48,11 @@ def test_texts_that_were_streamed_stay_when_the_turn_fails(claude):
     assert (turn.state, turn.finish_reason) == (TurnState.FAILED, "error")
     assert parts(turn) == [STEP, spoken("First."), spoken("Half an"), BROKEN_OFF]
     step = turn.steps.get()
-    assert (step.stop_reason, step.provider, step.blocks) == ("broken_off", "", [text("First."), text("Half an")])
+    assert (step.stop_reason, step.provider, step.blocks) == (
+        "broken_off",
+        "anthropic",
+        [text("First."), text("Half an")],
+    )
     assert ending(turn) == {"state": "failed", "finish_reason": "error", "remarks": [{"code": "broken_off"}]}
     assert [chunk["remark"] for chunk in chunks(turn, "AnswerRemarked")] == [{"code": "broken_off"}]
 
@@ -64,7 +68,7 @@ def test_the_model_is_shown_what_it_had_said_before_the_error(claude):
 def test_a_turn_that_fails_before_its_first_word_has_no_remark(claude):
     claude.will(Reply(items=[START, block_events(0, text("x"))[0], Close.EARLY]))
     turn = converse(people.alice(), "Hello")
-    assert (turn.state, turn.steps.count(), turn.chat.messages.count()) == (TurnState.FAILED, 0, 1)
+    assert (turn.state, turn.steps.get().blocks, turn.chat.messages.count()) == (TurnState.FAILED, [], 1)
 
 
 def test_results_before_a_text_that_was_broken_off_stay_too(claude):

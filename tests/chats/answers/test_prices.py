@@ -22,6 +22,12 @@ def price(prefix, amount, *, valid_from=date(2026, 1, 1), above=0, currency="USD
     return ModelPrice(prefix=prefix, valid_from=valid_from, above=above, currency=currency, **each)
 
 
+def replaced(row: ModelPrice, **values) -> ModelPrice:
+    for name, value in values.items():
+        setattr(row, name, value)
+    return row
+
+
 def cost(rows, model="claude-opus-5-5", usage=MILLION, when=DAY):
     return dict(Prices(rows).usage(model, usage, when).costs)
 
@@ -45,6 +51,32 @@ def test_each_kind_of_token_has_its_own_price():
     found = Prices([row]).usage("m", usage, DAY)
     assert found.tokens == Tokens(1_000_000, 100_000, 10_000, 1_000, 900)
     assert (found.tokens.read, dict(found.costs)) == (1_110_000, {"USD": Decimal("1.248")})
+
+
+def test_writes_for_an_hour_searches_and_the_service_tier_have_their_own_prices():
+    row = replaced(price("m", 1), cache_write_hour=Decimal(2), searches=Decimal(10))
+    usage = {
+        "cache_creation_input_tokens": 1_000_000,
+        "cache_creation_1h_input_tokens": 400_000,
+        "web_search_requests": 3,
+    }
+    assert cost([row], "m", usage) == {"USD": Decimal("1.43")}
+    assert cost([price("m", 1)], "m", usage) == {"USD": 1}
+    tier = replaced(price("m", 3), service_tier="priority")
+    found = [
+        dict(Prices([row, tier]).usage("m", MILLION, DAY, {"service_tier": name}).costs)
+        for name in ("priority", "standard")
+    ]
+    assert found == [{"USD": 3}, {"USD": 1}]
+
+
+def test_the_model_that_answered_is_priced_before_the_one_that_was_asked():
+    prices = Prices([price("alias", 1), price("real", 5)])
+    found = [
+        dict(prices.usage("alias", MILLION, DAY, {"model": name}).costs) for name in ("real-2026", "gateway/x", "")
+    ]
+    assert found == [{"USD": 5}, {"USD": 1}, {"USD": 1}]
+    assert prices.usage("unknown", MILLION, DAY, {"model": "gateway/x"}).unpriced == {"gateway/x"}
 
 
 def test_the_longest_prefix_counts():
@@ -111,3 +143,13 @@ def test_the_published_price_of_a_cache_read_changed_in_october():
     usage, before = {"cache_read_input_tokens": 1_000_000}, datetime(2026, 10, 6, tzinfo=UTC)
     costs = [Prices.read().usage("claude-sonnet-5-5", usage, when).costs["USD"] for when in (before, DAY)]
     assert costs == [Decimal("0.20"), Decimal("0.10")]
+
+
+@pytest.mark.django_db
+def test_an_installation_knows_the_published_prices_of_writes_for_an_hour_and_of_searches():
+    usage = {
+        "cache_creation_input_tokens": 1_000_000,
+        "cache_creation_1h_input_tokens": 1_000_000,
+        "web_search_requests": 1000,
+    }
+    assert dict(Prices.read().usage("claude-opus-5-5", usage, DAY).costs) == {"USD": Decimal(18)}

@@ -85,7 +85,7 @@ def test_a_runner_that_lost_its_lease_cannot_commit():
         lambda: actions.pause_turn(old, support, 0, chunk, 2),
         lambda: actions.finish_turn(old, FinishReason.STOP, 0, chunk, 2),
         lambda: actions.fail_turn(old, "late", 0, chunk, 2),
-        lambda: actions.end_stopped(old, "late", 0, chunk, 2),
+        lambda: actions.end_stopped(old, actions.UnfinishedAnswer(["late"]), 0, chunk, 2),
     ):
         with pytest.raises(LeaseLost):
             late()

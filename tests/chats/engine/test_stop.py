@@ -116,7 +116,7 @@ busybody = Agent(
 def test_a_stop_in_another_process_takes_effect_at_the_next_write(settings):
     settings.HITL_AGENTS = [f"{__name__}.busybody"]
     turn = converse(people.alice(), "go on")
-    assert (turn.state, turn.steps.count(), tool_parts(turn)[0]["output"]) == ("stopped", 1, "True")
+    assert (turn.state, turn.steps.count(), tool_parts(turn)[0]["output"]) == ("stopped", 2, "True")
 
 
 def test_owners_and_approvers_may_stop_a_turn():

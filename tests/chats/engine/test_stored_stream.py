@@ -99,7 +99,8 @@ def test_the_end_of_a_stopped_turn_restores_events_lost_in_a_crash():
         await database.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
         with pytest.raises(StopRequested):
             await ledger.commit(commit_step(claim))
-        await ledger.commit(lambda recorded, seq: actions.end_stopped(claim, "".join(WORDS[:4]), 0, recorded, seq))
+        left = actions.UnfinishedAnswer(["".join(WORDS[:4])])
+        await ledger.commit(lambda recorded, seq: actions.end_stopped(claim, left, 0, recorded, seq))
 
     turn = told_by(story)
     assert stored(turn) == [*range(1, len(stored(turn)) + 1)]

@@ -111,7 +111,7 @@ def test_a_refusal_without_a_word_is_told_once(chat):
 
 def test_a_text_that_was_broken_off_is_marked_and_can_go_on(chat):
     turn = say(chat, "hello")
-    actions.fail_turn(begin(turn), "The network is down.", 0, [], 1, said=["Half an"])
+    actions.fail_turn(begin(turn), "The network is down.", 0, [], 1, left=actions.UnfinishedAnswer(["Half an"]))
     client = browser(chat.owner)
     html = client.get(chat.get_absolute_url()).text
     assert remarks(html) == [BROKEN_OFF]

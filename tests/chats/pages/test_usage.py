@@ -63,6 +63,13 @@ def test_the_chat_page_shows_what_the_chat_has_used(chat):
     assert summary(browser(chat.owner).get(chat.get_absolute_url()).text) == words
 
 
+def test_the_chat_page_shows_its_web_searches(chat):
+    turn = asked(chat)
+    turn.steps.update(usage={"input_tokens": 1000, "web_search_requests": 2})
+    words = "1,000 tokens read, 0 written · 2 web searches · about 0.0220 USD"
+    assert summary(browser(chat.owner).get(chat.get_absolute_url()).text) == words
+
+
 def test_a_chat_without_answers_shows_no_usage(chat):
     assert summary(browser(chat.owner).get(chat.get_absolute_url()).text) == ""
     page = parse(browser(chat.owner).get(f"/chats/{chat.pk}/usage/").text)

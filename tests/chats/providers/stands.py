@@ -20,6 +20,8 @@ class ClaudeStand:
     """Claude, at the stand-in of the Messages API."""
 
     name, key, model = "anthropic", claude.KEY, "claude-sonnet-4-6"
+    answered_by: ClassVar = {"model": "claude-sonnet-4-6-20260901", "message_id": "msg_1"}
+    request_id = "request-id"
     words: ClassVar = {"done": "end_turn", "calls": "tool_use", "length": "max_tokens", "refused": "refusal"}
 
     def __init__(self) -> None:
@@ -75,6 +77,8 @@ class OpenAIStand:
     """A model at the stand-in of the Chat Completions API."""
 
     name, key, model = "openai", openai.KEY, "gpt-4o"
+    answered_by: ClassVar = {"model": "gpt-5.5-2026-09-01", "message_id": "chatcmpl-1"}
+    request_id = "x-request-id"
     words: ClassVar = {"done": "stop", "calls": "tool_calls", "length": "length", "refused": "content_filter"}
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather
-from chats.agent.events import ReasoningDelta, ReasoningEnded, ReasoningStarted
+from chats.agent.events import AnswerMetered, ReasoningDelta, ReasoningEnded, ReasoningStarted
 from chats.agent.provider import ModelMessage, ModelRequest
 from chats.models import Message
 from chats.providers.anthropic import AnthropicProvider
@@ -45,7 +45,8 @@ def test_a_model_that_makes_no_summaries_forgets_old_results_of_tools_and_keeps_
 
 async def events_of(claude, messages):
     provider = AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url)
-    return [event async for event in provider.stream(ModelRequest(AGENT, messages))]
+    asked = provider.stream(ModelRequest(AGENT, messages))
+    return [event async for event in asked if not isinstance(event, AnswerMetered)]
 
 
 async def test_a_summary_is_streamed_as_thinking_kept_and_sent_back(claude):

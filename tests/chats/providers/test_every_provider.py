@@ -12,14 +12,13 @@ from chats import actions, providers
 from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
-from chats.agent.loop import MAX_ANSWERED_CALLS, MAX_CALLS, TOO_MANY_CALLS
 from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.models import ToolCall
 from chats.states import CallState, TurnState
 from tests.chats.providers.stands import PAGE, STANDS
 from tests.support import people
 from tests.support.anthropic_server import Reply
-from tests.support.chats.turns import chunks, decide, make_chat, only_request, parts, run
+from tests.support.chats.turns import decide, make_chat, only_request, parts, run
 
 clerk = Agent(name="clerk", system="Be careful.", tools=[getWeather, issueRefund], temperature=0.2)
 HELLO = [ModelMessage("user", [{"type": "text", "text": "Hello"}])]
@@ -98,14 +97,18 @@ def texts(shown):
 async def test_an_answer_is_streamed_and_then_returned_whole(stand):
     stand.server.will(stand.says("It is clear, 21 °C 🌍."))
     shown = await ask(stand)
-    assert (type(shown[0]), type(shown[-2]), len(shown) > 5) == (events.TextStarted, events.TextEnded, True)
+    said = [event for event in shown if not isinstance(event, events.AnswerMetered)]
+    assert (type(said[0]), type(said[-2]), len(said) > 5) == (events.TextStarted, events.TextEnded, True)
     assert texts(shown) == "It is clear, 21 °C 🌍."
     assert replace(shown[-1], prefix="") == events.ModelFinished(
         [{"type": "text", "text": "It is clear, 21 °C 🌍."}],
         "end_turn",
         stand.model,
         {"input_tokens": 10, "output_tokens": 5},
+        answered_by=stand.answered_by,
     )
+    metered = [event for event in shown if isinstance(event, events.AnswerMetered)]
+    assert metered[-1] == events.AnswerMetered(stand.model, shown[-1].usage, stand.answered_by)
 
 
 async def test_the_conversation_does_not_follow_a_redirect(stand):
@@ -264,31 +267,6 @@ def test_calls_that_cannot_run_are_answered_and_a_cut_off_one_is_not_run(stand, 
         word in text for word, text in zip(('"city": "Paris"', "valid string", "no tool named"), told, strict=True)
     ] == [True] * 3
     assert ToolCall.objects.get(tool_call_id="call_rome").state == CallState.FAILED
-
-
-@pytest.mark.django_db(transaction=True)
-def test_calls_beyond_the_limit_of_one_answer_are_answered_with_an_error(stand, chat, settings, monkeypatch):
-    stand.configure(settings, monkeypatch)
-    many = [(f"call_{number}", "getWeather", {"city": f"Rome {number}"}) for number in range(MAX_CALLS + 2)]
-    stand.server.will(stand.says("", *many), stand.says("Enough."))
-    turn = say(chat)
-    assert (turn.state, parts(turn)[-1]["text"]) == (TurnState.COMPLETED, "Enough.")
-    told = [words for kind, words in stand.conversation() if kind == "result"]
-    assert ["city" in words for words in told] == [True] * MAX_CALLS + [False] * 2
-    assert [words.removeprefix("(This call failed.) ") for words in told[MAX_CALLS:]] == [TOO_MANY_CALLS] * 2
-    failed = ToolCall.objects.filter(state=CallState.FAILED).values_list("tool_call_id", "attempt")
-    assert list(failed) == [("call_50", 0), ("call_51", 0)]
-    assert [chunk["tool_call_id"] for chunk in chunks(turn, "ToolFailed")] == ["call_50", "call_51"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_answer_with_far_too_many_calls_is_refused(stand, chat, settings, monkeypatch):
-    stand.configure(settings, monkeypatch)
-    many = [(f"call_{number}", "getWeather", {"city": "Rome"}) for number in range(MAX_ANSWERED_CALLS + 1)]
-    stand.server.will(stand.says("", *many))
-    turn = say(chat)
-    words = "The model made 501 tool calls at once, but only 500 are allowed."
-    assert (turn.state, turn.error, turn.tool_calls.count()) == (TurnState.FAILED, words, 0)
 
 
 @pytest.mark.django_db(transaction=True)

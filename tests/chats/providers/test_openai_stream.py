@@ -16,7 +16,7 @@ PARIS, ROME = call("call_1", "getWeather", city="Paris"), call("call_2", "getWea
 def read(raws, names=(), used=()):
     """Return the events that were shown, and the answer."""
     streamed = StreamedAnswer("gpt", {name: name for name in names}, used)
-    shown = [event for raw in raws for event in streamed.take(raw)]
+    shown = [event for raw in raws for event in streamed.take(raw) if not isinstance(event, events.AnswerMetered)]
     return shown, streamed.finished()
 
 

@@ -82,7 +82,7 @@ def test_a_stop_at_the_top_while_those_below_pause_and_record_leaves_nobody_wait
         found = race(
             *(lambda sub=sub: pause(sub) for sub in subs[:3]),
             lambda ran=ran: actions.finish_call(execution_of(ran), output="paid"),
-            lambda top=top: actions.end_stopped(Claim(top.pk, 1), "", 0, [], 1),
+            lambda top=top: actions.end_stopped(Claim(top.pk, 1), actions.UnfinishedAnswer(), 0, [], 1),
         )
         assert failures(found, StopRequested, LeaseLost) == []
         assert (reload(top).state, isinstance(found[4], list)) == ("stopped", True)
@@ -91,7 +91,7 @@ def test_a_stop_at_the_top_while_those_below_pause_and_record_leaves_nobody_wait
             # One that was at work sees the stop at its next write.
             assert sub.stopped and sub.state in {TurnState.STOPPED, TurnState.RUNNING}
             if sub.state == TurnState.RUNNING:
-                actions.end_stopped(Claim(sub.pk, 1), "", 0, [], 1)
+                actions.end_stopped(Claim(sub.pk, 1), actions.UnfinishedAnswer(), 0, [], 1)
         assert not ApprovalRequest.objects.filter(status=Status.PENDING).exists()
         calls = ToolCall.objects.filter(turn__in=[top, *subs])
         assert set(calls.exclude(pk=ran.pk).values_list("state", flat=True)) == {"cancelled"}
