@@ -6,7 +6,7 @@ import pytest
 
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
-from chats.agent.provider import GO_ON, ModelMessage, ModelRequest, ProviderError
+from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.agent.server_tools import ServerTool
 from chats.providers.anthropic import AnthropicProvider
 from tests.support.anthropic_server import (
@@ -41,14 +41,8 @@ def agent(**given):
 async def ask(claude, messages=HELLO, *, model=NEW, key=KEY, provider=None, agent_model="", **given):
     """Return the blocks of Claude's answer."""
     provider = provider or AnthropicProvider(api_key=key, model=model, base_url=claude.url)
-    return (await answer_of(claude, messages, provider=provider, model=agent_model, **given)).blocks
-
-
-async def answer_of(claude, messages, *, provider=None, model="", **given):
-    """Return Claude's whole answer."""
-    provider = provider or AnthropicProvider(api_key=KEY, model=NEW, base_url=claude.url)
-    shown = [event async for event in provider.stream(ModelRequest(agent(model=model, **given), messages))]
-    return shown[-1]
+    shown = [event async for event in provider.stream(ModelRequest(agent(model=agent_model, **given), messages))]
+    return shown[-1].blocks
 
 
 async def refusal(claude, **given):
@@ -292,27 +286,6 @@ async def test_a_search_that_waits_is_left_out_if_it_is_no_longer_offered_or_can
     await ask(claude, [*HELLO, both, RESULT, ModelMessage("user", [text("And?")])], server_tools=WEB)
     kept = [text("I look."), CALL]
     assert [sent(claude, number)[1][1] for number in range(3)] == [[text("I look.")], kept, kept]
-
-
-PAUSED = {
-    "the tool is gone": (step(text("I look."), SEARCH[0]), {}),
-    "nothing is left": (step(SEARCH[0]), {}),
-    "another model paused it": (step(text("I look."), SEARCH[0], model=OLD), {"server_tools": WEB}),
-    "another provider's model paused it": (step(text("I look."), model="m", provider="openai"), {"server_tools": WEB}),
-}
-
-
-@pytest.mark.parametrize("why", PAUSED)
-async def test_a_paused_answer_that_cannot_be_continued_goes_on_without_its_end(claude, why):
-    paused, given = PAUSED[why]
-    claude.will(says(THOUGHT, text("Without it, then.")), says(text("Yes.")))
-    finished = await answer_of(claude, [*HELLO, paused], **given)
-    said = [text("I look.")] if text("I look.") in paused.content else [EMPTY]
-    told = [("user", [text("Hello")]), ("assistant", said), ("user", [text(GO_ON)])]
-    assert sent(claude) == told
-    further = ModelMessage("assistant", finished.blocks, "anthropic", NEW, finished.prefix)
-    await ask(claude, [*HELLO, paused, further, ModelMessage("user", [text("And?")])], **given)
-    assert sent(claude)[:4] == [*told, ("assistant", [THOUGHT, text("Without it, then.")])]
 
 
 async def test_an_agent_without_tools_can_answer_after_calls_in_the_history(claude):
