@@ -13,12 +13,14 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
+from importlib import metadata
 from typing import Any
 
-from pausepoint import hook
+from pausepoint import hook, strict_json
 from pausepoint.calls import answer_text
 from pausepoint.connect import command as connect
 from pausepoint.desk import Desk, DeskError, Outcome, Refused, StillWaiting
+from pausepoint.terminal import visible
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 #: Seconds between two looks at the inbox.
@@ -37,17 +39,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Desk(given.url, given.key, patience=30) as desk:
             return int(given.run(desk, given))
     except StillWaiting as waiting:
-        print(waiting, file=sys.stderr)
+        print(visible(str(waiting)), file=sys.stderr)
         return 3
     except (DeskError, ValueError) as error:
-        print(f"pausepoint: {error}", file=sys.stderr)
+        print(f"pausepoint: {visible(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
 
 
+class _Version(argparse.Action):
+    """Read the version only if it is asked for: a hook has no time for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(f"pausepoint {metadata.version('pausepoint')}")
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(prog="pausepoint", description="Ask people, and answer them, through Pausepoint.")
+    found.add_argument("--version", action=_Version, nargs=0, help="print the version of this package, and end")
     found.add_argument("--url", default="", help="address of Pausepoint (default: PAUSEPOINT_URL)")
     found.add_argument("--key", default="", help="API key (default: PAUSEPOINT_KEY)")
     commands = found.add_subparsers(required=True, metavar="command")
@@ -120,7 +131,7 @@ def _seconds(text: str) -> float:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = strict_json.loads(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"this is not JSON: {error}") from error
     if not isinstance(found, dict):
@@ -153,7 +164,7 @@ def ask(desk: Desk, given: argparse.Namespace) -> int:
             raise ValueError(words) from refused
         raise
     if given.no_wait:
-        print(json.dumps(found) if given.json else found["id"])
+        print(json.dumps(found) if given.json else visible(found["id"]))
         return 0
     awaited = "a decision" if asked["kind"] == "approval" else "an answer"
     return _ended(_waited(desk, found["id"], given, f"Waiting for {awaited}: {found['url']}"), given)
@@ -171,7 +182,7 @@ def decide(desk: Desk, given: argparse.Namespace) -> int:
             words = f"Only an approval can be approved. Answer this request: pausepoint answer {given.id} TEXT"
             raise ValueError(words) from refused
         raise
-    print(f"{outcome.document['title']}: {outcome.status}")
+    print(visible(f"{outcome.document['title']}: {outcome.status}"))
     return 0
 
 
@@ -181,7 +192,7 @@ def answer(desk: Desk, given: argparse.Namespace) -> int:
         raise ValueError(f"This is an approval. Decide it: pausepoint approve {given.id}, or pausepoint reject.")
     chosen: Any = given.answer if asked["multiple"] else " ".join(given.answer)
     outcome = desk.decide(given.id, "respond", comment=given.comment, answer=chosen)
-    print(f"{outcome.document['title']}: {answer_text(outcome)}")
+    print(visible(f"{outcome.document['title']}: {answer_text(outcome)}"))
     return 0
 
 
@@ -202,10 +213,10 @@ def _waited(desk: Desk, request_id: str, given: argparse.Namespace, words: str =
     limit: timedelta | None = given.give_up_after
     try:
         if words:
-            print(words, file=sys.stderr)
+            print(visible(words), file=sys.stderr)
         return desk.wait(request_id, give_up_after=None if limit is None else limit.total_seconds())
     except KeyboardInterrupt:
-        print(f"Interrupted. To wait again: pausepoint wait {request_id}", file=sys.stderr)
+        print(f"Interrupted. To wait again: pausepoint wait {visible(request_id)}", file=sys.stderr)
         raise
 
 
@@ -215,27 +226,23 @@ def _ended(outcome: Outcome, given: argparse.Namespace) -> int:
     elif outcome.approved:
         print(json.dumps(dict(outcome.input or {})))
     elif outcome.answer is not None:
-        print(answer_text(outcome))
+        text = answer_text(outcome)
+        # A program gets every character; a terminal would obey some of them.
+        print(visible(text) if sys.stdout.isatty() else text)
     else:
-        print(f"{outcome.status}{f': {visible(outcome.comment)}' if outcome.comment else ''}", file=sys.stderr)
+        print(visible(f"{outcome.status}{f': {outcome.comment}' if outcome.comment else ''}"), file=sys.stderr)
     return 0 if outcome.approved or outcome.answer is not None else 1
 
 
 def _table(requests: Sequence[dict[str, Any]]) -> str:
     if not requests:
         return "Nothing is waiting."
-    rows = [
-        (one["id"], one["priority"], one["kind"], one["tool_name"] or "", visible(one["title"])) for one in requests
-    ]
+    columns = ("id", "priority", "kind", "tool_name", "title")
+    rows = [tuple(visible(request[column] or "") for column in columns) for request in requests]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-
-
-def visible(text: str) -> str:
-    """Return the text without characters that a terminal would obey: a title may come from anybody."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 if __name__ == "__main__":

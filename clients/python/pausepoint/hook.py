@@ -8,6 +8,7 @@ other end of a hook would let the call run, so there is also a clock that ends t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -18,7 +19,9 @@ from typing import Any
 
 import httpx
 
+from pausepoint import strict_json
 from pausepoint.desk import FIRST_PAUSE, LIMITS, LONGEST_PAUSE, PASSING, Desk, retry_after
+from pausepoint.terminal import visible
 
 AGENTS = ("claude-code", "codex")
 #: Agents give a hook up after 600 seconds; by then the command has ended.
@@ -35,6 +38,10 @@ BLOCK = 2
 REPORTS = frozenset({"PostToolUse", "PostToolUseFailure"})
 #: The header that says whether a request still waits.
 STATUS = "Pausepoint-Status"
+#: The header that every answer of Pausepoint to a hook has. Whatever else listens at the address does not send it.
+MARK = "Pausepoint-Hook"
+#: Whoever starts a program in the background has SIGINT ignored, and a terminal that is closed sends SIGHUP.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Blocked(Exception):
@@ -46,26 +53,40 @@ def run(given: argparse.Namespace) -> int:
     event = ""
     try:
         _end_in_time(given.give_up_after)
-        # SIGINT too: whoever starts a program in the background has it ignored.
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             signal.signal(number, _interrupt)
         body = sys.stdin.buffer.read(MAX_BYTES + 1)
         event = _event_of(body)
-        print(json.dumps(ask(given, body, event)), flush=True)
+        answer = json.dumps(ask(given, body, event), allow_nan=False)
+        # Not `print`, which does nothing if there is no stdout.
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
     except BaseException as error:
+        # A second signal would end the process in another way.
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        # An answer that cannot be written now cannot be written at the end either, where that would change the exit code.
+        with contextlib.suppress(Exception):
+            sys.stdout.close()
         # An error that escapes would let the call run. What has run already is not blocked.
         return _note(_words(error)) if event in REPORTS else _block(_words(error))
     return 0
 
 
 def _note(words: str) -> int:
-    print(f"Pausepoint was not told what this call has done. {words}", file=sys.stderr, flush=True)
+    _say(f"Pausepoint was not told what this call has done. {words}")
     return 1
 
 
 def _block(words: str) -> int:
-    print(f"Pausepoint could not be asked, so this was not run. {words}", file=sys.stderr, flush=True)
+    _say(f"Pausepoint could not be asked, so this was not run. {words}")
     return BLOCK
+
+
+def _say(words: str) -> None:
+    # The exit code blocks, also where nobody can read why.
+    with contextlib.suppress(Exception):
+        print(visible(words), file=sys.stderr, flush=True)
 
 
 def _words(error: BaseException) -> str:
@@ -85,7 +106,7 @@ def _end_in_time(seconds: float) -> None:
         _block("Nobody answered in time.")
         os._exit(BLOCK)
 
-    clock = threading.Timer(seconds + LAST, end)
+    clock = threading.Timer(min(seconds + LAST, threading.TIMEOUT_MAX), end)
     clock.daemon = True
     clock.start()
 
@@ -114,7 +135,7 @@ def _event_of(body: bytes) -> str:
     if len(body) > MAX_BYTES:
         raise Blocked("The agent reported too much.")
     try:
-        found = json.loads(body)
+        found = strict_json.loads(body)
     except ValueError as error:
         raise Blocked(f"The agent did not report JSON: {error}") from error
     if not isinstance(found, dict) or not isinstance(event := found.get("hook_event_name"), str):
@@ -181,16 +202,20 @@ def _failure(url: str, found: httpx.Response | httpx.TransportError, asked_for: 
 def _read(response: httpx.Response, event: str) -> dict[str, Any]:
     """Return the answer in the agent's shape. Raise Blocked for anything that is no such answer."""
     try:
-        found = response.json()
+        answer = strict_json.loads(response.content)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        answer = None
+    if not isinstance(answer, dict):
         raise Blocked(f"The response ({response.status_code}) is not from Pausepoint. Check the address.")
     if response.status_code != httpx.codes.OK:
-        errors = found.get("errors")
+        errors = answer.get("errors")
         more = "".join(f" {name}: {words}." for name, words in errors.items()) if isinstance(errors, dict) else ""
-        raise Blocked(f"{response.status_code}: {found.get('detail', '')}{more}")
-    said = found.get("hookSpecificOutput")
-    if found and not (isinstance(said, dict) and said.get("hookEventName") == event):
+        raise Blocked(f"{response.status_code}: {answer.get('detail', '')}{more}")
+    # Without it, a `{}` of any server would be taken for "not gated".
+    if response.headers.get(MARK) != "1":
+        words = "The response is not from Pausepoint, or Pausepoint is older than this command."
+        raise Blocked(f"{words} Check the address, or update the server.")
+    said = answer.get("hookSpecificOutput")
+    if answer and not (isinstance(said, dict) and said.get("hookEventName") == event):
         raise Blocked("The response is not an answer to this hook.")
-    return found
+    return answer

@@ -69,6 +69,7 @@ class Stand:
                 if not reply.status:
                     return
                 self.send_response(reply.status)
+                self.send_header(hook.MARK, "1")
                 if reply.header:
                     self.send_header(*reply.header)
                 self.end_headers()

@@ -85,7 +85,9 @@ def test_a_fresh_environment_with_the_wheel_reaches_a_decision_with_three_lines(
     with capsys.disabled():
         print(f"\npip install of the wheel, three lines, a decision: {took:.1f} s")
     assert took < GENEROUS
-    assert run([str(tmp_path / "venv" / "bin" / "pausepoint"), "--help"]).startswith("usage: pausepoint")
+    command = str(tmp_path / "venv" / "bin" / "pausepoint")
+    assert run([command, "--help"]).startswith("usage: pausepoint")
+    assert f"pausepoint-{run([command, '--version']).split()[1]}-" in built.wheel.name
 
 
 def test_a_fresh_folder_with_the_npm_package_reaches_a_decision_with_three_lines(desk, built, tmp_path, capsys):  # noqa: F811
@@ -110,7 +112,7 @@ def test_the_wheel_has_its_types_license_and_extras_and_needs_only_httpx(built):
         (metadata,) = [archive.read(name).decode() for name in names if name.endswith(".dist-info/METADATA")]
     assert {"pausepoint/py.typed", "pausepoint/desk.py"} <= set(names)
     assert sorted(name for name in names if name.startswith("pausepoint/") and name.endswith(".py")) == sorted(
-        f"pausepoint/{file.name}" for file in (PYTHON / "pausepoint").glob("*.py")
+        str(file.relative_to(PYTHON)) for file in (PYTHON / "pausepoint").rglob("*.py")
     )
     needed = re.findall(r"^Requires-Dist: (.+)$", metadata, re.M)
     assert [each for each in needed if "extra ==" not in each] == ["httpx<1,>=0.27"]

@@ -125,6 +125,20 @@ def test_the_inbox_lists_what_waits_without_obeying_its_titles(asker, decider):
     assert (code, line.partition(mark)[2], "\x1b" in table) == (0, " ⟨U+001B⟩]0;owned⟨U+0007⟩ done", False)
 
 
+def test_what_an_agent_has_written_is_one_line_that_no_terminal_obeys(asker, decider):
+    evil = "Refund\x1b[2J\r\n\u202eapproved\u2028: yes"
+    shown = "Refund⟨U+001B⟩[2J⟨U+000D⟩⟨U+000A⟩⟨U+202E⟩approved⟨U+2028⟩: yes"
+    label = "no\x1b[1A\u2066"
+    _, question, _ = run(asker, "ask", "Which?", "--option", label, "--option", "us", "--no-wait")
+    assert run(decider, "answer", question, label) == (0, "Which?: no⟨U+001B⟩[1A⟨U+2066⟩", "")
+    # What a program reads is not changed.
+    assert run(asker, "wait", question) == (0, label, "")
+    _, approval, _ = run(asker, "ask", evil, "--tool", "pay", "--no-wait")
+    code, out, _ = run(decider, "reject", approval, "--comment", evil)
+    assert (code, out) == (0, f"{shown}: rejected")
+    assert run(asker, "wait", approval) == (1, "", f"rejected: {shown}")
+
+
 def test_an_interrupted_command_says_how_to_wait_again(asker, decider):
     title = f"Which region, {uuid.uuid4()}?"
     asking = started(asker, "ask", title)

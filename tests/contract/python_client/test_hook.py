@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pausepoint.connect.settings import BLOCKED, blocking
 
 from tests.approvals.hooks.calls import BASH
 from tests.support.machine import Remote
@@ -106,7 +108,7 @@ def test_deferring_and_tools_that_are_not_gated_are_answered_at_once(asker):
     assert ended(hook) == (0, "{}", "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_hook_blocks(asker, decider, number):
     hook = started(asker.server.address, asker.key)
     waiting(decider, report(hook))
@@ -132,21 +134,27 @@ def test_a_server_that_dies_while_somebody_thinks_blocks(asker, decider):
 
 
 class BadServer(BaseHTTPRequestHandler):
-    """Answers as the path of the address says: `/STATUS/BODY`; with the status 0 it answers nothing."""
+    """Answers as the path of the address says: `/STATUS/BODY`; with the status 0 it answers nothing.
+
+    Its answers have the mark of Pausepoint, except that of `/STATUS/BODY/foreign`.
+    """
 
     def log_message(self, *_: Any) -> None:
         pass
 
     def do_POST(self) -> None:
-        _, status, name, *_ = self.path.split("/")
+        _, status, name, whose, *_ = self.path.split("/")
         if status == "0":
             self.server.closing.wait(SOON)  # type: ignore[attr-defined]
             return
         body = BODIES[name].encode()
         self.send_response(int(status))
         self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
+        # One that breaks off promises more than it sends.
+        self.send_header("content-length", str(len(body) + (name == "cut")))
         self.send_header("location", "/200/allow")
+        if whose != "foreign":
+            self.send_header("Pausepoint-Hook", "1")
         self.end_headers()
         self.wfile.write(body)
 
@@ -154,9 +162,16 @@ class BadServer(BaseHTTPRequestHandler):
 ALLOW = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
 BODIES = {
     "allow": json.dumps(ALLOW),
+    "none": "{}",
+    "empty": "",
+    "cut": "{}",
     "html": "<html>Welcome</html>",
     "list": "[]",
+    "nan": json.dumps(ALLOW | {"extra": float("nan")}),
+    "twice": '{"hookSpecificOutput": {}, ' + json.dumps(ALLOW)[1:],
+    "deep": "[" * 100_000 + "]" * 100_000,
     "other": json.dumps({"ok": True}),
+    "text": json.dumps({"hookSpecificOutput": "allow"}),
     "event": json.dumps({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {}}}),
 }
 
@@ -179,16 +194,31 @@ def test_everything_that_is_no_answer_blocks_with_words(asker, bad):
         "a server that is gone": (nowhere, asker.key),
         "a wrong key": (asker.server.address, "pp_00000000_wrong"),
         "no key": (asker.server.address, ""),
+        "a key that no header can carry": (asker.server.address, "pp_\u00e9"),
         "no address": ("", asker.key),
         "an address without http": ("desk.example.org", asker.key),
-        "an error of the server": (f"{bad}/500/allow", asker.key),
-        "a proxy without a server": (f"{bad}/502/html", asker.key),
-        "a refusal that says allow": (f"{bad}/403/allow", asker.key),
-        "a redirection": (f"{bad}/302/allow", asker.key),
-        "a page": (f"{bad}/200/html", asker.key),
-        "a list": (f"{bad}/200/list", asker.key),
-        "another object": (f"{bad}/200/other", asker.key),
-        "the answer to another event": (f"{bad}/200/event", asker.key),
+        "an address that is none": ("http://desk:80a0", asker.key),
+        "another page of Pausepoint": (f"{asker.server.address}/login", asker.key),
+        **{
+            f"{status} {body}": (f"{bad}/{status}/{body}", asker.key)
+            for status, bodies in {
+                # Also of no status but 200 does an answer count that says allow, or nothing.
+                200: "empty cut html list nan twice deep other text event",
+                201: "allow none",
+                204: "empty",
+                302: "allow",
+                401: "none",
+                403: "allow",
+                404: "html",
+                422: "none",
+                429: "allow",
+                500: "allow",
+                502: "html",
+            }.items()
+            for body in bodies.split()
+        },
+        "an empty object of another server": (f"{bad}/200/none/foreign", asker.key),
+        "the answer of another server": (f"{bad}/200/allow/foreign", asker.key),
         "no answer at all": (f"{bad}/0/allow", asker.key),
     }
     more = ("--patience", "1s", "--give-up-after", "1s")
@@ -197,6 +227,58 @@ def test_everything_that_is_no_answer_blocks_with_words(asker, bad):
         report(hook)
     found = {what: ended(hook) for what, hook in hooks.items()}
     assert {what: end for what, end in found.items() if end[:2] != (2, "") or not end[2].startswith(WORDS)} == {}
+    # The same server, where it answers as Pausepoint does.
+    hook = started(f"{bad}/200/none", asker.key)
+    report(hook)
+    assert ended(hook) == (0, "{}", "")
+
+
+def test_a_shell_blocks_where_the_command_cannot(asker, decider, tmp_path: Path):
+    unusable = tmp_path / "pausepoint"
+    unusable.write_text("#!/absent/python\n")
+    unusable.chmod(0o755)
+    itself = f"{sys.executable} -m pausepoint.cli"
+    settings = {
+        "PAUSEPOINT_URL": asker.server.address,
+        "PAUSEPOINT_KEY": asker.key,
+        "PYTHONPATH": str(ROOT / "clients" / "python"),
+    }
+
+    def shell(command: str, **more: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        environment = os.environ | settings | more
+        return subprocess.Popen(
+            ["/bin/sh", "-c", command], env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def alone(ends: str, address: str = asker.server.address) -> subprocess.Popen[str]:
+        return shell(f"{itself} --url {address} hook claude-code --patience 1s --give-up-after 1s {ends}; exit $?")
+
+    hooks = {
+        "no command": shell(blocking(f"{tmp_path}/absent hook claude-code")),
+        "no Python": shell(blocking(f"{unusable} hook claude-code")),
+        "no package": shell(blocking(f"{itself} hook claude-code"), PYTHONPATH="/nowhere"),
+        "an option that is none": shell(blocking(f"{itself} hook claude-code --absent")),
+        "no standard input": alone("<&-"),
+        # With a folder, Python does not even start.
+        "a standard input that cannot be read": shell(blocking(f"{itself} hook claude-code < /")),
+        "no standard output": alone(">&-"),
+        "a full disk": alone("> /dev/full"),
+        "nowhere to say why": alone("2> /dev/full", f"http://127.0.0.1:{free_port()}"),
+        "nothing to say it with": alone(">&- 2>&-", f"http://127.0.0.1:{free_port()}"),
+    }
+    for hook in hooks.values():
+        # Some of them do not read it.
+        with contextlib.suppress(BrokenPipeError):
+            hook.communicate(json.dumps(BASH | {"session_id": str(uuid.uuid4())}), timeout=SOON)
+    assert {what: hook.wait(SOON) for what, hook in hooks.items()} == dict.fromkeys(hooks, 2)
+
+    killed = shell(blocking(f"{itself} hook claude-code"))
+    waiting(decider, report(killed))
+    (child,) = Path(f"/proc/{killed.pid}/task/{killed.pid}/children").read_text().split()
+    os.kill(int(child), signal.SIGKILL)
+    code, out, errors = ended(killed)
+    assert (code, out, errors.splitlines()[-1]) == (2, "", BLOCKED)
 
 
 def test_a_report_of_what_has_run_is_said_to_be_lost_and_blocks_nothing(asker):
@@ -212,11 +294,21 @@ def test_a_report_of_what_has_run_is_said_to_be_lost_and_blocks_nothing(asker):
 
 def test_everything_that_no_agent_reports_blocks_with_words(asker):
     large = json.dumps(BASH | {"tool_input": {"command": "x" * 2_000_001}})
-    bodies = [" ", "{", "[]", "{}", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}', large, "\udcff"]
-    for body in bodies:
-        hook = started(asker.server.address, asker.key)
-        out, errors = hook.communicate(body.encode(errors="surrogateescape").decode(errors="replace"), timeout=SOON)
-        assert (hook.returncode, out, errors.startswith(WORDS)) == (2, "", True), (body[:40], errors)
+    # A report blocks nothing, so a call must not be taken for one.
+    twice = '{"hook_event_name": "PreToolUse", "hook_event_name": "PostToolUse"}'
+    deep = json.dumps(BASH | {"tool_input": 0}).replace("0}", "[" * 100_000 + "]" * 100_000 + "}")
+    bodies = [
+        " ", "{", "[]", "{}", "NaN", '{"hook_event_name": 7}', '{"hook_event_name": "Stop"}', "\udcff", large, twice, deep,
+        '{"hook_event_name": "PostToolUse", "tool_input": {"amount": NaN}}',
+        '{"hook_event_name": "PostToolUse", "tool_input": {"amount": 1, "amount": 2}}',
+    ]  # fmt: skip
+    hooks = [started(asker.server.address, asker.key) for _ in bodies]
+    for body, hook in zip(bodies, hooks, strict=True):
+        assert hook.stdin is not None
+        hook.stdin.buffer.write(body.encode(errors="surrogateescape"))
+    for body, hook in zip(bodies, hooks, strict=True):
+        code, out, errors = ended(hook)
+        assert (code, out, errors.startswith(WORDS)) == (2, "", True), (body[:40], errors)
     usage = started(asker.server.address, asker.key, agent="another")
     assert ended(usage, "{}")[0] == 2
 
