@@ -99,43 +99,93 @@
     change(id, (fields) => { for (const name of Object.keys(fields)) if (!name.startsWith("note ")) delete fields[name]; });
   }
 
-  // --- Somebody else decided while this person was typing: the text stays, and can be used as a note.
-  document.addEventListener("htmx:oobBeforeSwap", (event) => {
-    const shown = event.detail.target, fresh = event.detail.fragment.firstElementChild;
-    if (!fresh || fresh.id !== shown.id || !shown.matches(".request.is-pending") || fresh.matches(".is-pending")) return;
-    const id = requestOf(shown), kept = texts(shown).filter((field) => field.value.trim() && field.value !== field.defaultValue);
-    if (!kept.length || sent.has(id)) return;
-    const text = kept.map((field) => field.value).filter((value, index, all) => all.indexOf(value) === index).join("\n\n");
-    queueMicrotask(() => showKept(id, text));
+  // --- A push replaces a card in which somebody is typing: what they typed goes on in the same field of the new card. If the
+  // request has ended, it stays in a field below the card, and can be used as a note. The caret stays where it was.
+  document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+    if (!detail.shouldSwap) return;
+    for (const shown of [detail.target, ...detail.target.querySelectorAll(".request")]) {
+      if (shown.matches(".request.is-pending")) keep(shown);
+    }
   });
 
-  function showKept(id, text) {
-    const shown = document.getElementById(`request-${id}`);
-    if (!shown || !text.trim() || shown.querySelector(".kept-text")) return;
-    const box = document.createElement("div"), words = document.createElement("p"), field = document.createElement("textarea");
-    box.className = "kept-text";
-    box.setAttribute("role", "alert");
-    const what = shown.querySelector(".badge[class*=status-]")?.textContent.trim().toLowerCase() ?? "";
-    words.textContent = say(gettext("This was %(what)s while you were typing. Your note is kept."), { what });
-    field.readOnly = true;
-    field.value = text;
-    field.setAttribute("aria-label", gettext("What you typed"));
-    box.append(words, field, ...buttons(id, text, shown, box));
-    shown.append(box);
+  function keep(shown) {
+    const id = requestOf(shown), active = document.activeElement;
+    const isDraft = (field) => isText(field) && !sent.has(id) && field.value.trim() && field.value !== field.defaultValue;
+    const isKept = (field) => isDraft(field) || (field === active && (isText(field) || NEVER.has(field.name)));
+    const kept = [...shown.querySelectorAll("textarea, input")].filter(isKept).map((field) => ({
+      id: field.id, value: field.value, text: field.value === field.defaultValue ? "" : field.value,
+      caret: field === active && [field.selectionStart, field.selectionEnd].map((place) => place ?? field.value.length),
+    }));
+    if (kept.length) queueMicrotask(() => goOn(id, kept));
   }
 
-  function buttons(id, text, shown, box) {
+  function goOn(id, kept) {
+    const ended = kept.filter((typed) => !restoreField(typed));
+    const texts = ended.map(({ text }) => text).filter((text, index, all) => text.trim() && all.indexOf(text) === index);
+    const text = texts.join("\n\n"), last = ended.find(({ caret }) => caret);
+    const start = last && Math.max(0, text.indexOf(last.text));
+    if (ended.length) showKept(id, text, last?.caret.map((place) => start + Math.min(place, last.text.length)));
+  }
+
+  // Returns whether the new card has the field.
+  function restoreField({ id, value, caret }) {
+    const field = document.getElementById(id);
+    if (!field) return false;
+    field.value = value;
+    if (caret) focusAt(field, caret);
+    return true;
+  }
+  function focusAt(field, [start, end]) {
+    const details = field.closest("details");
+    if (details) details.open = true;
+    field.focus({ preventScroll: true });
+    // Fields for numbers and addresses have no caret that a script may place.
+    if (field.selectionStart !== null) field.setSelectionRange(start, end);
+    field.scrollIntoView({ block: "nearest" });
+  }
+
+  function showKept(id, text, caret) {
+    const shown = document.getElementById(`request-${id}`), before = document.getElementById(`kept-${id}`);
+    if (!shown || !(text.trim() || caret) || (before && !caret)) return;
+    before?.remove();
+    const box = document.createElement("div"), words = document.createElement("p"), field = document.createElement("textarea");
+    box.id = `kept-${id}`;
+    box.className = "kept-text";
+    const what = shown.querySelector(".badge[class*=status-]")?.textContent.trim().toLowerCase() ?? "";
+    words.textContent = wordsFor(shown, what);
+    words.setAttribute("role", "alert");
+    field.value = text;
+    field.setAttribute("aria-label", gettext("What you typed"));
+    field.addEventListener("input", () => {
+      forget(id);
+      change(id, (fields) => { fields.kept = field.value; });
+    });
+    box.append(words, field, ...buttons(id, field, box));
+    shown.after(box);
+    if (!caret) return;
+    focusAt(field, caret);
+    // Nothing was typed, and nothing will be.
+    field.addEventListener("blur", () => { if (!field.value.trim() && field !== document.activeElement) box.remove(); });
+  }
+
+  function wordsFor(shown, what) {
+    if (!what) return gettext("You can no longer see this request. What you typed is kept.");
+    if (shown.matches(".is-expired")) return gettext("This expired while you were typing. What you typed is kept.");
+    return say(gettext("This was %(what)s while you were typing. What you typed is kept."), { what });
+  }
+
+  function buttons(id, field, box) {
     const use = document.createElement("button"), drop = document.createElement("button");
     for (const button of [use, drop]) button.type = "button";
     use.textContent = gettext("Use as internal note");
     drop.textContent = gettext("Discard");
     // The notes of this request: the page may hold those of others. A push replaces them, so they are looked for again.
-    const noteOf = () => shown.closest("#request-detail, [data-kept]")?.querySelector("#notes textarea[name=text]");
+    const noteOf = () => document.getElementById(`request-${id}`).closest("#request-detail, [data-kept]")?.querySelector("#notes textarea[name=text]");
     use.hidden = !noteOf();
     use.addEventListener("click", () => {
       const note = noteOf();
       if (!note) return;
-      note.value = [note.value, text].filter(Boolean).join("\n\n");
+      note.value = [note.value, field.value.trim()].filter(Boolean).join("\n\n");
       note.dispatchEvent(new Event("input", { bubbles: true }));
       note.focus();
       end();

@@ -193,13 +193,11 @@
     });
   }
 
-  const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
-
   document.addEventListener("keydown", (event) => {
     if (!on || event.defaultPrevented || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
     if (document.querySelector("dialog[open]")) return;
     const row = marked();
-    if (event.target.matches?.(FIELDS)) {
+    if (window.pausepoint.typing.isField(event.target)) {
       if (event.key !== "Escape") return;
       event.preventDefault();
       if (list && pane.current() && detailOf().contains(event.target)) detailOf().focus({ preventScroll: true });
@@ -212,8 +210,12 @@
     if (run(event.key, row)) event.preventDefault();
   });
 
+  // Keys that lead to a field. What is typed next is text, also where there is no such field or it is still on its way.
+  const TO_FIELDS = new Set(["e", "c", "n", "m", "/"]);
+
   function run(key, row) {
     if (window.pausepoint.going?.()) return false;
+    if (TO_FIELDS.has(key)) window.pausepoint.typing.hush();
     if (key === "?") help.showModal();
     else if (key === "u") document.dispatchEvent(new CustomEvent("pausepoint:undo"));
     else if ((key === "a" || key === "r") && bulk(key)) return true;

@@ -58,7 +58,7 @@
     if (!fresh || fresh.id !== shown.id) return;
     const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
     // While a form of the card is being sent, wait for its response, which may be a refusal.
-    const sending = shown.querySelector(".htmx-request") !== null && fresh.dataset.version !== undefined;
+    const sending = shown.querySelector('form.htmx-request[hx-target="closest .request"]') !== null && fresh.dataset.version !== undefined;
     // Replacing a decided card would take the focus from its outcome.
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
     if (shown.id === "composer-state") keepQuestion(shown, fresh);

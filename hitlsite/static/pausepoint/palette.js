@@ -13,7 +13,6 @@
   // --- g and a letter.
   let going = 0;
   window.pausepoint.going = () => Date.now() - going < PATIENCE;
-  const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
       event.preventDefault();
@@ -23,7 +22,7 @@
     }
     if (PAGES.dataset.shortcuts === "off" || turnedOff() || event.defaultPrevented || event.repeat) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-    if (event.target.matches?.(FIELDS) || document.querySelector("dialog[open]")) return;
+    if (window.pausepoint.typing.isField(event.target) || document.querySelector("dialog[open]")) return;
     if (window.pausepoint.going()) {
       going = 0;
       const page = pages.find((one) => one.key === event.key);

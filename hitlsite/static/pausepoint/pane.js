@@ -181,9 +181,10 @@
 
   // --- After a decision the next waiting request opens, if the person wants that.
   document.addEventListener("pausepoint:decided", (event) => {
-    const id = String(event.detail?.id ?? "");
+    const id = String(event.detail?.id ?? ""), active = document.activeElement;
     if (id !== current || page.dataset.openNext !== "yes") return;
-    openNext(id);
+    // Whoever has gone on to write a note or to search is not taken away from it.
+    if (!window.pausepoint.typing.isField(active) || card()?.contains(active)) openNext(id);
   });
   function openNext(id) {
     const found = rows(), place = found.findIndex((row) => idOf(row) === id);

@@ -107,7 +107,8 @@ def test_text_that_somebody_overtook_becomes_a_note_of_its_own_request(windows, 
     page.locator(f"#row-{first}.is-rejected").wait_for()
     page.locator("#detail-body .new-note textarea").fill("About the second.")
     page.locator(f"#row-{first} .row-title").click()
-    of(first).get_by_role("button", name="Use as internal note").click()
+    of(first).wait_for()
+    page.locator(f"#detail-body #kept-{first}").get_by_role("button", name="Use as internal note").click()
     assert page.locator("#detail-body .new-note textarea").input_value() == "About the first."
     page.locator(f"#row-{second} .row-title").click()
     of(second).wait_for()

@@ -1,12 +1,19 @@
-"""Open pages while things happen: decisions elsewhere, drafts, lost connections, logout; and pages without JavaScript."""
+"""Open pages while things happen: decisions elsewhere, sentences and drafts, lost connections, logout; and pages without
+JavaScript."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from datetime import timedelta
+from typing import NamedTuple
 
 import pytest
 
+from tests.proofs.browser.test_inbox import status
 from tests.proofs.browser.test_story import ask, wait_for_state
+from tests.proofs.server.test_deadlines import move_deadline
+from tests.support.machine import Remote
 from tests.support.processes.server import Person, Server
 
 pytestmark = pytest.mark.browser
@@ -126,3 +133,111 @@ def test_everything_works_without_javascript(windows, people, server):
     assert re.fullmatch(rf"{server.address}/chats/\d+/", page.url)
     page.reload()
     assert page.locator(".message.user").inner_text() == "hello"
+
+
+words = itertools.count(1)
+#: A key takes 150 ms, whatever the machine does meanwhile.
+TYPED_SLOWLY = """{
+    let now = 0;
+    performance.now = () => now;
+    addEventListener("keydown", () => { now += 150; }, true);
+    window.pass = (time) => { now += time; };
+}"""
+BEGUN, REST = "Please wait, ", "it will be a joy already, she said, gc, x? /"
+NAME = {"type": "object", "properties": {"name": {"type": "string", "title": "Name"}}}
+APPROVAL = {"kind": "approval", "tool_name": "pay", "input": {"reason": "Lunch"}}
+
+
+class Kind(NamedTuple):
+    """A field that takes text, with the request that has it and an answer to that."""
+
+    request: dict[str, object]
+    field: str
+    answer: dict[str, str]
+
+
+KINDS = {
+    "message": Kind(APPROVAL, ".verdicts [name=comment]", {"verdict": "reject"}),
+    "edit": Kind(APPROVAL, "details.edit [name='input.reason']", {"verdict": "reject"}),
+    "name": Kind(APPROVAL | {"priority": "critical"}, ".verdicts [name=typed_name]", {"verdict": "reject"}),
+    "note": Kind(APPROVAL, ".new-note textarea", {"verdict": "reject"}),
+    "question": Kind({"kind": "question"}, "form.free [name=text]", {"verdict": "respond", "text": "Green"}),
+    "form": Kind({"kind": "form", "response_schema": NAME}, "[name='answer.name']", {"verdict": "reject"}),
+}
+
+
+@pytest.fixture(scope="module")
+def agent(server):
+    return Remote(server, "requester", ("ask", "read"))
+
+
+@pytest.fixture(scope="module")
+def ends(server, people, agent):
+    """Ways in which a request ends while somebody types."""
+    return {
+        "deadline": lambda request, answer: move_deadline(server, request.replace("-", ""), timedelta(seconds=-1)),
+        "cancelled by the agent": lambda request, answer: agent.send("POST", f"/requests/{request}/cancel", {}),
+        "decided by a colleague": lambda request, answer: people("admin").decide(request, **answer),
+    }
+
+
+def type_across(page, kind: Kind, request: str, end) -> str:
+    """Type a sentence into a field while the request ends; returns the text of the field in use."""
+    page.locator(f"#request-detail #request-{request}").wait_for()
+    if kind.field.startswith("details.edit"):
+        page.locator("details.edit > summary").click()
+    page.locator(f"#request-detail {kind.field}").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(BEGUN)
+    end(request, kind.answer)
+    page.locator(f"#request-detail #request-{request}:not(.is-pending)").wait_for()
+    page.keyboard.type(REST)
+    return page.evaluate("document.activeElement.value")
+
+
+@pytest.mark.parametrize("end", ["deadline", "cancelled by the agent", "decided by a colleague"])
+def test_a_sentence_goes_on_in_its_field_when_its_request_ends(windows, people, server, agent, ends, end):
+    word = f"sentence{next(words)}"
+    requests = {
+        name: [agent.ask(title=f"{word} {name}?", **kind.request)["id"] for _ in range(3)]
+        for name, kind in KINDS.items()
+    }
+    pane, texts = windows.open(people("approver"), f"/?q={word}"), {}
+    alone = pane.context.new_page()
+    for page in (pane, alone):
+        page.add_init_script(TYPED_SLOWLY)
+    pane.reload()
+    for name, (in_pane, on_page, _) in requests.items():
+        alone.goto(f"{server.address}/requests/{on_page}/")
+        pane.locator(f"#row-{in_pane} .row-title").click()
+        for page, request in ((pane, in_pane), (alone, on_page)):
+            texts[name, page is pane] = type_across(page, KINDS[name], request, ends[end])
+            assert page.url.endswith((f"?q={word}#{request}", f"/requests/{request}/")), name
+    assert texts == dict.fromkeys(itertools.product(KINDS, (True, False)), BEGUN + REST)
+    assert {status(server, other) for *_, other in requests.values()} == {"pending"}
+
+
+def test_no_shortcut_works_until_a_pause_after_the_focus_was_taken(windows, people, server, agent, ends):
+    word = f"pause{next(words)}"
+    first, second = (agent.ask(title=f"{word} {name}?", **APPROVAL)["id"] for name in ("first", "second"))
+    page = windows.open(people("approver"), f"/?q={word}")
+    page.add_init_script(TYPED_SLOWLY)
+    page.goto(f"{page.url}#{first}")
+    page.reload()
+    shown = page.locator(f"#detail-body #request-{first}")
+    # A key that leads to a field, before the request is there.
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.type("can you say")
+    shown.locator(".verdicts [name=comment]").click()
+    # A field that is gone, and of which nothing is kept.
+    page.evaluate("document.activeElement.remove()")
+    page.keyboard.type("joyas ")
+    page.keyboard.press("Enter")
+    assert (page.url[-36:], status(server, first), status(server, second)) == (first, "pending", "pending")
+    page.evaluate("pass(999)")
+    page.keyboard.type("j")
+    assert page.url.endswith(f"#{first}")
+    # Escape, Tab, a click or a second without a key: the next key is meant.
+    page.evaluate("pass(1000)")
+    page.keyboard.type("j")
+    page.locator(f"#detail-body #request-{second}").wait_for()
