@@ -43,6 +43,13 @@ READING = (
 )
 
 
+#: The tools of Pausepoint itself, as agents know them from a server with the name of our guides. They only ask people, or
+#: tell Pausepoint something, so nobody has to approve first that somebody is asked.
+ASKING = frozenset(
+    f"mcp__desk__{name}" for name in ("ask_human", "check_request", "permission", "report_result", "request_approval")
+)
+
+
 class Ruling(StrEnum):
     """What the lists say about a tool."""
 
@@ -63,11 +70,12 @@ class ToolLists:
         """Return what holds for a tool, and the pattern that says so.
 
         A denied tool stays denied. Of the other patterns, the one with the most characters besides `*` counts; of two that are
-        equally long, the gated one. A tool that is in no list is left to the agent.
+        equally long, the gated one. A tool that is in no list is left to the agent. The tools that ask people are allowed
+        unless a pattern names one of them.
         """
         if denied := _closest(self.denied, tool):
             return Ruling.DENIED, denied
-        gated, allowed = _closest(self.gated, tool), _closest(self.allowed, tool)
+        gated, allowed = _closest(self.gated, tool), _closest((*self.allowed, *ASKING), tool)
         if gated and _weight(gated) >= _weight(allowed):
             return Ruling.GATED, gated
         return Ruling.ALLOWED, allowed

@@ -8,7 +8,7 @@ All writes of one action are one transaction. Signals and notifications leave af
 turns a recorded decision into an error.
 """
 
-from approvals.actions.asking import AskOutcome, Origin, ask_for_client, open_workflow, request_approval
+from approvals.actions.asking import AskOutcome, ask_for_client, open_workflow, request_approval
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
@@ -26,6 +26,7 @@ from approvals.actions.pruning import (
     prune_sessions,
     prune_states,
 )
+from approvals.actions.repeating import take_decision
 from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_tool_result
 from approvals.actions.resuming import (
@@ -40,7 +41,6 @@ from approvals.actions.signing_secrets import create_signing_secret, end_old_sig
 
 __all__ = [
     "AskOutcome",
-    "Origin",
     "Outcome",
     "Result",
     "ToolResult",
@@ -90,5 +90,6 @@ __all__ = [
     "revoke_keys_of",
     "settle",
     "store_password",
+    "take_decision",
     "take_resume",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -14,26 +14,27 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions import publishing
+from approvals.actions import publishing, repeating
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import lock_known_workflow, lock_workflow
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
+from approvals.asking.origins import EqualCalls, Origin
 from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.outbound.outbox import has_targets
 from approvals.queries.preferences import rules_for_asking
-from approvals.queries.requests import whole_requests, with_report
+from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
 from approvals.record.amounts import amount_pointer
 from approvals.runtime import transactions
 from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.text import visible
-from approvals.states import CLIENT, Kind, WorkflowState
+from approvals.states import Kind, WorkflowState
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +43,6 @@ class AskOutcome:
 
     request: ApprovalRequest
     replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where a client's request comes from.
-
-    `scope` is the client, `source` the way the request came, `digest` is over everything that was sent. Without a
-    `workflow` the request gets one of its own, which has its id as key, and ends with it. `resume_state` is what the run
-    behind it continues from.
-    """
-
-    scope: str
-    digest: str
-    source: str = CLIENT
-    workflow: str = ""
-    workflow_title: str = ""
-    thread_id: str = ""
-    agent: str = ""
-    idempotency_key: str | None = None
-    resume_state: str | None = field(default=None, repr=False)
 
 
 def open_workflow(
@@ -121,23 +102,37 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     CannotBeAssigned.
     """
     ask.check()
-    for _attempt in range(2):
+    for attempt in range(2):
         try:
-            return _ask_once(ask, origin, by=by)
+            return _ask_once(ask, origin, by=by, again=attempt > 0)
         except IntegrityError:
             # Another transaction made the same workflow or the same request at the same moment; now it can be seen.
             continue
-    return _ask_once(ask, origin, by=by)
+    return _ask_once(ask, origin, by=by, again=True)
 
 
-def _ask_once(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
-    """Find the request or create it. IntegrityError if another transaction is faster."""
+def _ask_once(ask: Ask, origin: Origin, *, by: Actor, again: bool) -> AskOutcome:
+    """Find the request or create it. IntegrityError if another transaction is faster; look more closely `again` then."""
     with transaction.atomic():
         if ask.tool_call_id is not None:
             # No constraint prevents an approval and a question for the same call, so both take this lock.
             transactions.lock_name(f"{origin.scope} {ask.tool_call_id}")
+        if origin.calls is not None:
+            return _ask_in_series(ask, origin, origin.calls, by=by, again=again)
         known = _known(ask, origin)
         return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
+
+
+def _ask_in_series(ask: Ask, origin: Origin, calls: EqualCalls, *, by: Actor, again: bool) -> AskOutcome:
+    """Return the latest request of equal calls if this call repeats it, or else the next one."""
+    latest = latest_of_calls(origin.scope, calls.key)
+    if latest is None and again and ask.tool_call_id is not None:
+        # It may be from before equal calls had a key.
+        latest = find_call(origin.scope, ask.tool_call_id)
+    if latest is not None and repeating.is_repeat(latest, calls, origin.digest):
+        return AskOutcome(latest, replayed=True)
+    key, call_id = repeating.next_ids(calls, latest, ask.tool_call_id)
+    return AskOutcome(_ask(replace(ask, tool_call_id=call_id), replace(origin, idempotency_key=key), by=by))
 
 
 def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
@@ -160,6 +155,8 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
     more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
+    if origin.calls is not None and not origin.calls.named:
+        more["taker"] = ""
     request = _store(workflow, ask, by=by, **more)
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
@@ -241,10 +238,7 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     known = by_key or next(iter(found), None)
     if known is not None and known.ask_digest != origin.digest:
         name = "Idempotency-Key" if by_key else "tool_call_id"
-        words = _(
-            "This %(name)s was already used with different content. Use a new one, or send the same content again."
-        ) % {"name": name}
-        raise Conflict(words, str(known.pk))
+        raise repeating.used_before(name, known)
     return known
 
 

@@ -22,6 +22,7 @@ from approvals.api.events import parse_thread
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
+from approvals.asking.origins import Origin
 from approvals.asking.titles import title_and_message
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
@@ -50,7 +51,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
     _refuse_tokens(caller)
     seconds, thread = _parse_wait(request), parse_thread(request)
     question = parse_question(json_object(request))
-    origin = actions.Origin(
+    origin = Origin(
         scope=caller.scope,
         digest=digest({**question.input, "?thread": thread}, max_bytes=2 * MAX_BYTES),
         source=ASK_HUMAN,

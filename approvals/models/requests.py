@@ -14,6 +14,7 @@ from django.utils import timezone
 from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
 from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.runtime.canonical import utc
 from approvals.runtime.json_field import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Door, Kind, Priority, Status, Verdict, WorkflowState
 
@@ -81,7 +82,7 @@ class Workflow(models.Model):
 
 
 class ApprovalRequest(models.Model):
-    """A request to people. Only its status and times, its assignee and its claim ever change."""
+    """A request to people. Only its status and times, its assignee, its claim and its taker ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Foreign keys have no index of their own: others begin with these columns.
@@ -133,6 +134,11 @@ class ApprovalRequest(models.Model):
     claimed_at = models.DateTimeField(null=True)
     #: When somebody last claimed it, assigned it, commented on it or resumed from it.
     touched_at = models.DateTimeField(null=True)
+    #: The one call that has taken the decision, of equal calls without ids of their own: its random name, who it was in words
+    #: for people, and when. Empty while no call has taken it; null where the call has an id, which is then what counts.
+    taker = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    taken_by = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - as above
+    taken_at = models.DateTimeField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
@@ -176,6 +182,11 @@ class ApprovalRequest(models.Model):
     @property
     def pending(self) -> bool:
         return self.status == Status.PENDING
+
+    @property
+    def taken(self) -> str:
+        """Which call has taken the decision, and when; empty if none has."""
+        return f"{self.taken_by}, at {utc(self.taken_at)}" if self.taken_at else ""
 
     @property
     def chooses(self) -> bool:

@@ -164,8 +164,29 @@ def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
 
 def find_call(scope: str, tool_call_id: str) -> ApprovalRequest | None:
     """Return the first request that a client has made for a tool call; None if it made none."""
-    found = ApprovalRequest.objects.filter(scope=scope, tool_call_id=tool_call_id)
-    return found.only("kind", "status").order_by("created_at").first()
+    requests = with_report(whole_requests()).filter(scope=scope, tool_call_id=tool_call_id)
+    return requests.order_by("created_at").first()
+
+
+#: Digits of the number in a series of equal calls. With these keys, texts sort alike in every collation.
+SERIES_DIGITS = 8
+
+_LATEST: Prepared[ApprovalRequest] = Prepared(
+    lambda: (
+        with_report(whole_requests())
+        .filter(
+            scope=Parameter("scope", CharField()),
+            idempotency_key__gte=Parameter("first", CharField()),
+            idempotency_key__lte=Parameter("last", CharField()),
+        )
+        .order_by("-idempotency_key")[:1]
+    )
+)
+
+
+def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
+    """Return the last request that a client has made for equal calls (`asking.origins.EqualCalls`); None if it made none."""
+    return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
 
 
 def workflows_for(user: Person) -> QuerySet[Workflow]:

@@ -52,6 +52,15 @@ def denied(call: HookCall, words: str) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": call.event, **said}}
 
 
+def taken(call: HookCall, asked: ApprovalRequest) -> Answer:
+    """Return the answer to a call that waited for an approval which another call has taken."""
+    if call.event == Event.ELICITATION:
+        return _elicited(asked, None)
+    words = _("A person approved one call like this, and another call has taken that approval: %(call)s.")
+    more = _("So this call was not run. Call the tool again if it has to run once more: a person is then asked.")
+    return denied(call, f"{words % {'call': asked.taken}} {more}")
+
+
 def denied_words(tool: str) -> str:
     """Return what a model reads about a tool that the lists of the key deny."""
     return _("The tool %(tool)s is not allowed here, so this call was not run. Do not repeat it.") % {"tool": tool}

@@ -43,19 +43,26 @@ class HookCall:
     #: What a call that has run returned, or its error.
     output: Any = None
     error: str = ""
+    #: Whether the agent ends, and asks about the same call again when it is resumed, in another prompt.
+    deferred: bool = False
 
     @property
     def asks_questions(self) -> bool:
         return self.tool == QUESTIONS
 
     @property
-    def key(self) -> str:
-        """What a repeat of the call is recognized by: its own id, or else what it is about and the prompt that led to it.
+    def named(self) -> bool:
+        """Whether the call has an id of its own."""
+        return bool(self.tool_use)
 
-        Some models count their calls anew in each turn. An agent that defers is resumed with the same call in another one.
+    @property
+    def key(self) -> str:
+        """What a repeat of the call is recognized by: its own id, or else what it is about; and the prompt that led to it.
+
+        Some models number their calls anew in each turn. Only a deferred call is asked about in several prompts.
         """
         if self.tool_use:
-            turn = "" if self.agent.defers or not self.prompt else f"{self.prompt}:"
+            turn = "" if self.deferred or not self.prompt else f"{self.prompt}:"
             key = f"{self.session}:{turn}{self.tool_use}"
             return key if len(key) <= MAX_ID else "call:" + _hash(key)
         return f"{self.event.lower()}:" + _hash(f"{self.session} {self.prompt} {self.digest}")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import wraps
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -16,13 +16,14 @@ from django.utils.translation import gettext as _
 from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.access.tool_lists import Ruling, lists_from
-from approvals.api.bodies import json_object, mark_replayed
+from approvals.api.bodies import idempotency_key, json_object, mark_replayed
 from approvals.api.hooks import answers
 from approvals.api.hooks.agents import CLAUDE_CODE, CODEX, REPORTS, Agent, Event
 from approvals.api.hooks.asks import ask_from
 from approvals.api.hooks.bodies import HookCall, parse
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.answers import ABSENT
+from approvals.asking.origins import EqualCalls, Origin, key_of_calls
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
@@ -78,6 +79,7 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     if call.event in REPORTS:
         return _report(call, caller)
     seconds, expiry = _parse_wait(request, call), _parse_expiry(request)
+    call, repeat = replace(call, deferred=seconds is None), idempotency_key(request)
     if call.tool:
         ruling, pattern = lists_from(caller.key.tool_lists if caller.key else None).ruling(call.tool)
         if ruling == Ruling.ALLOWED:
@@ -87,17 +89,34 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
             actions.record_denied_call(_subject(call, caller), call.input, pattern, by=caller.actor, via=Door.REST)
             return JsonResponse(answers.denied(call, answers.denied_words(call.tool)))
     caller.count_ask()
-    origin = actions.Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name)
+    calls = _calls(call, caller, repeat)
+    origin = Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name, calls=calls)
     ask = replace(ask_from(call), deadline_at=_deadline(call, seconds, expiry))
     asked = actions.ask_for_client(ask, origin, by=caller.actor)
-    response = _respond(request, call, asked.request, seconds)
+    response = _respond(request, call, calls, asked.request, seconds)
     mark_replayed(response, asked.replayed)
     return response
 
 
+def _calls(call: HookCall, caller: Caller, repeat: str | None) -> EqualCalls:
+    """Return what the call is recognized by. `repeat` is what a client calls it that may lose a response and call again."""
+    return EqualCalls(
+        key=_key(call),
+        named=call.named,
+        taker=repeat or uuid4().hex,
+        taken_by=f"{call.agent.name}, session {call.session}, {caller.actor.get_username()}",
+    )
+
+
+def _key(call: HookCall) -> str:
+    return key_of_calls("hook", call.agent.name, call.key)
+
+
 def _report(call: HookCall, caller: Caller) -> HttpResponse:
     """Record what an approved call has done. Of any other call nothing is recorded. Raises OtherInput and Conflict."""
-    asked = queries.find_call(caller.scope, call.key)
+    # The report does not say whether the call was deferred.
+    ways = (call, replace(call, deferred=True))
+    asked = next(filter(None, (queries.latest_of_calls(caller.scope, _key(way)) for way in ways)), None)
     if asked is not None and asked.kind == Kind.APPROVAL and asked.status == Status.APPROVED:
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
         result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
@@ -145,20 +164,30 @@ def _subject(call: HookCall, caller: Caller) -> Subject:
     )
 
 
-def _respond(request: HttpRequest, call: HookCall, asked: ApprovalRequest, seconds: float | None) -> HttpResponse:
+def _respond(
+    request: HttpRequest, call: HookCall, calls: EqualCalls, asked: ApprovalRequest, seconds: float | None
+) -> HttpResponse:
     if not asked.pending or not seconds:
-        return _respond_now(call, asked, defer=seconds is None)
-    return respond_when_ended(request, asked.pk, seconds, lambda caller: _respond_later(call, caller, asked.pk))
+        return _respond_now(call, calls, asked)
+    return respond_when_ended(request, asked.pk, seconds, lambda caller: _respond_later(call, calls, caller, asked.pk))
 
 
-def _respond_later(call: HookCall, caller: Caller, request_id: UUID) -> HttpResponse:
+def _respond_later(call: HookCall, calls: EqualCalls, caller: Caller, request_id: UUID) -> HttpResponse:
     asked = queries.get_request_for(caller.user, request_id)
     # The sweep may come a moment later than the last moment of the wait.
     if asked.pending and actions.expire(request_id):
         asked = queries.get_request_for(caller.user, request_id)
-    return _respond_now(call, asked)
+    return _respond_now(call, calls, asked)
 
 
-def _respond_now(call: HookCall, asked: ApprovalRequest, *, defer: bool = False) -> HttpResponse:
-    body = answers.deferred(call, asked) if defer and asked.pending else answers.answer_of(call, asked)
-    return JsonResponse(body, headers={STATUS: asked.status, PAGE: asked.public_url})
+def _respond_now(call: HookCall, calls: EqualCalls, asked: ApprovalRequest) -> HttpResponse:
+    return JsonResponse(_body(call, calls, asked), headers={STATUS: asked.status, PAGE: asked.public_url})
+
+
+def _body(call: HookCall, calls: EqualCalls, asked: ApprovalRequest) -> answers.Answer:
+    if asked.pending:
+        return answers.deferred(call, asked) if call.deferred else answers.answer_of(call, asked)
+    # A no, and an answer, may be told to all who have waited; a yes is for one call.
+    if not actions.take_decision(asked, calls) and asked.status == Status.APPROVED:
+        return answers.taken(call, asked)
+    return answers.answer_of(call, asked)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from approvals import actions, queries
 from approvals.access.callers import Caller, Credentials, credentials_of
-from approvals.api.mcp import messages, results
+from approvals.api.mcp import messages, repeats, results
 from approvals.api.mcp.arguments import PATIENCE
 from approvals.api.mcp.messages import Call, RpcError
 from approvals.api.mcp.states import CallState, StreamState, seal_call, seal_stream, unseal_call, unseal_stream
@@ -27,6 +27,7 @@ from approvals.live.streaming import streamed_response
 from approvals.models import ApprovalRequest
 from approvals.runtime import database
 from approvals.runtime.canonical import digest
+from approvals.states import Status
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ WAIT, ROUND = 25.0, 45.0
 ROUNDS = 9
 #: Seconds between two signs of life while a call waits, with and without progress.
 PROGRESS, KEEP_ALIVE = 5.0, 15.0
+#: Milliseconds until a client continues a stream that broke. Clients try it twice, so a restart may take twice as long.
+RETRY = 5_000
 #: What the link for the person at the client is called in `inputRequests`.
 LINK = "desk"
 
@@ -82,14 +85,15 @@ def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[
         raise RpcError(messages.INVALID_PARAMS, words % {"names": ", ".join(TOOLS)})
     about = digest([tool.name, given])
     state = _state_of(call, caller.scope, about)
+    call = call if state is None else replace(call, taker=state.taker)
     try:
         caller.require(tool.scope)
         arguments = tool.arguments.model_validate(given)
         found = queries.get_request_for(caller.user, state.request_id) if state else tool.start(caller, arguments, call)
     except (Refusal, ValidationError) as error:
         return _finished(call, _refused(tool, results.words_of(error)), server)
-    if found is None:
-        return _finished(call, results.tool_result({}), server)
+    if isinstance(found, dict):
+        return _finished(call, results.tool_result(found, structured=tool.output is not None), server)
     waiting = _Waiting(
         call=call,
         tool=tool,
@@ -101,7 +105,7 @@ def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[
         server=server,
     )
     if not found.pending or waiting._declined:
-        return _finished(call, _shown(tool, found), server)
+        return _finished(call, _shown(waiting, caller, found), server)
     return streamed_response(request, _stream(waiting), content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
 
@@ -114,7 +118,7 @@ def continue_stream(request: HttpRequest, caller: Caller, last_event: str, serve
     caller.require(tool.scope)
     meta = {} if state.progress_token is None else {"progressToken": state.progress_token}
     # Only clients of the older era continue streams.
-    call = Call(state.call_id, "tools/call", {"_meta": meta}, modern=False, takes_empty_events=True)
+    call = Call(state.call_id, "tools/call", {"_meta": meta}, modern=False, takes_empty_events=True, taker=state.taker)
     waiting = _Waiting(
         call=call,
         tool=tool,
@@ -129,7 +133,8 @@ def continue_stream(request: HttpRequest, caller: Caller, last_event: str, serve
 
 
 def _stream_id(caller: Caller, tool: Tool, request: ApprovalRequest, call: Call) -> str:
-    return seal_stream(StreamState(request.pk, tool.name, call.id, call.progress_token), scope=caller.scope)
+    state = StreamState(request.pk, tool.name, call.id, call.progress_token, call.taker)
+    return seal_stream(state, scope=caller.scope)
 
 
 def _state_of(call: Call, scope: str, about: str) -> CallState | None:
@@ -148,8 +153,15 @@ def _finished(call: Call, result: Mapping[str, Any], server: Mapping[str, str]) 
     return JsonResponse(messages.success(call, result, server))
 
 
-def _shown(tool: Tool, request: ApprovalRequest) -> dict[str, Any]:
-    return results.tool_result(tool.show(request), structured=tool.output is not None)
+def _shown(waiting: _Waiting, caller: Caller, request: ApprovalRequest) -> dict[str, Any]:
+    """Return the result for a call, which takes the decision with it if it is for one call alone."""
+    tool, show = waiting.tool, waiting.tool.show
+    if not request.pending:
+        calls = repeats.equal_calls(caller, waiting.call, call_id="")
+        # A no, and an answer, may be told to all who have waited; a yes is for one call.
+        if not actions.take_decision(request, calls) and request.status == Status.APPROVED:
+            show = results.taken
+    return results.tool_result(show(request), structured=tool.output is not None)
 
 
 def _refused(tool: Tool, words: str) -> dict[str, Any]:
@@ -167,7 +179,7 @@ async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
     token, passed = waiting.call.progress_token, 0.0
     every = KEEP_ALIVE if token is None else PROGRESS
     if token is None and waiting.call.takes_empty_events:
-        yield sse.frame("", id=waiting.stream_id)
+        yield sse.frame("", id=waiting.stream_id, retry=RETRY)
     ended = asyncio.ensure_future(waiting_room.wait_until_ended(waiting.request.pk, waiting.seconds))
     try:
         while not ended.done():
@@ -187,8 +199,15 @@ async def _response(waiting: _Waiting) -> dict[str, Any]:
     except Exception:
         # The stream has begun, so it can have no other status any more.
         logger.exception("A call of an MCP client failed while it waited.")
-        return messages.failure(waiting.call.id, RpcError(messages.INTERNAL_ERROR, "Internal error"))
+        return messages.failure(waiting.call.id, _lost(waiting.request))
     return messages.success(waiting.call, result, waiting.server)
+
+
+def _lost(request: ApprovalRequest) -> RpcError:
+    """Return the error of a call that failed while it waited: its request is still there."""
+    about = {"request_id": str(request.pk), "url": request.public_url}
+    words = f"Internal error. The request is kept: call check_request with the request_id {request.pk}."
+    return RpcError(messages.INTERNAL_ERROR, words, data=about)
 
 
 def _result(waiting: _Waiting) -> dict[str, Any]:
@@ -202,9 +221,9 @@ def _result(waiting: _Waiting) -> dict[str, Any]:
     if found.pending and found.deadline_at is not None and actions.expire(found.pk):
         found = queries.get_request_for(caller.user, found.pk)
     if not found.pending or not waiting.repeats:
-        return _shown(waiting.tool, found)
+        return _shown(waiting, caller, found)
     rounds = waiting.state.rounds if waiting.state is not None else 0
-    sealed = seal_call(CallState(found.pk, rounds + 1), scope=caller.scope, digest=waiting.digest)
+    sealed = seal_call(CallState(found.pk, rounds + 1, waiting.call.taker), scope=caller.scope, digest=waiting.digest)
     again: dict[str, Any] = {"resultType": "input_required", "requestState": sealed}
     if rounds == 0:
         # Only once: afterwards the client repeats the call without a word to its person.
@@ -227,4 +246,4 @@ def _progress(waiting: _Waiting, passed: float) -> bytes:
 
 def _frame(waiting: _Waiting, message: Mapping[str, Any]) -> bytes:
     data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return sse.frame(data, event="message", id=waiting.stream_id)
+    return sse.frame(data, event="message", id=waiting.stream_id, retry=RETRY)

@@ -6,8 +6,9 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
+from uuid import uuid4
 
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
@@ -55,6 +56,8 @@ class Call:
     modern: bool
     #: Whether the client takes an event without data, as clients do since 2025-11-25.
     takes_empty_events: bool = False
+    #: What it takes a decision as, in whichever message and process it goes on.
+    taker: str = field(default_factory=lambda: uuid4().hex)
 
     @property
     def meta(self) -> Mapping[str, Any]:

@@ -1,8 +1,7 @@
 """Recognize a call that a client sends again, so that it never makes a second request.
 
-A client that names its call (Claude Code does, in `_meta`) gets the same request for that name forever. Without a name, the
-same tool with the same arguments is the same request for as long as that waits; afterwards it is asked anew, because one
-decision is for one call.
+A client that names its call (Claude Code does, in `_meta`) gets the same request for that name. Without a name, the same
+tool with the same arguments is the same request for as long as that waits, and one call takes its decision.
 """
 
 from __future__ import annotations
@@ -11,32 +10,14 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import CharField
-
+from approvals.access.callers import Caller
+from approvals.api.mcp.messages import Call
 from approvals.asking.asks import MAX_LENGTHS
-from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import canonical
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.states import Status
+from approvals.asking.origins import EqualCalls, key_of_calls
 
 #: How clients call, in `_meta`, their ids of a tool call and of a conversation; letters only, without a prefix.
 CALL_IDS = frozenset({"tooluseid", "toolcallid"})
 SESSIONS = frozenset({"session", "sessionid", "threadid", "conversationid"})
-#: Digits of the number in a series of equal calls. With these keys, texts sort alike in every collation.
-_DIGITS = 8
-
-#: The requests of a client between two keys, the last one first.
-_SERIES: Prepared[tuple[str | None, str]] = Prepared(
-    lambda: (
-        ApprovalRequest.objects.filter(
-            scope=Parameter("scope", CharField()),
-            idempotency_key__gte=Parameter("first", CharField()),
-            idempotency_key__lte=Parameter("last", CharField()),
-        )
-        .order_by("-idempotency_key")
-        .values_list("idempotency_key", "status")[:1]
-    )
-)
 
 
 def named_in(meta: Mapping[str, Any], names: frozenset[str]) -> str:
@@ -54,14 +35,10 @@ def name_of_call(session: str, call_id: str) -> str:
     return name if len(name) <= MAX_LENGTHS["tool_call_id"] else "call:" + hashlib.sha256(name.encode()).hexdigest()
 
 
-def key_for(scope: str, *parts: Any, call_id: str) -> str:
-    """Return the idempotency key of a call, which `parts` describe."""
-    key = "mcp" + hashlib.sha256(canonical([*parts, call_id])).hexdigest()
-    if call_id:
-        return key
-    first, last = f"{key}{'0' * _DIGITS}", f"{key}{'9' * _DIGITS}"
-    found = _SERIES.first(scope=scope, first=first, last=last)
-    latest, status = found or (None, "")
-    if latest is None:
-        return first
-    return latest if status == Status.PENDING else f"{key}{int(latest[-_DIGITS:]) + 1:0{_DIGITS}}"
+def equal_calls(caller: Caller, call: Call, *parts: Any, call_id: str, returns_results: bool = False) -> EqualCalls:
+    """Return what a call is recognized by: its name if it has one (`call_id`), and else `parts`, which say what it asks."""
+    key = key_of_calls("mcp", caller.scope, call.params.get("name"), *parts, call_id)
+    who = (call.client[:100] or "MCP client", caller.actor.get_username())
+    return EqualCalls(
+        key=key, named=bool(call_id), taker=call.taker, taken_by=", ".join(who), returns_results=returns_results
+    )

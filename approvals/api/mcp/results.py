@@ -15,12 +15,15 @@ from approvals.states import ASKS, Kind, Status, Verdict
 
 MAX_ERRORS = 20
 
+#: The status that a call reads if another call has taken the approval for which both have waited.
+TAKEN = "taken"
+
 #: The schema of what `ask_human`, `request_approval` and `check_request` return.
 OUTCOME: Mapping[str, Any] = {
     "type": "object",
     "properties": {
         "request_id": {"type": "string"},
-        "status": {"type": "string", "enum": list(Status.values)},
+        "status": {"type": "string", "enum": [*Status.values, TAKEN]},
         "url": {"type": "string", "description": "The page where people answer."},
         "message": {"type": "string", "description": "What to do now."},
         "by": {"type": "string", "description": "Who decided."},
@@ -73,10 +76,19 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
     return found | ({"answer": made.answer} if answered else {}) | {"message": words}
 
 
+def taken(request: ApprovalRequest) -> dict[str, Any]:
+    """Return a request as a call reads it that has waited for an approval which another call has taken."""
+    words = (
+        f"A person approved one call, and another call has taken that approval: {request.taken}. Do not run it because of "
+        "this. If it has to run once more, call request_approval again."
+    )
+    return {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url, "message": words}
+
+
 def permission(request: ApprovalRequest) -> dict[str, Any]:
     """Return a request as Claude Code's permission prompt reads it. Whatever is not approved is denied."""
     if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
-        return {"behavior": "allow", "updatedInput": decision(request, request.decision).approved_input}
+        return allowed(decision(request, request.decision).approved_input)
     words = {
         Status.PENDING: f"No one has decided yet, so this was not run. The request waits at {request.public_url}.",
         Status.EXPIRED: "No one decided before the deadline, so this was not run.",
@@ -87,6 +99,10 @@ def permission(request: ApprovalRequest) -> dict[str, Any]:
         comment = request.decision.comment.strip()
         words = f"{words}: {comment}" if comment else f"{words}. Do not repeat it."
     return denial(words)
+
+
+def allowed(approved_input: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"behavior": "allow", "updatedInput": approved_input}
 
 
 def denial(words: str) -> dict[str, Any]:

@@ -22,45 +22,47 @@ LASTS, MAX_SEALED = 86_400, 2000
 
 @dataclass(frozen=True, slots=True)
 class CallState:
-    """Which request a call waits for, and how often it was repeated."""
+    """Which request a call waits for, how often it was repeated, and what it takes the decision as."""
 
     request_id: UUID
     rounds: int
+    taker: str
 
 
 @dataclass(frozen=True, slots=True)
 class StreamState:
-    """The call that a stream answers: the request it waits for, its tool, its id and its progress token."""
+    """The call that a stream answers: the request it waits for, its tool, its id and its progress token, and its taker."""
 
     request_id: UUID
     tool: str
     call_id: str | int | None
     progress_token: str | int | None
+    taker: str
 
 
 def seal_call(state: CallState, *, scope: str, digest: str) -> str:
     """Return the state as text that only the same client (`scope`) can use, for the same tool and arguments (`digest`)."""
-    return _seal([str(state.request_id), state.rounds, scope, digest])
+    return _seal([str(state.request_id), state.rounds, state.taker, scope, digest])
 
 
 def unseal_call(text: str, *, scope: str, digest: str) -> CallState | None:
     """Return what `seal_call` was given; None if the text is not ours, too old, or of another client or call."""
     match _unseal(text):
-        case [str(request_id), int(rounds), str(of), str(about)] if (of, about) == (scope, digest):
-            return CallState(UUID(request_id), rounds)
+        case [str(request_id), int(rounds), str(taker), str(of), str(about)] if (of, about) == (scope, digest):
+            return CallState(UUID(request_id), rounds, taker)
     return None
 
 
 def seal_stream(state: StreamState, *, scope: str) -> str:
     """Return the id of the events of a stream, which only the same client can use."""
-    return _seal([str(state.request_id), state.tool, state.call_id, state.progress_token, scope])
+    return _seal([str(state.request_id), state.tool, state.call_id, state.progress_token, state.taker, scope])
 
 
 def unseal_stream(text: str, *, scope: str) -> StreamState | None:
     """Return what `seal_stream` was given; None if the text is not ours, too old, or of another client."""
     match _unseal(text):
-        case [str(request_id), str(tool), call_id, progress_token, str(of)] if of == scope:
-            return StreamState(UUID(request_id), tool, call_id, progress_token)
+        case [str(request_id), str(tool), call_id, progress_token, str(taker), str(of)] if of == scope:
+            return StreamState(UUID(request_id), tool, call_id, progress_token, taker)
     return None
 
 

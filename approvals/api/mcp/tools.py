@@ -11,25 +11,26 @@ from pydantic import BaseModel
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.access.tool_lists import Ruling, lists_from
+from approvals.access.tool_lists import ASKING, Ruling, lists_from
 from approvals.api.hooks.answers import denied_words
 from approvals.api.mcp import repeats, results
 from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, ReportResult, RequestApproval
 from approvals.api.mcp.messages import Call
 from approvals.api.rest.shapes import ask_from
 from approvals.asking.answers import ABSENT
+from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
 from approvals.runtime.canonical import MAX_BYTES, digest
 from approvals.states import MCP, Door
 
-Start = Callable[[Caller, Any, Call], ApprovalRequest | None]
+Start = Callable[[Caller, Any, Call], ApprovalRequest | dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool. `start` returns the request to wait for, or None if there is nothing to wait for.
+    """A tool. `start` returns the request to wait for, or the result if there is nothing to wait for.
 
     `repeatable` is whether a client may be asked to repeat the call, to wait for longer than one call can. `patient` is for
     a client that has no word for "not yet": its call waits until the client itself gives up.
@@ -73,19 +74,22 @@ def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: C
         sent.tool_call_id = repeats.name_of_call(session, sent.tool_call_id)
     # Larger than what was sent, with the defaults.
     body = digest(given.model_dump(mode="json"), max_bytes=2 * MAX_BYTES)
-    origin = actions.Origin(
+    origin = Origin(
         scope=caller.scope,
         digest=body,
         source=MCP,
         thread_id=session,
         agent=call.client[:100],
-        idempotency_key=repeats.key_for(caller.scope, call.params["name"], body, session, call_id=call_id),
+        # A permission prompt has no word for a result; whoever asks by a name of its own reads what has run.
+        calls=repeats.equal_calls(
+            caller, call, body, session, call_id=call_id, returns_results=not isinstance(given, Permission)
+        ),
     )
     return actions.ask_for_client(ask_from(sent), origin, by=caller.actor).request
 
 
-def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest:
-    """Return the request for a permission. NotAllowed for a tool that the lists of the key deny: nobody is asked then."""
+def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest | dict[str, Any]:
+    """Return the request for a permission, or the permission to ask people. NotAllowed for a tool that the key's lists deny."""
     lists = lists_from(caller.key.tool_lists if caller.key else None)
     ruling, pattern = lists.ruling(given.tool_name)
     if ruling == Ruling.DENIED:
@@ -100,6 +104,8 @@ def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest:
         )
         actions.record_denied_call(subject, given.input, pattern, by=caller.actor, via=Door.MCP)
         raise NotAllowed(denied_words(given.tool_name))
+    if ruling == Ruling.ALLOWED and given.tool_name in ASKING:
+        return results.allowed(given.input)
     return _ask(caller, given, call)
 
 
@@ -107,7 +113,7 @@ def _check(caller: Caller, given: CheckRequest, call: Call) -> ApprovalRequest:
     return queries.get_request_for(caller.user, given.request_id)
 
 
-def _report(caller: Caller, given: ReportResult, call: Call) -> None:
+def _report(caller: Caller, given: ReportResult, call: Call) -> dict[str, Any]:
     # Null can be an output. With an error it means no output.
     has_output = "output" in given.model_fields_set and (given.output is not None or given.error is None)
     if has_output == (given.error is not None):
@@ -120,6 +126,7 @@ def _report(caller: Caller, given: ReportResult, call: Call) -> None:
         error_text=given.error or "",
     )
     actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.MCP)
+    return {}
 
 
 _ASKS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False, "openWorldHint": True}

@@ -27,6 +27,7 @@ from approvals.api.rest.documents import (
 from approvals.api.rest.fields import Document, JsonBody, Moment, Name, Short, WorkflowId, only_known
 from approvals.api.rest.shapes import ask_from, brief, document
 from approvals.asking.answers import ABSENT, Answer
+from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Kind, Priority, Status, Verdict, verdict_from
@@ -98,7 +99,7 @@ def create_request(
             _("A callback must be signed, which needs an API key."),
             {"callback_url": _("needs an API key, whose webhook secret signs the callback")},
         )
-    origin = actions.Origin(
+    origin = Origin(
         scope=caller.scope,
         digest=sent.digest(),
         workflow=sent.workflow_id or "",

@@ -51,7 +51,7 @@ def test_a_call_becomes_a_request_with_its_directory_and_is_closed_while_it_wait
         "Bash",
         BASH["tool_input"],
         {"directory": "/srv/app"},
-        "8740923f-5e33-4166-92f9-dfda1c39a4af:toolu_0001",
+        f"{BASH['session_id']}:{BASH['prompt_id']}:toolu_0001",
     )
     workflow = Workflow.objects.get()
     assert (workflow.agent, workflow.thread_id, workflow.source) == ("Claude Code", BASH["session_id"], "api")
@@ -256,18 +256,6 @@ def test_calls_without_an_id_are_known_by_prompt_tool_and_input():
     for other in others:
         agent.post(CLAUDE_CODE + NOW, calls.PERMISSION | other)
     assert ApprovalRequest.objects.count() == len(others) - 1
-
-
-def test_an_approval_is_for_one_turn_of_codex_whose_model_may_count_its_calls_anew_in_each():
-    agent, decider = Machine(alice()), bob()
-    agent.post(CODEX + NOW, calls.CODEX_BASH)
-    decide(decider, APPROVE)
-    same, later = (agent.post(CODEX + NOW, calls.CODEX_BASH | more) for more in ({}, {"turn_id": "another"}))
-    assert [one.headers["pausepoint-status"] for one in (same, later)] == ["approved", "pending"]
-    assert output(later, calls.CODEX_BASH)["permissionDecision"] == "deny"
-    # Claude Code, which is resumed with a call of an earlier prompt, has unique ids.
-    replies = [agent.post(CLAUDE_CODE + NOW, BASH | {"prompt_id": prompt}) for prompt in ("one", "two")]
-    assert [one.replayed for one in replies] == [False, True]
 
 
 def test_an_id_that_was_used_for_another_call_is_refused():

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from approvals import actions
 from approvals.asking.asks import Ask
+from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
 from approvals.runtime import lookalikes
 from approvals.runtime.json_tables import Row, rows
@@ -126,7 +127,7 @@ def test_every_endpoint_refuses_such_a_tool(door, name):
         if door == "desk":
             actions.request_approval(make_workflow(owner), ask, requested_by=owner)
         elif door == "client":
-            actions.ask_for_client(ask, actions.Origin(scope="key:1", digest="x"), by=owner)
+            actions.ask_for_client(ask, Origin(scope="key:1", digest="x"), by=owner)
         else:
             Tool(name=name, description="", input_model=BaseModel)
     assert "name" in str(getattr(refusal.value, "errors", refusal.value))

@@ -10,9 +10,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.actions import AskOutcome, Origin, create_signing_secret
+from approvals.actions import AskOutcome, create_signing_secret
 from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
+from approvals.asking.origins import Origin
 from approvals.exceptions import AlreadyDecided, Conflict
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.outbound import signing

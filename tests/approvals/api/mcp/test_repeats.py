@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
 
+import pytest
+from django.db import connections
+
+from approvals import actions
 from approvals.api.mcp import calls
+from approvals.asking.answers import Answer
+from approvals.background import waiting_room
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.runtime.canonical import utc
-from approvals.states import Verdict
-from tests.approvals.api.mcp.agent import QUESTION, REFUND, Agent, decide, only
+from approvals.runtime.database import run
+from approvals.states import Door, Verdict
+from tests.approvals.api.mcp.agent import QUESTION, REFUND, Agent, Response, decide, only
+from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens
+from tests.support.machines import served
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -20,6 +29,12 @@ def nothing_waits(monkeypatch):
         monkeypatch.setattr(calls, name, 0.0)
 
 
+@pytest.fixture
+def waits(nothing_waits, monkeypatch):
+    monkeypatch.setattr(calls, "WAIT", 20.0)
+    monkeypatch.setattr(waiting_room, "POLL", NEVER)
+
+
 def test_the_same_named_call_is_one_request_forever():
     agent, decider = Agent(alice()), bob()
     meta = {"claudecode/toolUseId": "toolu_9", "sessionId": "s-1"}
@@ -29,18 +44,94 @@ def test_the_same_named_call_is_one_request_forever():
     assert (only().workflow.thread_id, agent.call("request_approval", REFUND).outcome["status"]) == ("s-1", "pending")
 
 
-def test_an_unnamed_call_is_the_same_request_while_that_waits():
+def test_an_unnamed_call_is_the_same_request_while_that_waits_and_one_call_takes_the_decision():
     agent, decider = Agent(alice()), bob()
     found = [agent.call("request_approval", REFUND).outcome["request_id"] for _ in range(2)]
     assert found == [str(only().pk)] * 2
     decide(decider, Verdict.APPROVE)
-    # One approval is for one call: the same action again needs another.
-    again = [agent.call("request_approval", REFUND).outcome for _ in range(2)]
-    assert [one["status"] for one in again] == ["pending", "pending"]
-    assert {one["request_id"] for one in again} | set(found) == {
-        str(pk) for pk in ApprovalRequest.objects.values_list("pk", flat=True)
-    }
+    # No answer has carried the approval, so the next call gets it. One approval is for one call: others need another.
+    again = [agent.call("request_approval", REFUND).outcome for _ in range(3)]
+    assert [one["status"] for one in again] == ["approved", "pending", "pending"]
+    assert [one["request_id"] in found for one in again] == [True, False, False]
     assert ApprovalRequest.objects.count() == 2
+
+
+def test_a_check_takes_the_decision_too_and_later_ones_hear_who_did():
+    agent, decider = Agent(alice()), bob()
+    request = {"request_id": agent.call("request_approval", REFUND).outcome["request_id"]}
+    decide(decider, Verdict.APPROVE)
+    first, second = (agent.call("check_request", request).outcome for _ in range(2))
+    assert (first["status"], first["input"]) == ("approved", REFUND["input"])
+    holder = f"test client, API key test of alice, at {utc(only().taken_at)}"
+    words = f"A person approved one call, and another call has taken that approval: {holder}. Do not run it because of this."
+    assert second == {
+        "request_id": request["request_id"],
+        "status": "taken",
+        "url": only().public_url,
+        "message": f"{words} If it has to run once more, call request_approval again.",
+    }
+    assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
+
+
+def test_a_rejection_and_an_answer_may_be_read_again():
+    agent, decider = Agent(alice()), bob()
+    asked = agent.call("ask_human", QUESTION).outcome
+    decide(decider, Verdict.RESPOND, answer="Red")
+    read = [agent.call("check_request", {"request_id": asked["request_id"]}).outcome["answer"] for _ in range(2)]
+    assert (read, agent.call("ask_human", QUESTION).outcome["status"]) == (["Red", "Red"], "pending")
+
+
+def test_an_answer_that_nobody_heard_belongs_to_the_next_equal_question():
+    agent, decider = Agent(alice()), bob()
+    agent.call("ask_human", QUESTION)
+    decide(decider, Verdict.RESPOND, answer="Red")
+    again = [agent.call("ask_human", QUESTION).outcome for _ in range(2)]
+    assert [(one["status"], one.get("answer")) for one in again] == [("answered", "Red"), ("pending", None)]
+
+
+def test_a_reported_result_ends_what_an_unnamed_call_may_take_and_a_named_one_reads_it():
+    agent, decider = Agent(alice()), bob()
+    named = {"meta": {"claudecode/toolUseId": "toolu_9"}}
+    for meta in ({}, named):
+        request = {"request_id": agent.call("request_approval", REFUND, **meta).outcome["request_id"]}
+        actions.decide(request["request_id"], Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
+        agent.call("report_result", request | {"output": 1})
+    assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
+    again = agent.call("request_approval", REFUND, **named).outcome
+    assert (again["result"]["output"], again["message"].startswith("This has run already")) == (1, True)
+
+
+@pytest.mark.usefixtures("waits")
+@pytest.mark.parametrize("modern", [True, False])
+def test_of_four_clients_that_wait_together_one_takes_the_approval(modern):
+    user, decider = alice(), bob()
+    agents = [Agent(user, modern=modern)] * 4
+
+    async def story() -> list[Response]:
+        waiting = [asyncio.ensure_future(agent.acall("request_approval", REFUND)) for agent in agents]
+        await until_somebody_listens()
+        events = waiting_room._rooms[asyncio.get_running_loop()].events
+        while len(next(iter(events.values()), ())) < len(waiting):
+            await asyncio.sleep(0.01)
+        await run(decide, decider, Verdict.APPROVE)
+        return list(await asyncio.gather(*waiting))
+
+    outcomes = [response.outcome for response in served(story)]
+    assert sorted(one["status"] for one in outcomes) == ["approved", "taken", "taken", "taken"]
+    assert [sorted(one) for one in outcomes if "input" in one] == [
+        ["by", "input", "message", "request_id", "status", "url"]
+    ]
+    connections.close_all()
+
+
+def test_a_call_that_goes_on_in_other_messages_keeps_what_it_has_taken():
+    agent, decider = Agent(alice(), links=True), bob()
+    state = {"requestState": agent.call("request_approval", REFUND).result["requestState"]}
+    other = {"requestState": agent.call("request_approval", REFUND).result["requestState"]}
+    decide(decider, Verdict.APPROVE)
+    # As after a server that was killed before its answer arrived.
+    rounds = [agent.call("request_approval", REFUND, **held).outcome["status"] for held in (state, state, other, state)]
+    assert rounds == ["approved", "approved", "taken", "approved"]
 
 
 def test_other_arguments_sessions_and_keys_make_other_requests():

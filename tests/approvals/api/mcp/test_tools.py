@@ -220,3 +220,17 @@ def test_a_permission_for_a_tool_that_the_key_denies_is_refused_and_nobody_is_as
     entry = AuditEntry.objects.get(event="tool.denied")
     assert (entry.data["pattern"], entry.via, entry.tool_call_id, entry.retry_count) == ("wri*", "mcp", "toolu_1", 1)
     assert not ApprovalRequest.objects.exists()
+
+
+def test_nobody_has_to_approve_that_people_are_asked():
+    agent = Agent(alice())
+    asking = {"tool_name": "mcp__desk__ask_human", "input": QUESTION, "tool_use_id": "toolu_2"}
+    assert agent.call("permission", asking).value == {"behavior": "allow", "updatedInput": QUESTION}
+    assert not ApprovalRequest.objects.exists()
+    # A tool of this server that we do not have, and one of ours on another server, are like any other tool.
+    for name in ("mcp__desk__delete", "mcp__shop__ask_human"):
+        assert agent.call("permission", asking | {"tool_name": name, "tool_use_id": name}).value["behavior"] == "deny"
+    lists = ToolLists(gated=("mcp__desk__ask_human",)).document()
+    ApiKey.objects.update(tool_lists=lists)
+    assert agent.call("permission", asking).value["behavior"] == "deny"
+    assert ApprovalRequest.objects.filter(status="pending").count() == 3

@@ -79,7 +79,9 @@ def test_waiting_ends_with_the_answer(monkeypatch, modern, tool):
     assert (response.outcome["answer"], len(response.messages)) == ("blue", 1)
     # An event without data came first, and a sign of life, and nothing else.
     sealed = response.answer.text.splitlines()[0]
-    assert response.answer.text.startswith(f"{sealed}\ndata: \n\n: keep-alive\n\n{sealed}\nevent: message\ndata: ")
+    assert response.answer.text.startswith(
+        f"{sealed}\nretry: 5000\ndata: \n\n: keep-alive\n\n{sealed}\nretry: 5000\nevent: message\ndata: "
+    )
 
 
 def test_progress_comes_to_who_gave_a_token(monkeypatch):

@@ -1,0 +1,68 @@
+"""Recognize a call that a client sends again, and give a decision to exactly one of several equal calls.
+
+docs/decisions/coding-agents.md has the table of what becomes of a repeated call.
+"""
+
+from __future__ import annotations
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.asking.asks import MAX_LENGTHS
+from approvals.asking.origins import EqualCalls, key_of_calls
+from approvals.exceptions import Conflict
+from approvals.models import ApprovalRequest
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.queries.requests import SERIES_DIGITS
+from approvals.states import Status
+
+#: What a person decides. An expired or cancelled request leaves nothing that a later call could take.
+_DECIDED = frozenset({Status.APPROVED, Status.REJECTED, Status.ANSWERED})
+#: The columns in which a request holds who has taken its decision.
+TAKING = ("taker", "taken_by", "taken_at")
+
+
+def is_repeat(latest: ApprovalRequest, calls: EqualCalls, digest: str) -> bool:
+    """Return whether the latest request of equal calls is that of this call, which then takes its decision. Conflict."""
+    if latest.report is not None and not (calls.named and calls.returns_results):
+        return False
+    if latest.ask_digest != digest:
+        name = "tool_call_id" if latest.tool_call_id else "Idempotency-Key"
+        raise used_before(name, latest)
+    if latest.pending or calls.named:
+        return True
+    return latest.taker is not None and latest.status in _DECIDED and take_decision(latest, calls)
+
+
+def used_before(name: str, request: ApprovalRequest) -> Conflict:
+    """Return the refusal of a call under the id of another one."""
+    words = _("This %(name)s was already used with different content. Use a new one, or send the same content again.")
+    return Conflict(words % {"name": name}, str(request.pk))
+
+
+def next_ids(calls: EqualCalls, latest: ApprovalRequest | None, tool_call_id: str | None) -> tuple[str, str | None]:
+    """Return the key and the tool call id of the next request in a series: the second one has `#2` behind its id."""
+    if latest is None:
+        return calls.key, tool_call_id
+    number = int((latest.idempotency_key or "")[len(calls.key) :] or 0) + 1
+    key = f"{calls.key}{number:0{SERIES_DIGITS}}"
+    if tool_call_id is None:
+        return key, None
+    numbered = f"{tool_call_id}#{number + 1}"
+    return key, numbered if len(numbered) <= MAX_LENGTHS["tool_call_id"] else key_of_calls("call:", numbered)
+
+
+def take_decision(request: ApprovalRequest, calls: EqualCalls) -> bool:
+    """Take the decision of a request that has ended for one call; False if another call has taken it.
+
+    The first one wins, and keeps what it has taken: it gets it again.
+    """
+    if request.taker is None or request.taker == calls.taker:
+        return True
+    if not request.taker:
+        values = (calls.taker, calls.taken_by[:MAX_ACTOR_NAME], timezone.now())
+        free = ApprovalRequest.objects.filter(pk=request.pk, taker="").exclude(status=Status.PENDING)
+        free.update(**dict(zip(TAKING, values, strict=True)))
+        # Also if it was free: the answer goes by what is stored.
+        request.refresh_from_db(fields=TAKING)
+    return request.taker == calls.taker
