@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
@@ -118,7 +119,9 @@ def ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     # Nobody waits for a report, so it gets no longer than an outage.
     seconds = min(given.give_up_after, given.patience) if event in REPORTS else given.give_up_after
     until = time.monotonic() + seconds
-    with desk, httpx.Client(limits=LIMITS) as http:
+    # One name for all calls of this hook, so that it gets again what it had taken when an answer was lost.
+    named = {"Idempotency-Key": uuid4().hex}
+    with desk, httpx.Client(limits=LIMITS, headers=named) as http:
         while True:
             response = _post(http, desk, given, body, until)
             answer = _read(response, event)

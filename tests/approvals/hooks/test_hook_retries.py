@@ -55,6 +55,8 @@ class Stand:
         self.clock, self.replies = clock, [ALLOWED]
         #: When each call came, and its query.
         self.calls: list[tuple[float, dict[str, str]]] = []
+        #: What the calls are named by.
+        self.names: list[str] = []
         stand = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,6 +65,7 @@ class Stand:
 
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
+                stand.names.append(self.headers["idempotency-key"])
                 stand.calls.append((clock.now, dict(parse_qsl(urlsplit(self.path).query))))
                 reply = stand.replies.pop(0) if len(stand.replies) > 1 else stand.replies[0]
                 clock.now += reply.held
@@ -171,3 +174,10 @@ def test_too_many_requests_are_said_to_be_too_many(stand, event, options, second
     url = f"{stand.url}/api/v1/hooks/claude-code"
     assert str(blocked.value) == f"There are too many requests: {url} answered 429. Try again {said}."
     assert stand.clock.pauses == pauses
+
+
+def test_all_calls_of_one_hook_have_one_name_and_another_hook_has_another(stand):
+    for _ in range(2):
+        stand.ask(replies=[DROPPED, PENDING, ALLOWED])
+    assert len(stand.names) == 6
+    assert (len({*stand.names[:3]}), len({*stand.names})) == (1, 2)

@@ -1,4 +1,4 @@
-"""Fifty contrary decisions at once on each of twenty requests, over HTTP, against two web processes: one winner each."""
+"""Fifty calls at once, over HTTP, against two web processes: one wins each decision, and one takes each approval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
-REQUESTS, AT_ONCE = 20, 50
+REQUESTS, AT_ONCE, ROUNDS = 20, 50, 4
 KEYS = f"""
 from django.contrib.auth.models import Permission, User
 from approvals.management.commands.createkey import create_key
@@ -102,3 +102,62 @@ def test_deadlines_are_kept_by_the_workers(team: Site):
     ended = json.loads(connection.getresponse().read())
     assert (ended["status"], ended["decision"]["answer"], ended["decision"]["by"]) == ("expired", "M", None)
     assert re.fullmatch("deadline|system", ended["decision"]["via"])
+
+
+PERMISSION = {
+    "session_id": "s-1",
+    "prompt_id": "p-1",
+    "cwd": "/srv/app",
+    "hook_event_name": "PermissionRequest",
+    "tool_name": "mcp__bank__pay",
+    "tool_input": {"amount": 500},
+}
+
+
+def test_of_fifty_equal_calls_without_ids_one_takes_each_approval(team: Site):
+    """Half of them are hooks, half check the request over MCP; the web processes share nothing but the database."""
+    keys = KEYS.replace(f"range({AT_ONCE})", "range(100, 102)").replace(
+        '("decide", "read")', '("ask", "decide", "read")'
+    )
+    asker, approver = team.run(keys).split()
+
+    def send(place: int, path: str, body: Any, key: str = asker) -> tuple[str, dict[str, Any]]:
+        """Return the page of the request that the answer is about, and the answer."""
+        connection = HTTPConnection("127.0.0.1", team.ports[place % 2], timeout=PATIENCE)
+        accept = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **accept}
+        connection.request("POST", path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        found = json.loads(answer.read())
+        connection.close()
+        assert answer.status == 200, found
+        return answer.headers.get("Pausepoint-Request", ""), found
+
+    def call(place: int, request: str, gate: Barrier) -> tuple[str, str]:
+        """Send the call at the same moment as all others; return the request that answered it, and what that says."""
+        gate.wait(PATIENCE)
+        if is_hook(place):
+            page, answer = send(place, "/api/v1/hooks/claude-code?wait=0", PERMISSION)
+            return page.rstrip("/").rpartition("/")[2], answer["hookSpecificOutput"]["decision"]["behavior"]
+        params = {"name": "check_request", "arguments": {"request_id": request}}
+        _, answer = send(place, "/mcp", {"jsonrpc": "2.0", "id": place, "method": "tools/call", "params": params})
+        return request, answer["result"]["structuredContent"]["status"]
+
+    waiting, told = [call(0, "", Barrier(1))[0]], []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in range(ROUNDS):
+            request, gate = waiting[-1], Barrier(AT_ONCE)
+            send(0, f"/api/v1/requests/{request}/decision", {"verdict": "approve"}, approver)
+            answers = list(pool.map(lambda place, r=request, g=gate: call(place, r, g), range(AT_ONCE)))
+            told.append(Counter(said for about, said in answers if about == request))
+            # The hooks that came too late wait for one new request together.
+            waiting += {about for about, _ in answers} - {request}
+    assert [said["allow"] + said["approved"] for said in told] == [1] * ROUNDS
+    checks = sum(not is_hook(place) for place in range(AT_ONCE))
+    assert [said["approved"] + said["taken"] for said in told] == [checks] * ROUNDS
+    assert len(waiting) == len({*waiting}) == ROUNDS + 1
+
+
+def is_hook(place: int) -> bool:
+    """Whether this call is a hook's; each web process gets both kinds."""
+    return place % 4 < 2
