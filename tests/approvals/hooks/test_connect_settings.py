@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pausepoint.connect.files import CannotChange
-from pausepoint.connect.projects import search
+from pausepoint.connect.projects import JAVASCRIPT, search
 from pausepoint.connect.settings import (
     EARLIER_MARKS,
     MARK,
@@ -268,3 +268,16 @@ def test_the_pages_show_what_connecting_writes():
     assert blocks("claude-code.md", "json") == [claude_settings("", f"pausepoint --url {desk}")]
     (shown,) = blocks("codex.md", "toml")
     assert shown in codex_block(f"pausepoint --url {desk}")
+
+
+@pytest.mark.parametrize("framework", JAVASCRIPT, ids=lambda framework: framework.name)
+def test_the_lines_for_javascript_import_what_the_package_exports(framework):
+    client = ROOT / "clients" / "javascript"
+    exports = json.loads((client / "package.json").read_text())["exports"]
+    for line in framework.lines[:-1]:
+        name, module = re.fullmatch(r'import \{ (\w+) \} from "@pausepoint/client(.*)";', line).groups()
+        entry = exports[f".{module}"]["default"].replace("dist", "src").replace(".js", ".ts")
+        exported = re.findall(
+            r"export (?:async )?(?:class|function|const) (\w+)|export \{ ([^}]+) \}", (client / entry).read_text()
+        )
+        assert name in {part.strip() for names in exported for each in names for part in each.split(",")}

@@ -73,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
         if found.frameworks:
             print(f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint.")
         for framework in found.frameworks:
-            print(f"  {framework.name}: {framework.line} ({framework.page}.md)")
+            print("\n    ".join([f"  {framework.name} ({framework.page}.md):", *framework.lines]))
         if test and given.wait:
             print(f"Answer: {visible(answer_text(desk.wait(test)))}")
         return code

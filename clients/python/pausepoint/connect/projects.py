@@ -20,49 +20,112 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """A framework by its packages, with the one line that connects it and the page that explains it."""
+    """A framework by its packages, with the lines that connect it, of which the last is for the agent, and its page."""
 
     name: str
     packages: frozenset[str]
-    line: str
+    lines: tuple[str, ...]
     page: str
 
 
-def _framework(name: str, packages: str, line: str, page: str) -> Framework:
-    return Framework(name, frozenset(packages.split()), line, page)
+def _python(name: str, packages: str, desk: str, adapter: str, line: str, page: str) -> Framework:
+    imports = [f"from pausepoint import {desk}"]
+    if adapter:
+        module, _, imported = adapter.rpartition(".")
+        imports.append(f"from pausepoint.{module} import {imported}")
+    return Framework(name, frozenset(packages.split()), (*imports, line), page)
 
 
+def _javascript(name: str, packages: str, lines: tuple[str, ...], page: str) -> Framework:
+    return Framework(name, frozenset(packages.split()), lines, page)
+
+
+#: The lines run as they are, where `agent`, `text`, `tools`, `workflow` and `thread_id` are those of the program.
 PYTHON = (
-    _framework("LangChain", "langchain langgraph", 'middleware=[DeskApproval(desk, "refund")]', "langchain"),
-    _framework(
+    _python(
+        "LangChain",
+        "langchain langgraph",
+        "Desk",
+        "langchain.DeskApproval",
+        'middleware=[DeskApproval(Desk(), "refund")]',
+        "langchain",
+    ),
+    _python(
         "Pydantic AI",
         "pydantic-ai pydantic-ai-slim",
-        "capabilities=[HandleDeferredToolCalls(desk)]",
+        "AsyncDesk",
+        "pydantic_ai.HandleDeferredToolCalls",
+        "capabilities=[HandleDeferredToolCalls(AsyncDesk())]",
         "pydantic-ai",
     ),
-    _framework("OpenAI Agents", "openai-agents", "await run_with_desk(agent, text, desk)", "openai-agents"),
-    _framework("Claude Agent SDK", "claude-agent-sdk", "can_use_tool=desk.can_use_tool", "claude-agent-sdk"),
-    _framework("CrewAI", "crewai", 'ask_before_tools(desk, "refund")', "crewai"),
-    _framework("Google ADK", "google-adk", 'plugins=[DeskPlugin(desk, "refund")]', "google-adk"),
-    _framework(
+    _python(
+        "OpenAI Agents",
+        "openai-agents",
+        "AsyncDesk",
+        "openai_agents.run_with_desk",
+        "await run_with_desk(agent, text, AsyncDesk(), thread_id=thread_id)",
+        "openai-agents",
+    ),
+    _python(
+        "Claude Agent SDK",
+        "claude-agent-sdk",
+        "AsyncDesk",
+        "",
+        "can_use_tool=AsyncDesk().can_use_tool",
+        "claude-agent-sdk",
+    ),
+    _python(
+        "CrewAI",
+        "crewai",
+        "Desk",
+        "crewai.ask_before_tools",
+        'ask_before_tools(Desk(), "refund", thread_id=thread_id)',
+        "crewai",
+    ),
+    _python(
+        "Google ADK",
+        "google-adk",
+        "AsyncDesk",
+        "google_adk.DeskPlugin",
+        'plugins=[DeskPlugin(AsyncDesk(), "refund")]',
+        "google-adk",
+    ),
+    _python(
         "Microsoft Agent Framework",
         "agent-framework agent-framework-core",
-        'middleware=[DeskMiddleware(desk, "refund")]',
+        "AsyncDesk",
+        "agent_framework.DeskMiddleware",
+        'middleware=[DeskMiddleware(AsyncDesk(), "refund")]',
         "agent-framework",
     ),
-    _framework(
+    _python(
         "LlamaIndex",
         "llama-index llama-index-core llama-index-workflows",
-        "await run_with_desk(workflow, desk)",
+        "AsyncDesk",
+        "llamaindex.run_with_desk",
+        "await run_with_desk(workflow, AsyncDesk(), thread_id=thread_id)",
         "llamaindex",
     ),
 )
+#: Before version 7, the AI SDK ignores `toolApproval` and runs the tool; `gate` works with 5, 6 and 7.
 JAVASCRIPT = (
-    _framework("AI SDK", "ai", 'tools: gate(tools, { tools: ["refund"] })', "ai-sdk-agents"),
-    _framework(
+    _javascript(
+        "AI SDK",
+        "ai",
+        (
+            'import { gate } from "@pausepoint/client/ai-sdk";',
+            'tools: gate(tools, { tools: ["refund"], threadId })',
+        ),
+        "ai-sdk-agents",
+    ),
+    _javascript(
         "OpenAI Agents (JavaScript)",
         "@openai/agents @openai/agents-core",
-        "await runWithDesk(agent, text, new Desk())",
+        (
+            'import { Desk } from "@pausepoint/client";',
+            'import { runWithDesk } from "@pausepoint/client/openai-agents";',
+            "await runWithDesk(agent, text, new Desk(), { threadId })",
+        ),
         "openai-agents-js",
     ),
 )

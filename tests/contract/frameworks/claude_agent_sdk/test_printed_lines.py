@@ -1,0 +1,3 @@
+"""What `pausepoint connect` prints for this framework."""
+
+from tests.contract.frameworks.printed import test_the_lines_that_connect_prints_run  # noqa: F401
