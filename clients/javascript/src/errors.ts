@@ -7,7 +7,7 @@ export class DeskError extends Error {
   override name = "DeskError";
 }
 
-/** The server did not answer within `patience` seconds. The call may have arrived: send the same again. */
+/** The server could not be reached for `patience` seconds. The call may have arrived: send the same again. */
 export class Unreachable extends DeskError {
   override name = "Unreachable";
 }

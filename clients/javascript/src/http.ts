@@ -55,10 +55,12 @@ export class Connection {
 
   /** Return the JSON response of a call. Throws Refused, Unreachable, or the reason of the signal. */
   async send<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
-    const until = seconds() + (options.wait ?? 0) + GRACE + this.patience;
+    let until = Infinity;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       const heard = await this.#call(method, path, options);
       if ("text" in heard && !PASSING.has(heard.status)) return read(heard.status, heard.text) as T;
+      // Patience counts from the first failure: a call may wait for long before it fails.
+      until = Math.min(until, seconds() + this.patience);
       const left = until - seconds();
       if (left <= 0) {
         const reason = "lost" in heard ? heard.lost : `it answered ${heard.status}`;

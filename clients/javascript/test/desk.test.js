@@ -98,6 +98,14 @@ test("without patience, a server that does not answer is unreachable", async () 
   await assert.rejects(desk.get("r1"), (error) => error instanceof Unreachable && /ECONNREFUSED/.test(error.message));
 });
 
+test("patience counts from the first failure", async () => {
+  const refused = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+  const { desk } = deskThatHears(Array(20).fill(refused), 0.3);
+  const began = performance.now();
+  await assert.rejects(desk.get("r1"), Unreachable);
+  assert.ok(performance.now() - began < 5_000);
+});
+
 test("a signal ends the waiting with its own reason", async () => {
   const stop = new AbortController();
   const fetch = (url, { signal }) =>

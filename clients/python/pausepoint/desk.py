@@ -69,7 +69,7 @@ class DeskError(Exception):
 
 
 class Unreachable(DeskError):
-    """The server did not answer within `patience` seconds. The call may have arrived: send the same again."""
+    """The server could not be reached for `patience` seconds. The call may have arrived: send the same again."""
 
 
 class Refused(DeskError):
@@ -264,17 +264,20 @@ Talk = Generator[Call | Pause, Heard, T]
 
 def _sure(call: Call, patience: float) -> Talk[dict[str, Any]]:
     """Return the JSON response of a call, retried until there is a final one. Raise Refused or Unreachable."""
-    until, pause = time.monotonic() + call.seconds + patience, FIRST_PAUSE
+    pause, until = FIRST_PAUSE, math.inf
     while True:
         heard = yield call
         if isinstance(heard, Answer) and heard.status not in PASSING:
             return _read(heard)
-        if time.monotonic() >= until:
+        # Patience counts from the first failure: a call may wait for long before it fails.
+        until = min(until, time.monotonic() + patience)
+        left = until - time.monotonic()
+        if left <= 0:
             reason = heard.reason if isinstance(heard, Lost) else f"it answered {getattr(heard, 'status', None)}"
             raise Unreachable(f"Pausepoint cannot be reached: {reason}. Check the address, and that the server runs.")
         asked_for = heard.retry_after if isinstance(heard, Answer) else 0.0
         # Random, because many agents may be waiting for the same server to come back.
-        yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), max(until - time.monotonic(), 0)))  # noqa: S311
+        yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), left))  # noqa: S311
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
@@ -404,7 +407,7 @@ def _renew(resume: Resume) -> Talk[None]:
         for one in resume.taken:
             body = {"token": one.token, "lease_seconds": resume.lease}
             path = _place("requests", one.request_id, "/resume/renew")
-            yield from _sure(Call("POST", path, body, seconds=resume.lease / 3), 0)
+            yield from _sure(Call("POST", path, body, seconds=resume.lease / 3), resume.lease / 3)
         resume.until = until
     except Refused:
         resume.until = -math.inf
@@ -418,7 +421,7 @@ def _give_back(taken: Sequence[Taken], reason: str) -> Talk[None]:
     for one in taken:
         body = {"token": one.token, "reason": reason[:2000]}
         with contextlib.suppress(DeskError):
-            yield from _sure(Call("POST", _place("requests", one.request_id, "/resume/release"), body), 0)
+            yield from _sure(Call("POST", _place("requests", one.request_id, "/resume/release"), body), GRACE)
 
 
 def _complete(patience: float, resume: Resume) -> Talk[None]:
@@ -500,7 +503,8 @@ class _Settings:
         headers = {**self.headers, **call.headers}
         if call.body is not None:
             headers["Content-Type"] = "application/json"
-        timeout = httpx.Timeout(GRACE, read=call.seconds)
+        # A server that lets nobody connect is away; one that answers slowly is not.
+        timeout = httpx.Timeout(GRACE, connect=min(GRACE, max(1.0, self.patience)), read=call.seconds)
         url = self.base + call.path
         return {"method": call.method, "url": url, "content": call.content, "headers": headers, "timeout": timeout}
 
