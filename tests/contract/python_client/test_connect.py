@@ -105,7 +105,8 @@ def test_connecting_shows_the_change_writes_it_once_and_makes_a_request(asker, d
     assert (code, out, errors) == (2, "", f"pausepoint: There is no folder {project / 'absent'}.\n")
     code, out, errors = connect(said="y\n")
     assert (code, errors) == (0, "")
-    assert ("LangChain: middleware" in out, "AI SDK: tools: gate(" in out) == (True, True)
+    assert "  LangChain (langchain.md):\n    from pausepoint import Desk\n" in out
+    assert '    tools: gate(tools, { tools: ["refund"], threadId })\n' in out
     (line,) = [line for line in out.splitlines() if line.startswith("A test request waits in the Inbox ")]
     asked = line.split("/requests/")[1].strip("/")
     assert decider.send("POST", f"/requests/{asked}/decision", {"verdict": "respond", "answer": "Yes"}).status == 200
