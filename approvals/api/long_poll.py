@@ -19,10 +19,18 @@ from approvals.runtime import database
 def respond_when_ended(
     request: HttpRequest, request_id: UUID, seconds: float, respond: Callable[[Caller], HttpResponse]
 ) -> HttpResponse:
-    """Return a response that `respond` makes when the request has ended, or after `seconds`.
+    """Return a response that `respond` makes when the request has ended, or after `seconds`."""
+    now = answer_anew(request, respond)
 
-    The caller is looked up again by then, because a key may have been revoked.
-    """
+    async def later() -> HttpResponse:
+        await waiting_room.wait_until_ended(request_id, seconds)
+        return await database.run(now)
+
+    return deferred_response(request, later)
+
+
+def answer_anew(request: HttpRequest, respond: Callable[[Caller], HttpResponse]) -> Callable[[], HttpResponse]:
+    """Return what makes a response after a wait: the caller is looked up again, because a key may have been revoked."""
     credentials = callers.credentials_of(request)
 
     def now() -> HttpResponse:
@@ -34,8 +42,4 @@ def respond_when_ended(
         except Refusal as refusal:
             return refusal_page(request, refusal)
 
-    async def later() -> HttpResponse:
-        await waiting_room.wait_until_ended(request_id, seconds)
-        return await database.run(now)
-
-    return deferred_response(request, later)
+    return now

@@ -22,7 +22,7 @@ from chats import actions, queries
 from chats.actions.attachments import SentFile
 from chats.agent import registry
 from chats.agent.agent import Agent
-from chats.exceptions import ChatNotFound
+from chats.exceptions import ApprovalPending, ChatNotFound, TurnRunning
 from chats.models import Chat
 from chats.pages.context import chat_context, composer_context, render_push
 from chats.pages.messages import part_view
@@ -96,15 +96,15 @@ def chat(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def _chat_page(
-    request: SignedIn, found: Chat, *, refusal: str = "", draft: str = "", status: int = HTTPStatus.OK
+    request: SignedIn, found: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **told: Any
 ) -> HttpResponse:
     position = number_from(request.GET.get("before", ""), digits=9)
     context = chat_context(request.user, found, limit=MESSAGES_SHOWN, before=position)
     context |= {
         "branches": branches.branches_of(found),
         "rendered_at": timezone.now(),
-        "refusal": refusal,
         "draft": draft,
+        **told,
         "agent": _agent_or_none(found.agent),
     }
     return render(request, "chats/chat/page.html", context, status=status)
@@ -144,9 +144,11 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> HttpResponse:
+    # One about what the chat waits for goes when the chat goes on.
+    told = {"refusal": str(refusal), "refusal_passes": isinstance(refusal, ApprovalPending | TurnRunning)}
     if request.headers.get("HX-Request"):
-        return _composer(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
-    return _chat_page(request, found, refusal=str(refusal), draft=draft, status=refusal.status)
+        return _composer(request, found, status=refusal.status, draft=draft, **told)
+    return _chat_page(request, found, status=refusal.status, draft=draft, **told)
 
 
 def _composer(request: SignedIn, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:

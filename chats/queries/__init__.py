@@ -25,9 +25,9 @@ from chats.queries.requests import (
 from chats.queries.steps import call_view, decision_of, step_views, tool_parts_of
 from chats.queries.turns import (
     events_after,
-    first_response,
     last_seq,
     last_turn,
+    running_message,
     running_turn,
     sub_agent_turns,
     unfinished_turn,
@@ -45,7 +45,6 @@ __all__ = [
     "decision_of",
     "events_after",
     "filtered_chats_for",
-    "first_response",
     "get_chat_for",
     "get_checkpoint_for",
     "get_own_chat",
@@ -64,6 +63,7 @@ __all__ = [
     "question_for_message",
     "request_of",
     "requests_of",
+    "running_message",
     "running_turn",
     "step_views",
     "steps_of",

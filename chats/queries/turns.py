@@ -9,8 +9,13 @@ from django.db.models import BigAutoField, IntegerField, Max, QuerySet
 
 from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent import events
-from chats.models import Chat, Turn, TurnCheckpoint, TurnEvent
+from chats.models import Chat, Turn, TurnEvent
+from chats.queries.progress import steps_of
+from chats.queries.projection import message_parts
 from chats.states import UNFINISHED, CallState, TurnState
+
+#: The states of a turn that a runner has, or is about to take.
+RUNNING = (TurnState.QUEUED, TurnState.RUNNING)
 
 
 def _turns_of_chat() -> QuerySet[Turn]:
@@ -42,19 +47,26 @@ def last_turn(chat: Chat) -> Turn | None:
 
 def running_turn(chat_pk: int) -> tuple[int, int] | None:
     """Return the id of the chat's queued or running turn, and the last `seq` of its committed steps; None without one."""
-    turn = Turn.objects.filter(chat=chat_pk, state__in=[TurnState.QUEUED, TurnState.RUNNING]).first()
+    turn = Turn.objects.filter(chat=chat_pk, state__in=RUNNING).first()
+    return None if turn is None else (turn.pk, _last_seq_before(turn, turn.steps.count()))
+
+
+def _last_seq_before(turn: Turn, step: int) -> int:
+    return turn.events.filter(step__lt=step).aggregate(last=Max("seq"))["last"] or 0
+
+
+def running_message(chat: Chat) -> tuple[Turn, list[dict[str, Any]], int] | None:
+    """Return the chat's queued or running turn, the parts of its message, and the last `seq` of its stream in them.
+
+    Later events may repeat a result that is in the parts. None without such a turn.
+    """
+    turn = chat.turns.filter(state__in=RUNNING).first()
     if turn is None:
         return None
-    committed = turn.events.filter(step__lt=turn.steps.count()).aggregate(last=Max("seq"))["last"]
-    return turn.pk, committed or 0
-
-
-def first_response(chat: Chat) -> Turn | None:
-    """Return the chat's queued or running turn if it has not paused yet."""
-    turn = chat.turns.filter(state__in=[TurnState.QUEUED, TurnState.RUNNING]).first()
-    if turn is None or TurnCheckpoint.objects.filter(chat_pk=chat.pk, message_id=turn.message_id).exists():
-        return None
-    return turn
+    committed = turn.steps.count()
+    after = _last_seq_before(turn, committed)
+    # Read after the events, so that no result is missing in both. A step that was committed meanwhile is among the events.
+    return turn, message_parts(steps_of(turn).views[:committed]), after
 
 
 def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from approvals.live import sse
 from chats.agent import events
+from chats.history import tool_name
 from chats.queries import remarks
 from chats.states import FinishReason
 
@@ -42,6 +43,29 @@ class MessageStream:
     def start(self) -> list[Chunk]:
         """Return the first chunk. It names the stored message, because a client would invent an id of its own."""
         return [{"type": "start", "messageId": self.message_id}]
+
+    def restore(self, parts: Iterable[dict[str, Any]]) -> list[Chunk]:
+        """Return the chunks that rebuild what is stored of the message, for a client that begins with an empty one.
+
+        No chunk says that an approval was given, so the call of a decided one has only its outcome.
+        """
+        chunks: list[Chunk] = []
+        for place, part in enumerate(parts):
+            match part:
+                case {"type": "step-start"}:
+                    chunks += self._start_step(self._last_step + 1)
+                case {"type": "text" | "reasoning" as kind, "text": text}:
+                    id = f"stored-{place}"
+                    chunks += [*self._open(kind, id), {"type": f"{kind}-delta", "id": id, "delta": text}]
+                    chunks += self._end_parts([(kind, id)])
+                case {"type": kind, "toolCallId": call, "input": value} if kind.startswith("tool-"):
+                    chunks.append(_tool_chunk(events.ToolInputReady(call, tool_name(part), value)))
+                    if part["state"] == "approval-requested":
+                        chunks.append(_tool_chunk(events.ApprovalRequested(call, part["approval"]["id"])))
+                    chunks += correction(part)
+                case _:
+                    chunks.append(remarks.with_words(part))
+        return [*chunks, *self._end_step()]
 
     def encode(self, event: events.Event) -> list[Chunk]:
         """Return the chunks of an event; none after the last one."""

@@ -7,7 +7,7 @@ one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -21,16 +21,18 @@ from approvals.api.bodies import json_body
 from approvals.http import endpoint
 from approvals.live import sse
 from approvals.live.streaming import streamed_response
+from approvals.models import ApprovalRequest
 from approvals.runtime import database
 from approvals.states import Door
 from chats import actions, queries
 from chats.actions.answering import Taken
 from chats.engine import streams
 from chats.exceptions import ChatNotFound, HistoryDiffers
-from chats.models import Turn
+from chats.models import Chat, Turn
 from chats.protocols.ai_sdk import body as ai_sdk_body
 from chats.protocols.ai_sdk.body import Posted
 from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, correction, frames
+from chats.protocols.ai_sdk.waiting import respond_when_changed, seconds_to_wait
 from chats.protocols.callers import chat_for, confine, own_chat
 from chats.queries.agents import agent_named
 from chats.queries.remarks import with_words
@@ -56,8 +58,8 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
         chat = own_chat(caller, posted.chat_id)
         parts = ai_sdk_body.tool_parts(posted.answers)
         taken = actions.take_answers(chat, posted.answers["id"], parts, by=caller.actor, via=VIA)
-        return _stream(request, taken.turn, taken.after, _corrections(taken, parts))
-    return _stream(request, _begin(caller, posted), 0, [])
+        return _stream(request, taken.turn, taken.after, opening=_corrections(taken, parts))
+    return _stream(request, _begin(caller, posted), 0)
 
 
 def _begin(caller: Caller, posted: Posted) -> Turn:
@@ -89,9 +91,30 @@ def _regenerate(caller: Caller, posted: Posted) -> Turn:
 
 @endpoint("GET")
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
-    """Return the stored chat up to the last committed step: `{messages, status, pending}`."""
+    """Return the stored chat up to the last committed step: `{messages, status, pending}`.
+
+    With `?wait=SECONDS`, respond when it differs from the copy that `If-None-Match` names, or else from what it is now.
+    """
     caller.require("read")
+    seconds = seconds_to_wait(request)
     chat = own_chat(caller, public_id)
+    response = _document(chat)
+    given = _conditional(request, response)
+    if not seconds or ("If-None-Match" in request.headers and given is response):
+        return given
+    seen = response.headers["ETag"]
+    return respond_when_changed(
+        request, chat.pk, seconds, seen, lambda caller: _document(own_chat(caller, public_id)), _conditional
+    )
+
+
+def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Return the response, or 304 if the client has a copy of it. Clients poll with the ETag of their copy."""
+    found = get_conditional_response(request, etag=response.headers["ETag"], response=response)
+    return response if found is None else found
+
+
+def _document(chat: Chat) -> HttpResponse:
     messages = [
         {"id": message.message_id, "role": message.role, "parts": [with_words(part) for part in message.parts]}
         for message in queries.last_messages(chat, limit=MESSAGES)
@@ -101,28 +124,28 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     body = {
         "messages": messages,
         "status": _status(turn),
-        "pending": [_pending(request, found) for found in waiting],
+        "pending": [_pending(found) for found in waiting],
     }
-    # Clients poll with the ETag of their copy.
     response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
     response.headers["ETag"] = quote_etag(hashlib.sha256(response.content).hexdigest())
-    return get_conditional_response(request, etag=response.headers["ETag"], response=response) or response
+    return response
 
 
 @endpoint("GET")
 def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
-    """Stream a turn that has not paused yet from its beginning; 204 without one, and for a turn that continues.
+    """Stream a running turn: what is stored of its message, which a client builds from scratch, and what follows.
 
-    A client builds a resumed message from scratch, and no chunk could restore what it held before the pause.
+    204 if no turn runs.
     """
     caller.require("read")
     try:
-        turn = queries.first_response(own_chat(caller, public_id))
+        running = queries.running_message(own_chat(caller, public_id))
     except ChatNotFound:
-        turn = None
-    if turn is None:
+        running = None
+    if running is None:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    return _stream(request, turn, 0, [])
+    turn, parts, after = running
+    return _stream(request, turn, after, stored=parts)
 
 
 @endpoint("POST")
@@ -137,7 +160,7 @@ def _status(turn: Turn | None) -> str:
     return turn.state if turn is not None and (turn.unfinished or turn.state == TurnState.FAILED) else "idle"
 
 
-def _pending(request: HttpRequest, asked: Any) -> dict[str, Any]:
+def _pending(asked: ApprovalRequest) -> dict[str, Any]:
     """Return a pending request as JSON; `requestId` is the AI SDK's `approvalId`, and the id in Pausepoint's own API."""
     return {
         "requestId": str(asked.pk),
@@ -167,15 +190,24 @@ def _differ(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
     return any(sent.get(name) != stored.get(name) for name in ("state", "output", "errorText"))
 
 
-def _stream(request: HttpRequest, turn: Turn, after: int, opening: list[Chunk]) -> HttpResponse:
-    pieces = sse.with_keep_alive(_follow(turn, after, opening))
+def _stream(
+    request: HttpRequest,
+    turn: Turn,
+    after: int,
+    *,
+    opening: Sequence[Chunk] = (),
+    stored: Sequence[dict[str, Any]] = (),
+) -> HttpResponse:
+    """Stream a turn from its events after `after` on, behind the chunks `opening` and what is `stored` of its message."""
+    message = MessageStream(turn.message_id)
+    begin = [*message.start(), *opening, *message.restore(stored)]
+    pieces = sse.with_keep_alive(_follow(turn, after, message, begin))
     return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=HEADERS)
 
 
-async def _follow(turn: Turn, after: int, opening: list[Chunk]) -> AsyncIterator[bytes]:
-    """Yield a turn as chunks, from its events after `after` to its next pause or its end."""
-    stream = MessageStream(turn.message_id)
-    yield frames([*stream.start(), *opening])
+async def _follow(turn: Turn, after: int, stream: MessageStream, begin: Sequence[Chunk]) -> AsyncIterator[bytes]:
+    """Yield the chunks `begin`, and then the turn from its events after `after` to its next pause or its end."""
+    yield frames(begin)
     async for found in streams.follow_together(turn.pk, after):
         if chunks := [chunk for _, event in found for chunk in stream.encode(event)]:
             yield frames(chunks)

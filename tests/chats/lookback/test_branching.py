@@ -257,7 +257,7 @@ def test_a_tool_that_is_gone_by_then_is_told_to_the_model_and_the_turn_goes_on(o
     mine = queries.last_turn(made)
     assert (mine.state, shape(mine)) == (TurnState.QUEUED, ["step-start", "output-error"])
     assert run(mine).state == TurnState.COMPLETED
-    assert queries.first_response(made) is None
+    assert queries.running_message(made) is None
 
 
 @pytest.mark.parametrize("table", [Turn, Step, ToolCall, ApprovalRequest, Workflow, TurnCheckpoint, AuditEntry])

@@ -6,11 +6,13 @@ import pytest
 from django.test import Client
 
 from approvals.models import Decision
+from approvals.states import Verdict
 from chats import actions
 from chats.actions.posting import MAX_TEXT
 from chats.models import Chat, Message, Turn
+from chats.pages.context import render_push
 from tests.support.chats.scenes import SHIPPING, asked, begin, completed, paused, text, use
-from tests.support.chats.turns import make_chat, only_request, say
+from tests.support.chats.turns import decide, make_chat, only_request, say
 from tests.support.markup import buttons, forms, parse
 from tests.support.people import alice, bob, carol
 
@@ -95,7 +97,7 @@ def test_htmx_gets_an_empty_composer_and_the_message(chat):
     client = browser(chat.owner)
     sent = client.post(f"{chat.get_absolute_url()}messages/", {"text": "hello"}, headers=HTMX)
     assert sent.status_code == 200
-    composer, message, turn, _state = parse(sent.text).inside
+    composer, message, turn, _state, _refusal = parse(sent.text).inside
     assert (composer.attributes["id"], composer.find("textarea")[0].text) == ("composer", "")
     assert (message.attributes["id"], message.words) == (f"message-{Message.objects.get().pk}", "hello")
     assert (turn.attributes["id"], turn.attributes["data-state"]) == ("turn", "queued")
@@ -126,6 +128,14 @@ def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
     paused(chat)
     words = "The assistant is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
     assert refusal(chat, {"text": "Hurry up"}) == (409, words, "Hurry up")
+
+
+def test_the_refusal_goes_when_the_chat_goes_on(chat):
+    turn = paused(chat)
+    assert parse(render_push(chat.owner, chat)).find(id="composer-refusal") == []
+    decide(only_request(turn), bob(), Verdict.APPROVE)
+    (emptied,) = parse(render_push(chat.owner, chat)).find(id="composer-refusal")
+    assert (emptied.attributes["hx-swap-oob"], emptied.words) == ("outerHTML", "")
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,22 @@ def test_who_is_second_is_told_who_was_first(chat, server):
     assert told["decision"]["by"] == "API key tests of approver"
 
 
+@pytest.mark.parametrize(("verdict", "state"), [("approve", "output-available"), ("reject", "output-denied")])
+def test_a_decision_at_the_desk_reaches_an_open_page(chat, server, verdict, state):
+    one = chat(agent="patient").do("send", text="refund").at_rest(posts=[200])
+    (call,) = one.calls("issueRefund")
+    assert call["state"] == "approval-requested"
+    server.person("approver").decide(call["approval"]["id"], verdict=verdict, comment="Because.")
+    found = "SELECT state FROM chats_turn ORDER BY id DESC LIMIT 1"
+    until(lambda: server.value(found) == "running", "the turn goes on")
+    one.do("resume")
+    assert (one.shown["status"], one.shown["error"], one.shown["posts"]) == ("ready", None, [200])
+    assert [outline(message) for message in one.shown["messages"]] == [outline(found) for found in one.stored()]
+    assert (one.calls("issueRefund")[0]["state"], one.last["parts"][-1]["text"]) == (state, "one two three four")
+    one.do("send", text="hello")
+    assert one.shown["posts"] == [200, 200]
+
+
 def test_an_answer_on_the_dashboard_is_the_clients_next_read(chat, server):
     one = chat().do("send", text="ask")
     found = "SELECT id FROM approvals_approvalrequest WHERE tool_call_id = ?"

@@ -113,7 +113,7 @@ def test_a_second_tab_follows_a_first_response_from_the_start(client, settings):
     assert followed.chunks == posted.chunks
 
 
-def test_a_continued_turn_cannot_be_followed_but_can_be_read(client, settings):
+def test_a_continued_turn_is_followed_from_the_beginning_of_its_message(client, settings):
     settings.HITL_AGENTS = [agents.PATH]
     client.say("ask first")
     client.fill("Express")
@@ -122,18 +122,72 @@ def test_a_continued_turn_cannot_be_followed_but_can_be_read(client, settings):
         posting = asyncio.create_task(client.apost(messageId=client.last["id"]))
         while not await database.run(Turn.objects.filter(state="running").exists):
             await asyncio.sleep(0.01)
-        followed = await client.machine.acall("GET", f"{client.address}/stream")
+        line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
+        await line.send_input({"type": "http.request", "body": b""})
+        start = await line.receive_output(60)
         read = await client.machine.acall("GET", client.address)
         await client.astop()
-        await posting
-        return followed, read
+        followed = await answer_on(line, start)
+        return followed, await posting, read
 
-    followed, read = served(story)
-    assert followed.status == 204
+    followed, posted, read = served(story)
     assert read.json["status"] == "running"
     parts = read.json["messages"][-1]["parts"]
     assert [part["type"] for part in parts] == ["step-start", "text", "tool-askUser"]
     assert parts[-1]["state"] == "output-available"
+    assert problems(followed.chunks) == []
+    assert followed.chunks[:9] == [
+        {"type": "start", "messageId": client.last["id"]},
+        {"type": "start-step"},
+        {"type": "text-start", "id": "stored-1"},
+        {"type": "text-delta", "id": "stored-1", "delta": parts[1]["text"]},
+        {"type": "text-end", "id": "stored-1"},
+        {key: parts[2][key] for key in ("toolCallId", "input")}
+        | {"type": "tool-input-available", "toolName": "askUser"},
+        {"type": "tool-output-available", "toolCallId": parts[2]["toolCallId"], "output": parts[2]["output"]},
+        {"type": "finish-step"},
+        {"type": "start-step"},
+    ]
+    assert followed.chunks[9:] == posted.chunks[posted.types.index("start-step") + 1 :]
+
+
+WAITS = {"a message": ("hello", "u1", "idle"), "a question": ("ask", "u1", "suspended")}
+
+
+@pytest.mark.parametrize("what", WAITS)
+def test_a_client_can_wait_until_a_chat_changes(client, what):
+    text, message_id, status = WAITS[what]
+    client.say("weather")
+    known = client.machine.get(client.address)
+
+    async def story():
+        since = {"If-None-Match": known.headers["etag"]}
+        waiting = [
+            asyncio.create_task(client.machine.acall("GET", f"{client.address}?wait=60", headers=headers))
+            for headers in (since, {})
+        ]
+        await asyncio.sleep(0)
+        client.messages.append(user_message(text, message_id))
+        posting = await client.apost()
+        seen = [await one for one in waiting]
+        while seen[-1].json["status"] != status:
+            since = {"If-None-Match": seen[-1].headers["etag"]}
+            seen.append(await client.machine.acall("GET", f"{client.address}?wait=60", headers=since))
+        return posting, seen
+
+    posting, seen = served(story)
+    assert (posting.status, {one.status for one in seen}) == (200, {200})
+    assert known.headers["etag"] not in {one.headers["etag"] for one in seen[:1]}
+
+
+def test_a_wait_that_sees_no_change_ends_with_304_and_one_that_is_not_needed_at_once(client):
+    client.say("hello")
+    known = client.machine.get(client.address)
+    since = {"If-None-Match": known.headers["etag"]}
+    assert client.machine.get(f"{client.address}?wait=1", headers=since).status == 304
+    assert client.machine.get(f"{client.address}?wait=60", headers={"If-None-Match": '"old"'}).status == 200
+    refused = [client.machine.get(f"{client.address}?wait={wait}") for wait in ("61", "-1", "x", "1.5", "")]
+    assert {(answer.status, answer.code) for answer in refused} == {(422, "invalid")}
 
 
 def test_a_disconnected_client_does_not_stop_the_turn(client):

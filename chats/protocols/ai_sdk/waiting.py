@@ -1,0 +1,66 @@
+"""Respond when a chat has changed; no thread and no database connection waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from approvals.access.callers import Caller
+from approvals.api.long_poll import answer_anew
+from approvals.exceptions import Invalid
+from approvals.live import doorbell
+from approvals.live.listeners import listen, wait_until_ready
+from approvals.live.streaming import deferred_response
+from approvals.runtime import database
+from chats.doorbell import chat_group
+
+MAX_WAIT = 60
+#: Seconds between two reads, in case that a notification is lost.
+POLL = 5.0
+
+
+def seconds_to_wait(request: HttpRequest) -> int:
+    """Return `?wait=` in seconds, or 0. Invalid."""
+    text = request.GET.get("wait", "0")
+    if re.fullmatch(r"[0-9]{1,3}", text) and int(text) <= MAX_WAIT:
+        return int(text)
+    words = _("must be a whole number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}
+    raise Invalid(_("The `wait` parameter is invalid."), {"wait": words})
+
+
+def respond_when_changed(
+    request: HttpRequest,
+    chat_pk: int,
+    seconds: int,
+    seen: str,
+    respond: Callable[[Caller], HttpResponse],
+    finish: Callable[[HttpRequest, HttpResponse], HttpResponse],
+) -> HttpResponse:
+    """Return what `finish` makes of `respond`'s response, when its ETag is no longer `seen` or after `seconds`."""
+    now = answer_anew(request, respond)
+
+    async def later() -> HttpResponse:
+        loop = asyncio.get_running_loop()
+        doorbell.use_loop(loop)
+        changed, ready = asyncio.Event(), asyncio.Event()
+        listening = asyncio.create_task(listen([chat_group(chat_pk)], lambda _: changed.set(), ready=ready))
+        end = loop.time() + seconds
+        try:
+            await wait_until_ready(ready)
+            while True:
+                changed.clear()
+                response = await database.run(now)
+                etag, left = response.headers.get("ETag"), end - loop.time()
+                if etag != seen or left <= 0:
+                    return finish(request, response) if etag else response
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(changed.wait(), min(left, POLL))
+        finally:
+            listening.cancel()
+
+    return deferred_response(request, later)
