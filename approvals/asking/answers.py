@@ -31,8 +31,8 @@ class Answer:
     """What a person answers to a request, whichever way it comes in: a verdict, and what belongs to it.
 
     `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; either is ABSENT for any other
-    verdict. Nothing in it is checked before `actions.decide`. `unseen` says how much of an approved input the page had
-    collapsed and the person did not open, for the audit log.
+    verdict. Nothing in it is checked before `actions.decide`. `unseen` says how much of an approved input was never
+    in view of the person, for the audit log.
     """
 
     verdict: Verdict
@@ -156,9 +156,15 @@ def _not_offered(field: str = "answer") -> Invalid:
     return Invalid(_("That choice is not one of the options."), {field: _("is not one of the options")})
 
 
+def is_choice(answer: Any) -> bool:
+    """Return whether an answer has the shape of `answer_to`."""
+    shaped = isinstance(answer, dict) and SHAPE <= answer.keys() <= {*SHAPE, "text"}
+    return shaped and isinstance(answer["selected"], list)
+
+
 def answer_text(answer: Any) -> str:
     """Return an answer for people: text as it is, chosen options by their labels, anything else as JSON; null is ""."""
-    if isinstance(answer, dict) and SHAPE <= answer.keys() <= {*SHAPE, "text"} and isinstance(answer["selected"], list):
+    if is_choice(answer):
         return ", ".join([*map(str, answer["selected"]), *([str(answer["text"])] if answer.get("text") else [])])
     if answer is None:
         return ""

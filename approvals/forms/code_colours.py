@@ -74,6 +74,15 @@ def language_of(name: str, text: str) -> str:
     return "json" if text[0] in "{[" and _is_json(text) else ""
 
 
+#: Lines that begin with spaces, several spaces within a line, and long runs without any: tables, code, logs and keys.
+_ALIGNED = re.compile(r"^(?: {2,}|\t)|\S(?: {3,}|\t)\S|[!-~]{120}", re.MULTILINE)
+
+
+def is_prose(text: str) -> bool:
+    """Return whether a text reads best in the face of the page, not with all letters of one width."""
+    return _ALIGNED.search(text[:MAX_CHARACTERS]) is None
+
+
 def _is_json(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict | list)

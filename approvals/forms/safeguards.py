@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -11,12 +11,14 @@ from django.utils.translation import ngettext
 from approvals.exceptions import Invalid, UnreadParts
 from approvals.forms.shown_calls import shown_input
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import Fold, branches
+from approvals.runtime.json_tables import RAW, Part
 from approvals.states import Kind, Priority, Verdict
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
 #: The value of the field `unread` after the person was warned.
 ACCEPTED = "accepted"
+#: The place of the fields of an edit, which show the whole input.
+EDIT_FORM = "edit"
 
 
 def name_to_type(request: ApprovalRequest) -> str:
@@ -44,54 +46,59 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
         raise Invalid(words, {"typed_name": _("is not “%(name)s”") % {"name": wanted}})
 
 
-def collapsed_parts(request: ApprovalRequest) -> list[Fold]:
+def folded_parts(request: ApprovalRequest) -> list[Part]:
     """Return the parts of the input and the context that a card shows only when they are opened."""
-    return list(shown_input(request).folds())
+    shown = shown_input(request)
+    return list(shown.unseen(shown.open_places()))
 
 
-def unseen_parts(request: ApprovalRequest, data: QueryDict) -> list[Fold]:
-    """Return the parts that were collapsed while this form was shown: by Pausepoint, or by the person's browser."""
-    opened, closed = frozenset(data.getlist("opened")), frozenset(data.getlist("closed"))
-    found = [part for part in collapsed_parts(request) if part.place not in opened]
-    if closed:
-        found += branches(shown_input(request).tables, closed)
-    return found
+def unseen_parts(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> list[Part]:
+    """Return the parts that were not in view while this form was shown.
+
+    A page reports the places that were, which are separated by spaces. Without JavaScript none are reported: then the buttons
+    stand below everything that is not folded, and only what is folded counts.
+    """
+    shown = shown_input(request)
+    viewed = {*data.get("viewed", "").split()} if "viewed" in data else {*shown.open_places()}
+    if EDIT_FORM in viewed or (verdict == Verdict.EDIT and "viewed" not in data):
+        viewed.add(RAW)
+    return list(shown.unseen(viewed))
 
 
-def unseen(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> list[Fold]:
+def unseen(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> list[Part]:
     """Return the parts that a person approves without having seen them."""
     approves = verdict in APPROVING and request.kind in {Kind.APPROVAL, Kind.RECOVERY} and request.pending
-    return unseen_parts(request, data) if approves else []
+    return unseen_parts(request, verdict, data) if approves else []
 
 
 def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
-    """Raise UnreadParts if a person approves something with collapsed parts that they never opened, unless they were warned."""
+    """Raise UnreadParts if a person approves something of which parts were never in view, unless they were warned."""
     if data.get("unread") == ACCEPTED:
         return
     if left := unseen(request, verdict, data):
-        words = ngettext(
-            "%(count)s collapsed part was never opened: %(what)s. Open it, or press again to approve it unseen.",
-            "%(count)s collapsed parts were never opened: %(what)s. Open them, or press again to approve them unseen.",
-            len(left),
-        )
-        raise UnreadParts(words % {"count": len(left), "what": how_much(left)})
+        words = _("You have not seen all of it: %(what)s. Look at the rest, or press again to approve it unseen.")
+        raise UnreadParts(words % {"what": how_much(left)})
 
 
-def amount_of(left: Sequence[Fold]) -> dict[str, int]:
+def amount_of(left: Sequence[Part]) -> dict[str, int]:
     """Return how much these parts hold, as the audit log keeps it; empty if there are none."""
     if not left:
         return {}
-    values, characters = sum(fold.values for fold in left), sum(fold.characters for fold in left)
+    values, characters = _totals(left)
     return {"parts": len(left), "values": values, "characters": characters}
 
 
-def how_much(left: Sequence[Fold]) -> str:
-    """Return how much is in these collapsed parts, in words."""
-    values, characters = sum(fold.values for fold in left), sum(fold.characters for fold in left)
-    found = [
+def _totals(left: Iterable[Part]) -> tuple[int, int]:
+    return sum(part.values for part in left), sum(part.characters for part in left)
+
+
+def how_much(left: Sequence[Part]) -> str:
+    """Return how much is in these parts, in words."""
+    values, characters = _totals(left)
+    amounts = [
         ngettext("%(count)s value", "%(count)s values", values) % {"count": f"{values:,}"} if values else "",
         ngettext("%(count)s character", "%(count)s characters", characters) % {"count": f"{characters:,}"}
         if characters
         else "",
     ]
-    return _(" and ").join(filter(None, found))
+    return _(" and ").join(filter(None, amounts))

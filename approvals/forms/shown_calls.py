@@ -6,7 +6,7 @@ person who has not opened them is told before approving.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,18 @@ from django.utils.translation import ngettext
 from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
 from approvals.models import ApprovalRequest
 from approvals.runtime.alignment import Budget, Op, align
-from approvals.runtime.json_tables import MAX_VALUES, RAW, RAW_CONTEXT, Fold, Row, context_rows, folds, misread, rows
+from approvals.runtime.json_tables import (
+    MAX_VALUES,
+    RAW,
+    RAW_CONTEXT,
+    Part,
+    Row,
+    context_rows,
+    misread,
+    open_places,
+    rows,
+    unseen_rows,
+)
 from approvals.runtime.text import visible
 from approvals.states import ASKS
 
@@ -29,6 +40,8 @@ MAX_WORK = 4_000_000
 MAX_PATH = 1_000
 #: Where the directory of a call is, in the context of its request.
 DIRECTORY = "directory"
+#: The place of the line that names the file and the directory of a call.
+CALL = "input.call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +79,21 @@ class Diff:
         words = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
         return words % {"count": f"{self.hidden:,}"}
 
-    def folds(self) -> Iterator[Fold]:
-        if self.more:
-            yield Fold(self.place, characters=sum(len(line.text) + 1 for line in self.more))
+    @property
+    def more_place(self) -> str:
+        return f"{self.place}+"
+
+    def unseen(self, viewed: Collection[str]) -> Iterator[Part]:
+        if self.shown and self.place not in viewed:
+            yield Part(self.place, characters=_characters(self.shown))
+        if self.more and self.more_place not in viewed:
+            yield Part(self.more_place, characters=_characters(self.more))
         if self.hidden:
-            yield Fold(RAW, characters=self.hidden_characters)
+            yield Part(RAW, characters=self.hidden_characters)
+
+
+def _characters(lines: Sequence[Line]) -> int:
+    return sum(len(line.text) + 1 for line in lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,20 +126,26 @@ class ShownInput:
         return words % {"count": f"{self.left_out:,}"}
 
     @property
-    def tables(self) -> list[Row]:
-        """Every row of a table, whose branches can be collapsed."""
-        return [*self.rows, *self.context]
+    def call_place(self) -> str:
+        return CALL
 
-    def folds(self) -> Iterator[Fold]:
-        """Yield every part that is shown only when it is opened."""
-        if self.value is not None and self.kind == "command":
-            yield from folds([self.value])
-        for diff in self.diffs:
-            yield from diff.folds()
-        if self.left_out:
-            yield Fold(RAW, values=self.left_out)
-        yield from folds(self.rows)
-        yield from folds(self.context, RAW_CONTEXT)
+    def open_places(self) -> frozenset[str]:
+        """Return the places that are shown without anything being opened."""
+        places = {CALL, *(diff.place for diff in self.diffs), *open_places([*self.rows, *self.context])}
+        return frozenset(places if self.value is None else {*places, self.value.place})
+
+    def unseen(self, viewed: Collection[str]) -> Iterator[Part]:
+        """Yield every part that is at none of the `viewed` places."""
+        if RAW not in viewed:
+            if self.kind in {"command", "edit"} and CALL not in viewed:
+                yield Part(CALL, values=1)
+            yield from unseen_rows([self.value] if self.value is not None else (), viewed)
+            for diff in self.diffs:
+                yield from diff.unseen(viewed)
+            if self.left_out:
+                yield Part(RAW, values=self.left_out)
+            yield from unseen_rows(self.rows, viewed)
+        yield from unseen_rows(self.context, viewed, RAW_CONTEXT)
 
 
 def shown_input(request: ApprovalRequest) -> ShownInput:
@@ -217,7 +246,7 @@ class _Room:
             more=parts[1],
             place=place,
             hidden=len(rest),
-            hidden_characters=sum(len(line.text) + 1 for line in rest),
+            hidden_characters=_characters(rest),
             note="; ".join(misread(text)),
             whole=whole,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -12,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
-from approvals.asking.answers import answer_text
+from approvals.asking.answers import answer_text, is_choice
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
 from approvals.forms.rendering import Field, FormView
@@ -20,9 +21,22 @@ from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
-from approvals.runtime.json_tables import Change, changes, has_more_than_rows, misread, pretty
+from approvals.runtime.json_tables import (
+    SHOWN_CHARACTERS,
+    SHOWN_LINES,
+    Change,
+    Row,
+    changes,
+    has_more_than_rows,
+    misread,
+    pretty,
+    rows,
+)
 from approvals.runtime.text import visible, visible_json
 from approvals.states import Door, Kind, Verdict, verdict_from
+
+#: Lines and characters of a longer message beside an input are folded.
+MESSAGE_SHOWN = (12, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +62,7 @@ class Card:
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: QueryDict = field(default_factory=QueryDict)
     review: Review | None = None
-    #: Whether the person was warned about collapsed parts; the next press approves.
+    #: Whether the person was warned about unseen parts, which are then open; the next press approves.
     unread: bool = False
 
     @property
@@ -76,9 +90,13 @@ class Card:
         return self.unread or self.typed.get("unread") == ACCEPTED
 
     @property
-    def opened(self) -> list[str]:
-        """The collapsed parts that were opened before a refusal."""
-        return self.typed.getlist("opened")
+    def message_beginning(self) -> str:
+        """The beginning of a long message of the agent, the rest of which is folded; empty if all of it is shown."""
+        most_lines, most = (SHOWN_LINES, SHOWN_CHARACTERS) if self.asks else MESSAGE_SHOWN
+        text = self.request.message
+        if len(text) <= most and text.count("\n") < most_lines:
+            return ""
+        return "\n".join(text[:most].split("\n")[: most_lines // 2])
 
     @property
     def title_note(self) -> str:
@@ -190,11 +208,21 @@ class Card:
         return changes(self.request.input, self.decision.edited_input)
 
     @property
+    def answer(self) -> Any:
+        """The answer that the decision gave; None if it gave none."""
+        answered = self.decision is not None and self.decision.verdict in {Verdict.RESPOND, Verdict.EXPIRE}
+        return self.decision.answer if self.decision is not None and answered else None
+
+    @property
+    def answer_rows(self) -> list[Row]:
+        """The answer as rows, like an input; none for a text or a choice."""
+        structured = isinstance(self.answer, dict | list) and not is_choice(self.answer)
+        return rows(self.answer, "answer") if structured and self.answer else []
+
+    @property
     def answer_text(self) -> str:
         """The answer as text."""
-        if self.decision is None or self.decision.verdict not in {Verdict.RESPOND, Verdict.EXPIRE}:
-            return ""
-        return visible(answer_text(self.decision.answer))
+        return visible(answer_text(self.answer))
 
 
 #: How the members of a decision are called on the card.

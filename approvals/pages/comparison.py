@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import ngettext
 
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import MAX_VALUES, Fold, Row, folds, pretty, rows, step_of
+from approvals.runtime.json_tables import MAX_VALUES, Part, Row, open_places, pretty, rows, step_of, unseen_rows
 
 #: How many differing values have their own column; the rest share one more.
 MAX_COLUMNS = 8
@@ -67,12 +67,11 @@ class Comparison:
         """Whether there are more differing values than columns."""
         return any(line.more for line in self.lines)
 
-    def folds(self) -> Iterator[Fold]:
-        """Yield the collapsed parts of these inputs."""
-        yield from folds(self.same)
-        for line in self.lines:
-            yield from folds([cell for cell in line.cells if cell is not None])
-            yield from folds(line.more)
+    def folded(self) -> Iterator[Part]:
+        """Yield the folded parts of these inputs."""
+        for cells in (self.same, *([*line.cells, *line.more] for line in self.lines)):
+            found = [cell for cell in cells if cell is not None]
+            yield from unseen_rows(found, {*open_places(found)})
 
 
 def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: Sequence[str] = ()) -> Comparison:

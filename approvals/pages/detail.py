@@ -35,7 +35,7 @@ def detail_of(user: Person, card: Card) -> Detail:
     settings = settings_of_tools({request.tool_name}).get(request.tool_name)
     decides = card.may_close and request.kind == Kind.APPROVAL
     return Detail(
-        key_values=key_values(request.input, settings) if settings is not None and settings.key_fields else (),
+        key_values=key_values(request.input, settings, request.tool_name) if card.may_close and not card.asks else (),
         precedents=precedents_of(user, request),
         offers=_offers(user, request.tool_name, settings) if decides else (),
         reason_required=decides and _needs_reason(request, settings),

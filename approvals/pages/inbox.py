@@ -115,7 +115,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
     steps = bulk.decide_all(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
     going = [step for step in steps if not step.code]
     tools = [] if confirmed else bulk.compare_by_tool(going)
-    collapsed = [fold for tool in tools for fold in tool.folds()]
+    folded = [part for tool in tools for part in tool.folded()]
     context = {
         "order": order,
         "approves": order.verdict == Verdict.APPROVE,
@@ -123,8 +123,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
         "going": going,
         "left": [step for step in steps if step.code],
         "tools": tools,
-        "collapsed": len(collapsed),
-        "how_much": how_much(collapsed),
+        "folded": how_much(folded),
         "back": back_to(request),
     }
     return render(

@@ -1,16 +1,29 @@
-"""References to stored files in JSON, such as the results of tools: what they look like, and how they are found. Pure."""
+"""Files in JSON: references to stored ones, such as in the results of tools, and whole files inside texts. Pure."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
 import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 #: Where stored files are read (`chats.protocols.files`).
 FILES = "/api/chats/files/"
 _ADDRESS = re.compile(rf"{FILES}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
+
+#: A file as a `data:` address in base64, of a kind that nobody reads as text. Nothing is searched twice.
+_FILE = re.compile(
+    r"data:((?:image|audio|video|font)/[\w.+-]{1,80}|application/(?:octet-stream|pdf|zip))(?:;[\w.+-]{1,40}=[\w.+-]{1,80}){0,3}"
+    r";base64,([A-Za-z0-9+/_-]{64,}={0,2})"
+)
+#: Digits of its digest that are shown.
+DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +75,20 @@ def references_in(value: Any) -> list[FileReference]:
             case list() as each:
                 left += reversed(each)
     return list(found.values())
+
+
+def summarized(text: str) -> str:
+    """Return a text with each file in it as its type, size and digest."""
+    return _FILE.sub(_summary, text) if ";base64," in text else text
+
+
+def _summary(match: re.Match[str]) -> str:
+    try:
+        content = base64.b64decode(
+            match[2] + "=" * (-len(match[2]) % 4), altchars=b"-_" if set("-_") & set(match[2]) else None
+        )
+    except (binascii.Error, ValueError):
+        return match[0]
+    words = _("%(type)s file, %(count)s bytes, SHA-256 %(digest)s…")
+    digest = hashlib.sha256(content).hexdigest()[:DIGITS]
+    return "[" + words % {"type": match[1], "count": f"{len(content):,}", "digest": digest} + "]"

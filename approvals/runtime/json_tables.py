@@ -14,11 +14,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.runtime import lookalikes
+from approvals.runtime.file_references import summarized
 from approvals.runtime.text import visible, visible_json, visible_name
 
-#: Longer texts are folded after this many characters, objects and lists after this many values.
-SHOWN_CHARACTERS = 400
-SHOWN_VALUES = 20
+#: Longer texts are folded after this many characters or lines, objects and lists after this many values.
+SHOWN_CHARACTERS = 4_000
+SHOWN_LINES = SHOWN_VALUES = 40
 #: Values nested more deeply are shown as JSON.
 MAX_LEVELS = 4
 #: Values in one table, in total; the rest is in the raw view.
@@ -38,6 +39,8 @@ class Row:
     `block`: the value needs more than one line. `folded`: the whole value where only its beginning is shown; `more`: the
     folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
     values that only the raw view shows, and `note` names what is easily misread.
+
+    A page reports the places that were in view: that of a row is its value, as far as it is not folded.
     """
 
     name: str
@@ -53,13 +56,18 @@ class Row:
 
     @property
     def size(self) -> int:
-        """How many rows it has of its own."""
-        return len(self.rows) + len(self.more)
+        """How many values the object or list has."""
+        return _count([*self.rows, *self.more])
+
+    @property
+    def whole_place(self) -> str:
+        """The place of the whole value, where only its beginning is shown."""
+        return f"{self.place}+"
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
-    """A folded part: its place, and how much it holds."""
+class Part:
+    """A part of a value that a person may not have seen: its place, and how much it holds."""
 
     place: str
     values: int = 0
@@ -92,26 +100,37 @@ def has_more_than_rows(value: Any) -> bool:
     return False
 
 
-def folds(found: Sequence[Row], raw: str = RAW) -> Iterator[Fold]:
-    """Yield every folded part of these rows, nested ones too. `raw` is the place of values that only raw JSON shows."""
-    for row in found:
-        if row.folded:
-            yield Fold(row.place, characters=len(row.folded) - SHOWN_CHARACTERS)
-        if row.more:
-            yield Fold(row.place, values=len(row.more))
+def open_places(shown: Sequence[Row]) -> Iterator[str]:
+    """Yield the places that these rows show without anything being opened."""
+    for row in shown:
+        yield row.place
+        yield from open_places(row.rows)
+
+
+def unseen_rows(shown: Sequence[Row], viewed: Collection[str], raw: str = RAW) -> Iterator[Part]:
+    """Yield every part of these rows that is at none of the `viewed` places. `raw` is the place of what only raw JSON shows.
+
+    A value of which nothing was seen counts as one, however much it holds; an object or list at the top by its members.
+    """
+    if raw in viewed:
+        return
+    for row in shown:
         if row.hidden:
-            yield Fold(raw, values=row.hidden)
-        yield from folds(row.rows, raw)
-        yield from folds(row.more, raw)
+            yield Part(raw, values=row.hidden)
+        elif row.rows:
+            for child in [*row.rows, *row.more]:
+                whole = not child.hidden and not _any_seen(child, viewed)
+                yield from [Part(child.place, values=1)] if whole else unseen_rows([child], viewed, raw)
+        elif not _any_seen(row, viewed):
+            yield Part(row.place, values=1)
+        elif row.folded and row.whole_place not in viewed:
+            yield Part(row.place, characters=len(row.folded) - len(row.value))
 
 
-def branches(found: Sequence[Row], places: Collection[str]) -> Iterator[Fold]:
-    """Yield the branches at these places, each with how many values it holds; one within another counts once."""
-    for row in found:
-        if row.place in places and row.rows:
-            yield Fold(row.place, values=row.size)
-        else:
-            yield from branches([*row.rows, *row.more], places)
+def _any_seen(row: Row, viewed: Collection[str]) -> bool:
+    if row.rows:
+        return any(_any_seen(child, viewed) for child in [*row.rows, *row.more])
+    return row.place in viewed or row.whole_place in viewed
 
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
@@ -132,7 +151,7 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
     left = next(counter, None) is not None
     match value:
         case dict() | list() if value and not (left and level < MAX_LEVELS):
-            return Row(name="", value=pretty(value), block=True)
+            return replace(_text(pretty(value)), block=True)
         case dict() if value:
             items = list(value.items())[:MAX_VALUES]
             return _table(list(_named_rows(items, level + 1, counter, place)), len(value))
@@ -150,8 +169,13 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
 def _table(found: list[Row], count: int) -> Row:
     found = [*found, *_left_out(count)]
     more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
-    words = ngettext("%(count)s more value", "%(count)s more values", len(more)) % {"count": f"{len(more):,}"}
+    left = _count(more)
+    words = ngettext("%(count)s more value", "%(count)s more values", left) % {"count": f"{left:,}"}
     return Row(name="", rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+
+
+def _count(found: Sequence[Row]) -> int:
+    return sum(row.hidden or 1 for row in found)
 
 
 def _left_out(count: int) -> list[Row]:
@@ -162,11 +186,14 @@ def _left_out(count: int) -> list[Row]:
 
 
 def _text(value: str) -> Row:
-    if len(value) <= SHOWN_CHARACTERS + 100:
-        return Row(name="", value=visible(value), block="\n" in value or len(value) > LINE)
-    words = _("all %(count)s characters") % {"count": f"{len(value):,}"}
-    beginning = visible(value[:SHOWN_CHARACTERS]) + "…"
-    return Row(name="", value=beginning, block=True, folded=visible(value), fold=words)
+    """Return a text as a row; of a long one only the beginning is shown, unless little more than that is left."""
+    text = summarized(value)
+    whole = visible(text)
+    beginning = "\n".join(whole[:SHOWN_CHARACTERS].split("\n", SHOWN_LINES)[:SHOWN_LINES])
+    if len(whole) - len(beginning) <= SHOWN_CHARACTERS // 10 and whole.count("\n") < SHOWN_LINES * 1.1:
+        return Row(name="", value=whole, block="\n" in whole or len(whole) > LINE)
+    words = _("all %(count)s characters") % {"count": f"{len(text):,}"}
+    return Row(name="", value=f"{beginning}…", block=True, folded=whole, fold=words)
 
 
 def misread(text: str) -> list[str]:

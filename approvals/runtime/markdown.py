@@ -1,21 +1,26 @@
-"""Render text from models, tools and clients as safe HTML: CommonMark without raw HTML, then an allow-list.
+"""Render text from models, tools and clients as safe HTML: CommonMark without raw HTML, then an allow-list; or plain, with links.
 
-Headings become paragraphs, because they would mix with the page's own, and links show their target.
+Headings become paragraphs, because they would mix with the page's own. Links show their target, and a picture is a link to it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import MutableMapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import nh3
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from approvals.runtime.file_references import summarized
 from approvals.runtime.text import visible
 
 # No images: loading one would tell its server who reads the page, and when.
@@ -31,6 +36,12 @@ SCHEMES = {"http", "https", "mailto"}
 MAX_CHARACTERS = 50_000
 #: Characters of a target that are shown; its host is at the beginning.
 MAX_TARGET = 200
+#: Of every link to an address from an agent: the site learns nothing of the page, and cannot reach it.
+REL = "noopener noreferrer nofollow"
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}“”«»⟨⟩…]{1,2000}", re.IGNORECASE)
+#: What follows an address that an invisible character, or the end of what is shown, cuts off: it leads elsewhere than it seems.
+_CUT = "⟨…"
+_CLOSING = {")": "(", "]": "["}
 
 
 def to_html(text: str) -> str:
@@ -43,8 +54,31 @@ def to_html(text: str) -> str:
         attributes=ATTRIBUTES,
         allowed_classes=CLASSES,
         url_schemes=SCHEMES,
-        link_rel="noopener noreferrer nofollow",
+        link_rel=REL,
     )
+
+
+def _link_pictures(state: StateCore) -> None:
+    """Replace each picture by a link with its description, because loading it would tell its server who reads the page."""
+    for inline in state.tokens:
+        if inline.children is None:
+            continue
+        shown: list[Token] = []
+        within = False
+        for token in inline.children:
+            within = token.type == "link_open" or (within and token.type != "link_close")
+            shown += _picture(token, linked=not within) if token.type == "image" else [token]
+        inline.children = shown
+
+
+def _picture(token: Token, *, linked: bool) -> list[Token]:
+    """Return a picture as the tokens of a link, or of text only: within a link, or if it is part of the text."""
+    address, description = str(token.attrs["src"]), token.content.strip()
+    words = _("Picture: %(description)s") % {"description": description} if description else _("Picture")
+    text = Token("text", "", 0, content=words)
+    if not linked or address.startswith("data:"):
+        return [text, Token("link_target", "", 0, content=summarized(address))]
+    return [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
 
 
 def _show_targets(state: StateCore) -> None:
@@ -83,6 +117,7 @@ def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     valid = parser.validateLink
     parser.validateLink = lambda url: valid(url) and _has_plain_host(url)  # type: ignore[method-assign]
+    parser.core.ruler.push("pictures", _link_pictures)
     parser.core.ruler.push("targets", _show_targets)
     parser.add_render_rule("link_target", _render_target)
     parser.add_render_rule("heading_open", lambda *_: "<p><strong>")
@@ -91,3 +126,44 @@ def _make_parser() -> MarkdownIt:
 
 
 _parser = _make_parser()
+
+
+def linked(text: str) -> SafeString | str:
+    """Return a text, in which invisible characters are visible, with a link at each web address."""
+    if "://" not in text:
+        return text
+    parts: list[SafeString | str] = []
+    end = 0
+    for match in _ADDRESS.finditer(text):
+        address = _without_punctuation(match[0])
+        follows = text[match.end() : match.end() + 1] or " "
+        host = ascii_host(address) if follows not in _CUT else None
+        if host is None:
+            continue
+        parts += [text[end : match.start()], _link(address, host)]
+        end = match.start() + len(address)
+    return format_html_join("", "{}", ((part,) for part in (*parts, text[end:]))) if parts else text
+
+
+def ascii_host(address: str) -> str | None:
+    """Return the host of an address as a browser looks it up; None if there is none, or a user name that could pass for it."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+        return host.encode("idna").decode() if host and "@" not in parts.netloc else None
+    except ValueError:
+        return None
+
+
+def _link(address: str, host: str) -> SafeString:
+    link = format_html('<a href="{0}" rel="{1}" target="_blank">{0}</a>', address, REL)
+    return link if host in address.lower() else format_html('{} <span class="target">({})</span>', link, host)
+
+
+def _without_punctuation(address: str) -> str:
+    """Return an address without the marks behind it that belong to the sentence."""
+    while address[-1] in ".,;:!?*_" or (
+        address[-1] in _CLOSING and address.count(_CLOSING[address[-1]]) < address.count(address[-1])
+    ):
+        address = address[:-1]
+    return address

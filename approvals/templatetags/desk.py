@@ -14,12 +14,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 
-from approvals.forms.code_colours import language_of, pieces
+from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.shown_calls import Line
 from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
 from approvals.runtime.alignment import Budget, Op, text_runs
-from approvals.runtime.markdown import to_html
+from approvals.runtime.markdown import linked, to_html
 from approvals.runtime.text import visible
 from approvals.states import ORIGINS, Door, status_label, verdict_label
 
@@ -35,6 +35,7 @@ def markdown(text: str) -> SafeString:
 
 
 register.filter("visible", visible)
+register.filter("linked", linked)
 
 
 @register.simple_tag
@@ -56,6 +57,17 @@ def code(text: str, name: str, whole: str = "") -> SafeString | str:
         return text
     marked = ((f"tok-{kind}" if kind else "tok", words) for kind, words in pieces(text, language))
     return format_html_join("", '<span class="{}">{}</span>', marked)
+
+
+@register.simple_tag
+def long_text(text: str, name: str, place: str, whole: str = "") -> SafeString:
+    """Return the text of a value on lines of its own: code in its colours, and prose in the face of the page."""
+    if language_of(name, whole or text):
+        return format_html('<pre data-view="{}">{}</pre>', place, code(text, name, whole))
+    if is_prose(whole or text):
+        paragraphs = format_html_join("", "<p>{}</p>", ((linked(each),) for each in text.split("\n\n")))
+        return format_html('<div class="prose" data-view="{}">{}</div>', place, paragraphs)
+    return format_html('<pre data-view="{}">{}</pre>', place, linked(text))
 
 
 @register.simple_tag

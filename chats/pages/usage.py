@@ -40,6 +40,7 @@ class UsageView:
     searches: int
     cost: str
     unpriced: str
+    tokens_read: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def usage_view(usage: Usage) -> UsageView | None:
         tokens.searches,
         " + ".join(_money(amount, currency) for currency, amount in sorted(usage.costs.items())),
         ", ".join(sorted(usage.unpriced)),
+        tokens.read,
     )
 
 

@@ -56,7 +56,7 @@ def free_port() -> int:
 def prepare(page: Page, name: str) -> None:
     """Do what a person does before the screenshot."""
     if name == "edit":
-        page.get_by_text("Approve with changes…").click()
+        page.get_by_role("link", name="Edit…").click()
         page.get_by_label("amount").fill("945")
         page.get_by_role("button", name="Review changes").click()
         page.locator(".review").wait_for()

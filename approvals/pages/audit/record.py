@@ -14,12 +14,14 @@ from django.views.decorators.http import require_GET
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.forms.safeguards import APPROVING, name_to_type
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.pages.audit.lines import words_of
 from approvals.queries.results import results_of
 from approvals.runtime.json_tables import pretty
-from approvals.runtime.text import visible_json
+from approvals.runtime.text import visible, visible_json
+from approvals.states import OWN_PAGES
 
 #: How many characters of a value and how many entries fit on the page.
 MAX_INPUT, MAX_OUTPUT, MAX_ENTRIES = 1_200, 600, 10
@@ -58,6 +60,9 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         "edited": _value(decision.edited_input, MAX_INPUT) if decision and decision.edited_input is not None else None,
         "answer": _value(decision.answer, MAX_OUTPUT) if decision and decision.answer is not None else None,
         "output": _value(output, MAX_OUTPUT) if output is not None else None,
+        "message": _beginning(visible(found.message), MAX_OUTPUT) if found.message else None,
+        "typed_name": _typed_name(found, decision),
+        "own_workflow": found.workflow.key == str(found.pk),
         "entries": _entries(found) if _sees_entries(request, found) else [],
         "qr": _qr_code(found.public_url),
         "printed_at": timezone.now(),
@@ -66,8 +71,17 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
 
 
 def _value(value: Any, limit: int) -> Value:
-    text = visible_json(pretty(value))
+    return _beginning(visible_json(pretty(value)), limit)
+
+
+def _beginning(text: str, limit: int) -> Value:
     return Value(text[:limit], max(len(text) - limit, 0))
+
+
+def _typed_name(found: ApprovalRequest, decision: Decision | None) -> str:
+    """Return the name that was typed to approve a critical request; the pages accept no approval without it."""
+    typed = decision is not None and decision.verdict in APPROVING and decision.via in OWN_PAGES
+    return visible(name_to_type(found)) if typed else ""
 
 
 def _sees_entries(request: SignedIn, found: ApprovalRequest) -> bool:

@@ -69,33 +69,14 @@
     if (event.target.matches?.(".request details.edit[open]")) copyMessage(event.target.querySelector("form"));
   }, true);
 
-  // --- Send with a decision which collapsed parts were opened. The server warns people who have not opened all of them.
-  document.addEventListener("toggle", (event) => {
-    if (event.target.matches?.("details[data-fold][open]")) event.target.dataset.opened = "";
-  }, true);
-  document.addEventListener("submit", (event) => {
-    const shown = event.target.closest(".request, .confirm");
-    const folds = shown?.querySelectorAll("details[data-fold]:is([open], [data-opened])") ?? [];
-    for (const { dataset } of folds) addHidden(event.target, "opened", dataset.fold);
-    // Branches that this browser has folded when the page was loaded, and that nobody opened since.
-    for (const field of event.target.querySelectorAll("input[name=closed]")) field.remove();
-    const closed = shown?.querySelectorAll("details.branch[data-unseen]") ?? [];
-    for (const { dataset } of closed) addHidden(event.target, "closed", dataset.branch);
-  }, true);
-  document.addEventListener("toggle", (event) => {
-    if (event.target.matches?.("details.branch[open]")) delete event.target.dataset.unseen;
-    // After a warning, the button says what it approves: all of it, once everything was opened.
-    const card = event.target.closest?.(".request"), button = card?.querySelector("button[data-plain]");
-    if (button && !card.querySelector("details.fold:not([open], [data-opened]), details.branch[data-unseen]")) {
-      button.textContent = button.dataset.plain;
-    }
-  }, true);
-  function addHidden(form, name, place) {
-    if ([...form.querySelectorAll(`input[name=${name}]`)].some((field) => field.value === place)) return;
-    const field = document.createElement("input");
-    Object.assign(field, { type: "hidden", name, value: place });
-    form.append(field);
-  }
+  // --- Ctrl+Enter in a field sends its form with the button that says so, which never approves.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat || event.isComposing) return;
+    const button = event.target.matches?.("input, textarea") && event.target.form?.querySelector("button[data-sends]:not(:disabled)");
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
 
   // --- The button in the bar opens the form with the changes.
   document.addEventListener("click", (event) => {
@@ -103,6 +84,7 @@
     if (!edit) return;
     event.preventDefault();
     edit.open = true;
+    edit.scrollIntoView({ block: "nearest" });
     edit.querySelector("form :is(input:not([type=hidden]), textarea, select)")?.focus();
   });
 

@@ -127,6 +127,11 @@
     details.querySelector(details.open ? "pre" : "summary").focus();
   }
 
+  function unfold(row) {
+    const left = window.pausepoint.unfold(cardOf(row));
+    announce(left ? gettext("Everything is open. Press o again to see more of it.") : gettext("Everything is open, and was in view."));
+  }
+
   function select(row, range) {
     const box = row.querySelector('input[name="pick"]');
     if (!box) return announce(gettext("This request cannot be selected."));
@@ -150,6 +155,7 @@
     n: { does: note },
     m: { does: assign },
     v: { does: raw },
+    o: { does: unfold },
   };
 
   function act(key, row) {

@@ -31,11 +31,7 @@
   function ready(root) {
     const folds = read();
     for (const branch of root.querySelectorAll("details.branch:not([data-ready])")) {
-      // What was folded before the page was loaded counts as unseen until it is opened.
-      if (branch.closest("[data-tool]") && folds[keyOf(branch)] && branch.closest(".is-pending")) {
-        branch.open = false;
-        branch.dataset.unseen = "";
-      }
+      if (branch.closest("[data-tool]") && folds[keyOf(branch)] && branch.closest(".is-pending")) branch.open = false;
       // The first toggle event is that of this script.
       setTimeout(() => { branch.dataset.ready = ""; });
     }

@@ -128,11 +128,11 @@ def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button
 
 
 @pytest.mark.django_db
-def test_collapsed_parts_are_mentioned_beside_the_button():
+def test_folded_parts_are_mentioned_beside_the_button():
     owner = alice()
-    page = reviewed([make_request(owner, tool_name="refund", input={"note": letter * 1_400}) for letter in "xy"])
+    page = reviewed([make_request(owner, tool_name="refund", input={"note": letter * 5_000}) for letter in "xy"])
     (note,) = page.find("p", class_="note")
-    assert note.words == "2 parts of what you approve are collapsed here: 2,000 characters."
+    assert note.words == "Some of what you approve is folded here: 1,998 characters."
 
 
 @pytest.mark.django_db

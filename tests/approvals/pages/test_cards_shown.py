@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 
@@ -33,7 +35,11 @@ from tests.support.people import alice, bob, carol, make_person
         ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
         ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),
         ("[x](data:text/html,<script>)", "<p>[x](data:text/html,&lt;script&gt;)</p>\n"),
-        ("![pixel](https://spy.example/p.png)", "<p></p>\n"),
+        (
+            "![pixel](https://spy.example/p.png)",
+            '<p><a href="https://spy.example/p.png" rel="noopener noreferrer nofollow">Picture: pixel</a>'
+            ' <span class="target">(https://spy.example/p.png)</span></p>\n',
+        ),
         ("~~gone~~", "<p><s>gone</s></p>\n"),
         ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n"),
     ],
@@ -133,12 +139,35 @@ def test_nested_values_are_tables_in_tables_down_to_where_they_are_json():
     assert row.rows[1] == Row(name="empty", value="{}")
 
 
-def test_long_values_are_collapsed_with_a_count():
-    text, many, huge = rows({"text": "x" * 12_345, "many": ["a"] * 30, "huge": ["a"] * 1_600})
-    assert (text.value, text.folded, text.fold) == ("x" * 400 + "…", "x" * 12_345, "all 12,345 characters")
-    assert (len(many.rows), len(many.more), many.fold) == (20, 10, "10 more values")
-    assert (len(huge.rows) + len(huge.more), huge.more[-1].value) == (501, "1,100 more, in the raw JSON")
-    assert rows({"text": "x" * 500})[0].folded == ""
+def test_long_values_are_folded_with_a_count():
+    text, many, contacts = rows({"text": "x" * 12_345, "many": ["a"] * 50, "contacts": ["a"] * 650})
+    assert (text.value, text.folded, text.fold) == ("x" * 4_000 + "…", "x" * 12_345, "all 12,345 characters")
+    assert (len(many.rows), len(many.more), many.fold) == (40, 10, "10 more values")
+    assert (contacts.size, contacts.fold, contacts.more[-1].value) == (
+        650,
+        "610 more values",
+        "150 more, in the raw JSON",
+    )
+    assert [rows({"text": open})[0].folded for open in ("x" * 4_400, "a\n" * 42)] == ["", ""]
+    (lines,) = rows({"text": "\n".join(map(str, range(100)))})
+    assert lines.value == "\n".join(map(str, range(40))) + "…"
+
+
+def test_a_deep_value_of_many_lines_is_folded():
+    (row,) = rows({"a": {"b": {"c": {"d": {f"e{number}": number for number in range(60)}}}}})
+    (deep,) = row.rows[0].rows[0].rows
+    assert (deep.value.count("\n"), deep.folded.count("\n")) == (39, 61)
+
+
+def test_a_file_in_a_text_is_shown_by_its_type_size_and_digest():
+    content = bytes(range(256)) * 10
+    address = f"data:image/png;base64,{base64.b64encode(content).decode()}"
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    (row,) = rows({"logo": f"<img src='{address}'>"})
+    assert row.value == f"<img src='[image/png file, 2,560 bytes, SHA-256 {digest}…]'>"
+    # A text is read, however it is written.
+    written = f"data:text/plain;base64,{'QUJD' * 30}"
+    assert rows({"note": written})[0].value == written
 
 
 @pytest.mark.parametrize(

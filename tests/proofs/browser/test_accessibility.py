@@ -70,10 +70,11 @@ ROW = """\
   - text: order 1 requested by requester"""
 DETAIL = """\
 - article:
-  - paragraph:
-    - text: Tool
+  - heading "Run shipOrder?" [level=1]:
+    - text: Run
     - code: shipOrder
-  - heading "Ship order 1?" [level=1]
+    - text: "?"
+  - paragraph: “Ship order 1?”
   - term: Requested by
   - definition: requester
   - term: Requested
@@ -93,12 +94,12 @@ DETAIL = """\
         - cell "1"
   - group: Raw JSON
   - text: Message to the agent
-  - textbox "Message to the agent":
-    - /placeholder: Message to the agent (optional)
+  - textbox "Message to the agent"
+  - term: order
+  - definition: "1"
   - button "Approve"
   - button "Reject"
   - link "Edit…"
-  - group: Approve with changes…
   - button "Cancel request"
 """
 BAR = """\

@@ -1,8 +1,9 @@
-"""Keys and presses decide nothing by accident: mistyped names, critical requests, collapsed parts; and what
-people do can be undone, and is kept."""
+"""Keys and presses decide nothing by accident: mistyped names, critical requests, parts that were never in view;
+and what people do can be undone, and is kept."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -109,17 +110,92 @@ def test_no_single_key_decides_behind_a_dialog(windows, people, server, ask):
     assert status(server, request) == "pending"
 
 
-FOLDED = {"priority": "normal", "input": {"note": "x" * 1_400, "orders": [f"order {number}" for number in range(40)]}}
+HARMLESS = {f"note {number}": "All fine." for number in range(60)}
+FOLDED = {"priority": "normal", "input": {"note": "x" * 5_000, "orders": [f"order {number}" for number in range(60)]}}
+SIZES = {
+    "wide": {"width": 1440, "height": 900},
+    "phone": {"width": 390, "height": 844},
+    "zoomed": {"width": 640, "height": 450},
+}
+#: Whether nothing covers an element, such as the bar with the buttons.
+IN_VIEW = """part => {
+    const { left, top, bottom } = part.getBoundingClientRect();
+    return [top + 2, bottom - 2].every(y => part.contains(document.elementFromPoint(left + 8, y)));
+}"""
+BAR = """card => [...card.querySelectorAll('.verdicts :is(.decision-bar, .decision-stay)')]
+    .find(bar => getComputedStyle(bar).position === 'sticky').getBoundingClientRect().height / innerHeight"""
+UNSEEN = "SELECT data FROM approvals_auditentry WHERE event = 'request.decided' AND request_id = ?"
 
 
-def test_parts_that_were_never_opened_cause_one_warning(windows, people, server, ask):
+def see_all(page) -> None:
+    """Press o until everything was in view."""
+    for _ in range(12):
+        page.keyboard.press("o")
+        if "Everything is open, and was in view." in page.evaluate("window.announcements"):
+            return
+    raise AssertionError(page.evaluate("window.announcements"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_one_press_approves_nothing_that_was_never_in_view(windows, people, server, ask, size):
+    windows.tolerate(" 422 ")
+    refund = {"title": "Refund 5 EUR", "tool_name": "refund"}
+    message = "\n\n".join(["All fine, refund of 5 EUR."] * 60)
+    below = ask(**refund, message=message, input={"amount": 50_000, "to": "EVIL"})
+    behind = ask(**refund, priority="normal", input=HARMLESS | {"amount": 50_000, "to": "EVIL"})
+    page = windows.open(people("approver"), f"/requests/{below}/", viewport=SIZES[size])
+    shown = card(page, below)
+    # A critical request, whose bar has the most in it.
+    assert shown.evaluate(BAR) < 1 / 3
+    assert shown.evaluate(f"card => [...card.querySelectorAll('.values tr')].map({IN_VIEW})") == [True, True]
+    page.goto(f"{server.address}/requests/{behind}/" if size != "wide" else f"{server.address}/#{behind}")
+    shown = card(page, behind)
+    shown.get_by_role("button", name="Approve").click()
+    shown.get_by_text("You have not seen all of it:").wait_for()
+    assert status(server, behind) == "pending"
+    # The button says so until all of it was in view.
+    approve = shown.locator("button[data-key=a]")
+    assert approve.inner_text() == "Approve unseen part"
+    note = shown.locator("[data-view='input.30']")
+    assert note.get_attribute("data-viewed") is None
+    note.evaluate("part => part.scrollIntoView({ block: 'center' })")
+    shown.locator("[data-view='input.30'][data-viewed]").wait_for()
+    approve.click()
+    shown.locator(".outcome").wait_for()
+    unseen = json.loads(server.value(UNSEEN, behind.replace("-", "")))["unseen"]
+    assert 10 < unseen["values"] < 60
+
+
+def test_an_ordinary_mail_costs_one_key(windows, people, server, ask):
+    lines = "Thank you for your order. It leaves our house on Monday. " * 4
+    mail = {"to": "a@example.com", "subject": "Your order", "body": "\n\n".join(["Dear Ada,", *[lines] * 6, "Yours"])}
+    assert 1_300 < len(mail["body"]) < 1_600
+    request = ask(title="Answer Ada", tool_name="send_email", priority="normal", input=mail)
+    page = windows.open(people("approver"), f"/#{request}", viewport=SIZES["wide"])
+    card(page, request).locator("[data-view='input.2'][data-viewed]").wait_for()
+    page.keyboard.press("a")
+    until(lambda: status(server, request) == "approved", "the approval")
+
+
+def test_one_key_opens_everything_and_shows_what_was_not_in_view(windows, people, server, ask):
+    request = ask(**FOLDED)
+    page = windows.open(people("approver"), f"/requests/{request}/", viewport=SIZES["wide"])
+    shown = card(page, request)
+    shown.get_by_text("all 5,000 characters").wait_for()
+    see_all(page)
+    assert shown.locator("details.fold:not([open])").count() == 0
+    page.keyboard.press("a")
+    shown.locator(".outcome").wait_for()
+    assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))
+
+
+def test_parts_that_were_never_in_view_cause_one_warning(windows, people, server, ask):
     windows.tolerate(" 422 ")
     request = ask(**FOLDED)
     page = windows.open(people("approver"), f"/requests/{request}/")
     page.keyboard.press("a")
-    page.locator(
-        ".refusal:focus", has_text="2 collapsed parts were never opened: 20 values and 1,000 characters."
-    ).wait_for()
+    page.locator(".refusal:focus", has_text="You have not seen all of it:").wait_for()
+    assert card(page, request).locator("details.fold:not([open])").count() == 0
     # The key that caused the warning does not confirm it.
     page.keyboard.press("a")
     announced(page, "Read the message on this page, then press the button.")
@@ -129,28 +205,19 @@ def test_parts_that_were_never_opened_cause_one_warning(windows, people, server,
     assert status(server, request) == "approved"
 
 
-def test_opened_parts_cause_no_warning(windows, people, server, ask):
-    windows.tolerate(" 422 ")
-    request = ask(**FOLDED)
+def test_ctrl_enter_rejects_with_the_message(windows, people, server, ask):
+    request = ask(priority="normal", input={"amount": 5})
     page = windows.open(people("approver"), f"/requests/{request}/")
-    page.get_by_text("all 1,400 characters").click()
-    page.get_by_role("button", name="Approve", exact=True).click()
-    page.locator(".refusal", has_text="1 collapsed part was never opened: 20 values.").wait_for()
-    page.get_by_text("20 more values").click()
-    page.get_by_text("20 more values").click()
-    page.get_by_role("button", name="Approve", exact=True).click()
-    page.locator(".outcome").wait_for()
-    assert status(server, request) == "approved"
-
-
-def test_card_with_all_parts_opened_is_approved_at_once(windows, people, server, ask):
-    request = ask(**FOLDED)
-    page = windows.open(people("approver"), f"/requests/{request}/")
-    page.get_by_text("20 more values").click()
-    page.get_by_text("all 1,400 characters").click()
-    page.get_by_role("button", name="Approve", exact=True).click()
-    page.locator(".outcome").wait_for()
-    assert status(server, request) == "approved"
+    page.keyboard.press("n")
+    page.keyboard.type("Seen twice.")
+    page.keyboard.press("Control+Enter")
+    page.locator(".internal-note", has_text="Seen twice.").wait_for()
+    page.locator("#main").focus()
+    page.keyboard.press("c")
+    page.keyboard.type("Too much.")
+    page.keyboard.press("Control+Enter")
+    page.locator(".outcome blockquote", has_text="Too much.").wait_for()
+    assert status(server, request) == "rejected"
 
 
 HOLD = "document.body.dataset.holdSeconds = '{}'"
@@ -179,6 +246,7 @@ def test_a_held_decision_is_undone_sent_when_its_time_is_up_or_the_page_is_left(
     approve, lines = card(page, first).locator("button[data-key=a]"), page.locator("#holds .toast")
     # The bar is in view though the input is longer than the window.
     assert card(page, first).bounding_box()["height"] > 1_000
+    see_all(page)
     approve.click()
     lines.get_by_text(re.compile("(30|2[0-9]) seconds")).wait_for()
     page.evaluate(UNDO)
@@ -186,6 +254,7 @@ def test_a_held_decision_is_undone_sent_when_its_time_is_up_or_the_page_is_left(
     assert status(server, first) == "pending"
 
     page = held(windows, people("approver"), second, 1)
+    see_all(page)
     card(page, second).locator("button[data-key=a]").click()
     card(page, second).locator(".outcome").wait_for()
     assert status(server, second) == "approved"
@@ -220,9 +289,9 @@ def test_what_was_typed_and_folded_is_there_again_on_the_next_visit(windows, peo
     page.wait_for_selector('#live[data-state="on"]')
     assert shown.get_by_placeholder("Message to the agent").input_value() == "Half a thought"
     assert not shown.locator("details.branch").first.evaluate("branch => branch.open")
-    # What this browser has folded counts as unseen.
+    # What this browser has folded is not in view.
     shown.locator("button[data-key=a]").click()
-    shown.get_by_text("1 collapsed part was never opened: 20 values.").wait_for()
+    shown.get_by_text("You have not seen all of it: 20 values.").wait_for()
     shown.get_by_role("button", name="Approve unseen part").click()
     shown.locator(".outcome").wait_for()
     assert page.evaluate("Object.values(localStorage).join()").count("Half a thought") == 0

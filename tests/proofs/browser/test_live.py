@@ -41,7 +41,7 @@ def test_draft_survives_pushes(windows, people):
     alice = people("requester")
     (_, mine), (_, other) = (alice.pause(f"Please refund order {number}, 500 euros") for number in (84, 85))
     page = windows.open(people("admin"), f"/#{mine}")
-    card(page, mine).get_by_text("Approve with changes…").click()
+    card(page, mine).get_by_role("link", name="Edit…").click()
     card(page, mine).get_by_label("amount").fill("450")
     comment = card(page, mine).locator("details.edit textarea[name=comment]")
     comment.fill("Half a sen")

@@ -158,7 +158,7 @@ def test_ordinary_names_do_not_widen_pages(windows, desk, asked, approver):
     paths = [f"/requests/{asked[name]}/" for name in USUAL]
     assert looked_at(page, desk, *paths) == {}
     page.goto(desk.address + paths[0])
-    page.locator(".edit > summary").click()
+    page.get_by_role("link", name="Edit…").click()
     page.get_by_label(NAME[:48], exact=True).fill("b")
     page.locator(".edit [name=typed_name]").fill(TOOL)
     page.get_by_role("button", name="Review changes").click()

@@ -84,7 +84,7 @@ def test_edited_approval_resumes_the_chat(refund, server):
     rows = {row.locator("th").inner_text(): row.locator("td").inner_text() for row in card.locator(".values tr").all()}
     assert rows == {"amount": "250", "orderId": "4720"}
 
-    card.get_by_text("Approve with changes…").click()
+    card.get_by_role("link", name="Edit…").click()
     card.get_by_label("amount").fill("200")
     card.get_by_role("button", name="Review changes").click()
     desk.locator(".review-title:focus").wait_for()

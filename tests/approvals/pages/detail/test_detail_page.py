@@ -8,7 +8,7 @@ from approvals.models import AuditEntry, ToolSettings
 from approvals.queries.messages import last_messages
 from approvals.states import Kind, Verdict
 from tests.support.desk.pressing import HTMX, at, browser, seen
-from tests.support.desk.requests import REFUND, decide, make_request
+from tests.support.desk.requests import REFUND, decide, make_request, stored
 from tests.support.markup import parse
 from tests.support.people import alice, bob, mallory
 
@@ -34,18 +34,61 @@ def test_other_pages_take_one_element_that_holds_everything_but_the_connection()
     assert "Reject" in bar.words
 
 
-def test_the_title_is_one_heading_and_the_tool_stands_before_it():
-    page = page_of(make_request(alice(), tool_name="refund", title="Refund Ada"), bob())
-    (head,) = page.find("header", class_="detail-head")
-    assert head.words.startswith("Tool refund Refund Ada")
-    assert [one.words for one in page.find("h1")] == ["Refund Ada"]
+def test_the_heading_is_in_our_words_and_the_title_is_a_quotation():
+    owner, decider = alice(), bob()
+    approval = make_request(owner, tool_name="refund", title="Approved already")
+    pages = {
+        "approval": approval,
+        "no tool": make_request(owner, tool_name="", title="Approved already"),
+        "question": make_request(owner, Kind.QUESTION, title="Approved already"),
+    }
+    headings = {}
+    for name, request in pages.items():
+        page = page_of(request, decider)
+        (head,) = page.find("header", class_="detail-head")
+        assert [one.words for one in head.find("p", class_="agent-title")] == ["Approved already"]
+        headings[name] = [one.words for one in page.find("h1")]
+    assert headings == {
+        "approval": ["Run refund?"],
+        "no tool": ["Request without a tool"],
+        "question": ["The agent asks"],
+    }
+    decide(approval, decider, Verdict.REJECT)
+    assert [one.words for one in page_of(stored(approval), decider).find("h1")] == ["refund"]
 
 
-def test_key_fields_of_the_tool_are_in_the_head():
+def test_the_input_stands_before_the_words_of_the_agent_and_a_long_message_is_folded():
+    message = "\n\n".join(["All fine, refund of 5 EUR."] * 60)
+    request = make_request(alice(), tool_name="refund", input={"amount": 50_000}, message=message)
+    page = page_of(request, bob())
+    order = [one.tag for one in page.all() if one.attributes.get("class") in {"values", "agent-text"}]
+    assert order == ["table", "figure"]
+    (frame,) = page.find("figure", class_="agent-text")
+    (fold,) = frame.find("details", class_="fold")
+    assert ("open" in fold.attributes, len(fold.find("p")), len(frame.find("p")) - len(fold.find("p"))) == (
+        False,
+        60,
+        3,
+    )
+
+
+def test_the_question_of_the_agent_is_shown_up_to_forty_lines():
+    texts = {lines: "\n\n".join(["Which of them?"] * lines) for lines in (20, 40)}
+    owner, decider = alice(), bob()
+    pages = {lines: page_of(make_request(owner, Kind.QUESTION, message=text), decider) for lines, text in texts.items()}
+    folds = {lines: len(page.find("figure")[0].find("details", class_="fold")) for lines, page in pages.items()}
+    assert folds == {20: 0, 40: 1}
+
+
+def test_key_fields_are_beside_the_buttons():
+    owner, decider = alice(), bob()
+    request = make_request(owner, tool_name="refund", input={"note": "Fine."} | REFUND)
+    (values,) = page_of(request, decider).find("div", class_="decision-bar")[0].find("dl", class_="key-values")
+    assert values.words.startswith("note Fine. amount 120")
     settings_for("refund", key_fields=["/amount", "/missing"])
-    page = page_of(make_request(alice(), tool_name="refund", input=REFUND), bob())
-    (values,) = page.find("dl", class_="key-values")
+    (values,) = page_of(request, decider).find("div", class_="decision-bar")[0].find("dl", class_="key-values")
     assert values.words == "amount 120"
+    assert page_of(request, owner).find("dl", class_="key-values") == []
 
 
 def test_prepared_and_own_last_messages_are_offered_to_who_decides():
@@ -85,14 +128,14 @@ def test_a_decision_that_was_held_does_not_take_the_focus():
 
 
 def test_what_was_approved_unseen_is_in_the_audit_log():
-    request, client = make_request(alice(), input={"note": "x" * 1_400, "a": {"b": 1, "c": 2}}), browser(bob())
-    folded = {"verdict": "approve", "opened": "input.0", "closed": "input.1"}
-    refused = client.post(at(request), seen(request) | folded, headers=HTMX)
+    request, client = make_request(alice(), input={"note": "x" * 5_000, "a": {"b": 1, "c": 2}}), browser(bob())
+    viewed = seen(request) | {"verdict": "approve", "viewed": "input.0"}
+    refused = client.post(at(request), viewed, headers=HTMX)
     assert refused.status_code == 422
-    assert "1 collapsed part was never opened: 2 values." in parse(refused.text).words
-    client.post(at(request), seen(request) | {"verdict": "approve", "unread": "accepted", "closed": "input.1"})
+    assert "You have not seen all of it: 2 values and 999 characters." in parse(refused.text).words
+    client.post(at(request), viewed | {"unread": "accepted"})
     data = AuditEntry.objects.get(event="request.decided", request_id=request.pk).data
-    assert data["unseen"] == {"parts": 2, "values": 2, "characters": 1_000}
+    assert data["unseen"] == {"parts": 3, "values": 2, "characters": 999}
 
 
 def test_a_decision_on_what_was_seen_says_nothing_of_unseen_parts():

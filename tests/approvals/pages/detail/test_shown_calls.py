@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.forms.safeguards import collapsed_parts
+from approvals.forms.safeguards import folded_parts
 from approvals.forms.shown_calls import FOLDED, SHOWN, shown_input
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import Fold
+from approvals.runtime.json_tables import Part
 from approvals.states import Kind
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
@@ -120,12 +120,16 @@ def test_long_edits_are_folded_and_very_long_ones_are_counted():
     (diff,) = shown("Write", file_path="a", content=text).diffs
     assert (len(diff.shown), len(diff.more), diff.hidden) == (SHOWN[0], FOLDED[0], 1_500 - SHOWN[0] - FOLDED[0])
     request = ApprovalRequest(kind=Kind.APPROVAL, tool_name="Write", input={"file_path": "a", "content": text})
-    folded, hidden = collapsed_parts(request)
-    assert (folded.place, hidden.place, folded.characters + hidden.characters > 13_000) == ("input.edit.0", "raw", True)
+    folded, hidden = folded_parts(request)
+    assert (folded.place, hidden.place, folded.characters + hidden.characters > 13_000) == (
+        "input.edit.0+",
+        "raw",
+        True,
+    )
     (wide,) = shown("Write", file_path="a", content="x" * 100_000).diffs
     assert (len(wide.shown), len(wide.more), wide.hidden) == (0, 0, 1)
     many = shown("MultiEdit", file_path="a", edits=[{"old_string": "a", "new_string": "b"}] * 30)
-    assert (len(many.diffs), many.left_out, list(many.folds())) == (20, 10, [Fold("raw", values=10)])
+    assert (len(many.diffs), many.left_out, list(many.unseen(many.open_places()))) == (20, 10, [Part("raw", values=10)])
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
@@ -175,4 +179,4 @@ def test_a_page_shows_a_folded_edit_and_asks_for_it_to_be_opened():
     sent = {"verdict": "approve", "digest": request.input_digest}
     decide = f"/requests/{request.pk}/decide/"
     assert client.post(decide, sent).status_code == 422
-    assert client.post(decide, sent | {"opened": "input.edit.0"}).status_code == 302
+    assert client.post(decide, sent | {"viewed": "input.call input.edit.0 input.edit.0+"}).status_code == 302

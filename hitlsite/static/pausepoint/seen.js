@@ -1,0 +1,148 @@
+// Which parts of a waiting request were in view. Its forms report them, and the server asks once before it approves the rest unseen.
+// Geometry instead of an IntersectionObserver, which says nothing while somebody scrolls within a part that fills the window.
+(function () {
+  "use strict";
+
+  const CARDS = ".request.is-pending, .confirm", SLACK = 2;
+  const reports = new Map();
+
+  // Where this script does not run, the buttons stand below the input instead of staying in view.
+  document.documentElement.classList.add("watches");
+
+  // By request: the places that were in view, for each other place the spans of it that were, and the folds that are open. Pushes
+  // and refusals replace the card, but not what a person has seen.
+  function reportOf(card) {
+    if (!reports.has(card.id)) reports.set(card.id, { viewed: new Set(), spans: new Map(), opened: new Set() });
+    return reports.get(card.id);
+  }
+
+  function scrollerOf(card) {
+    for (let box = card.parentElement; box && box !== document.body; box = box.parentElement) {
+      if (getComputedStyle(box).overflowY !== "visible") return box;
+    }
+    return undefined;
+  }
+
+  // The heading of the request, where it stays above what scrolls.
+  function headingOf(card) {
+    const heading = card.closest(".detail")?.querySelector(".detail-head > h1");
+    return heading && getComputedStyle(heading).position === "sticky" ? heading : undefined;
+  }
+
+  // What of the window the card can be seen in: not what is behind the header or the bar with the buttons.
+  function frameOf(card) {
+    const box = scrollerOf(card)?.getBoundingClientRect();
+    let top = Math.max(0, box?.top ?? 0), bottom = Math.min(innerHeight, box?.bottom ?? innerHeight);
+    for (const bar of document.querySelectorAll("body > .bar, .detail-bar")) {
+      if (bar.checkVisibility()) top = Math.max(top, bar.getBoundingClientRect().bottom);
+    }
+    const heading = headingOf(card);
+    if (heading) top += heading.offsetHeight;
+    for (const bar of card.querySelectorAll(".decision-bar, .decision-stay")) {
+      const shape = bar.getBoundingClientRect();
+      if (shape.height && getComputedStyle(bar).position === "sticky" && shape.bottom >= bottom - SLACK) bottom = Math.min(bottom, shape.top);
+    }
+    return { top, bottom };
+  }
+
+  function look(card) {
+    if (document.visibilityState !== "visible" || card.closest("[inert]")) return;
+    const { viewed, spans } = reportOf(card), frame = frameOf(card);
+    for (const part of card.querySelectorAll("[data-view]:not([data-viewed])")) {
+      const place = part.dataset.view;
+      if (!viewed.has(place)) {
+        if (part.closest("details:not([open])")) continue;
+        const { top, bottom, height } = part.getBoundingClientRect();
+        const from = Math.max(top, frame.top), to = Math.min(bottom, frame.bottom);
+        if (!height || to <= from) continue;
+        spans.set(place, joined([...(spans.get(place) ?? []), [(from - top) / height, (to - top) / height]], SLACK / height));
+        const [[start, end]] = spans.get(place);
+        if (start > SLACK / height || end < 1 - SLACK / height) continue;
+        viewed.add(place);
+      }
+      part.dataset.viewed = "";
+    }
+    const plain = card.querySelector("button[data-plain]");
+    if (plain && !missing(card).length) plain.textContent = plain.dataset.plain;
+  }
+
+  // Spans in order, those that touch as one.
+  function joined(spans, slack) {
+    const whole = [];
+    for (const [from, to] of spans.sort(([one], [other]) => one - other)) {
+      const last = whole.at(-1);
+      if (last && from <= last[1] + slack) last[1] = Math.max(last[1], to);
+      else whole.push([from, to]);
+    }
+    return whole;
+  }
+
+  // The parts that were not in view yet. The raw JSON counts only if something is nowhere else.
+  function missing(card) {
+    const { viewed } = reportOf(card), raw = card.querySelector(".left-out") !== null;
+    return [...card.querySelectorAll("[data-view]:not([data-viewed])")].filter((part) => {
+      // The whole of a value that is open takes the place of its beginning.
+      if (part.matches(".edit *, :has(+ .fold[open])") || viewed.has("raw") || viewed.has(`${part.dataset.view}+`)) return false;
+      return raw || !part.closest(".raw");
+    });
+  }
+
+  let planned = false;
+  function plan() {
+    if (planned) return;
+    planned = true;
+    requestAnimationFrame(() => {
+      planned = false;
+      document.querySelectorAll(CARDS).forEach(look);
+    });
+  }
+  for (const name of ["scroll", "resize", "toggle", "load"]) addEventListener(name, plan, { capture: true, passive: true });
+  for (const name of ["visibilitychange", "pausepoint:opened", "htmx:afterSettle"]) document.addEventListener(name, plan);
+
+  document.addEventListener("submit", (event) => {
+    const card = event.target.closest(CARDS);
+    if (!card) return;
+    look(card);
+    const field = event.target.querySelector("input[name=viewed]") ?? document.createElement("input");
+    Object.assign(field, { type: "hidden", name: "viewed", value: [...reportOf(card).viewed].join(" ") });
+    event.target.append(field);
+  }, true);
+
+  // --- Folds stay open when a push or a refusal replaces their card.
+  document.addEventListener("toggle", (event) => {
+    const fold = event.target, card = fold.matches?.("details[data-fold]") && fold.closest(CARDS);
+    if (card) reportOf(card).opened[fold.open ? "add" : "delete"](fold.dataset.fold);
+  }, true);
+  function ready(root) {
+    for (const fold of root.querySelectorAll(`:is(${CARDS}) details[data-fold]`)) {
+      if (reportOf(fold.closest(CARDS)).opened.has(fold.dataset.fold)) fold.open = true;
+    }
+    plan();
+  }
+  document.addEventListener("DOMContentLoaded", () => ready(document));
+  document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement ?? document));
+
+  // --- A request that opens in the pane shows as much of its input as there is room for.
+  document.addEventListener("pausepoint:opened", ({ detail }) => {
+    const card = document.getElementById(`request-${detail.id}`), last = card?.matches(CARDS) && [...card.querySelectorAll(".request-body > :is(.values, .call)")].at(-1);
+    const scroller = last && headingOf(card) && scrollerOf(card);
+    if (!scroller) return;
+    const { top, bottom } = frameOf(card), first = card.querySelector(".request-body > :is(.values, .call)");
+    const hidden = last.getBoundingClientRect().bottom - bottom, room = first.getBoundingClientRect().top - top;
+    if (hidden > 0) scroller.scrollTop += Math.max(0, Math.min(hidden + 4, room));
+  });
+
+  // --- Open everything, and scroll to what was not in view yet; again, to the next of it. Returns whether something is left.
+  window.pausepoint.unfold = (card) => {
+    const raw = card.querySelector(".left-out") ? ", .raw" : "";
+    for (const fold of card.querySelectorAll(`details:is(.fold, .branch${raw}):not([open])`)) fold.open = true;
+    look(card);
+    const [next] = missing(card);
+    if (!next) return false;
+    const { top, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
+    const unseen = top + (start * height > SLACK ? 0 : end * height);
+    (scrollerOf(card) ?? window).scrollBy({ top: unseen - frameOf(card).top - 8 });
+    look(card);
+    return missing(card).length > 0;
+  };
+})();
