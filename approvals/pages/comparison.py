@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -146,15 +146,18 @@ def _written(leaves: Mapping[str, Any], place: str) -> str | None:
 def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[str | None]) -> list[Row | None]:
     """Return the values at one path, shown so that values that differ also look different."""
     cells = [rows({place: leaves[place]})[0] if place in leaves else None for leaves in inputs]
-    shown = {cell.value for cell in cells if cell is not None and not cell.rows}
+    plain = [cell for cell in cells if cell is not None and not cell.rows]
     distinct = {each for each, cell in zip(written, cells, strict=True) if cell is not None and not cell.rows}
-    if len(shown) < len(distinct):
-        found = zip(inputs, cells, strict=True)
-        return [
-            Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None
-            for leaves, cell in found
-        ]
-    return cells
+    if len({cell.value for cell in plain}) == len(distinct):
+        return cells
+    # Texts that begin alike are shown whole; those that read like another value, as JSON.
+    if len({cell.folded or cell.value for cell in plain}) == len(distinct):
+        return [replace(cell, value=cell.folded or cell.value, folded="") if cell else None for cell in cells]
+    found = zip(inputs, cells, strict=True)
+    return [
+        Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None
+        for leaves, cell in found
+    ]
 
 
 def _sums(places: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> list[Sum]:

@@ -1,4 +1,6 @@
-"""Text from agents never looks like text from Pausepoint: it is framed, has no headings, and links show their targets."""
+"""Text from agents never looks like text from Pausepoint: it is framed, has no headings, and links show their targets.
+
+Nothing of it is loaded before somebody opens a link."""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import re
 
 import pytest
 
-from approvals.runtime.markdown import MAX_TARGET, to_html
+from approvals.runtime.json_tables import rows
+from approvals.runtime.markdown import MAX_TARGET, linked, to_html
 from approvals.states import Kind
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
@@ -90,3 +93,53 @@ def test_text_cannot_fake_a_link_target():
     )
     assert [one.words for one in parse(html).find("span")] == ["(https://evil.example)"]
     assert "title=" not in html
+
+
+@pytest.mark.parametrize(
+    ("text", "link", "words"),
+    [
+        ("![A cup](https://a.example/c.png)", "https://a.example/c.png", "Picture: A cup (https://a.example/c.png)"),
+        ("![](https://a.example/c.png)", "https://a.example/c.png", "Picture (https://a.example/c.png)"),
+        ("[![A cup](https://a.example/c.png)](https://b.example)", "https://b.example",
+         "Picture: A cup (https://a.example/c.png) (https://b.example)"),
+        (f"![A cup](data:image/png;base64,{'AAAA' * 30})", "", "Picture: A cup ([image/png file, 90 bytes, SHA-256"),
+    ],
+)  # fmt: skip
+def test_picture_is_a_link_that_shows_its_target_and_loads_nothing(text, link, words):
+    page = parse(to_html(text))
+    assert (page.find("img"), [one.attributes["href"] for one in page.find("a")]) == ([], [link] if link else [])
+    assert page.words.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("See https://a.example/x?y=1&z=2.", ["https://a.example/x?y=1&z=2"]),
+        ("(https://a.example/(x)) and HTTP://b.example!", ["https://a.example/(x)", "HTTP://b.example"]),
+        ("javascript://a.example data:text/html,x ftp://a.example", []),
+        ("https://bank.example@evil.example/", []),
+        ("https://a.example\u200b.evil.example", []),
+        ("https:///x https://[", []),
+    ],
+)
+def test_address_in_a_value_is_a_link_to_what_it_says(text, links):
+    (row,) = rows({"note": text})
+    page = parse(str(linked(row.value)))
+    assert [one.attributes["href"] for one in page.find("a")] == links
+    assert {one.attributes["rel"] for one in page.find("a")} <= {"noopener noreferrer nofollow"}
+    assert [one.words for one in page.find("a")] == links
+
+
+def test_address_with_foreign_letters_shows_what_its_host_is():
+    page = parse(str(linked("https://\u0430pple.example/x")))
+    assert [one.words for one in page.find("span", class_="target")] == ["(xn--pple-43d.example)"]
+
+
+def test_value_beside_a_link_is_escaped():
+    html = str(linked("<b>https://a.example/<script></b>"))
+    assert ("<b>" in html, "<script" in html, len(parse(html).find("a"))) == (False, False, 1)
+
+
+def test_long_addresses_and_many_of_them_take_little_time():
+    text = "https://" + "a" * 100_000 + " " + "https://x.example/ " * 2_000
+    assert str(linked(text)).count("<a ") == 2_000

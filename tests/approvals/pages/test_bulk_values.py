@@ -152,3 +152,14 @@ def test_mixed_alphabets_are_noted_in_columns_too():
     notes = [note.words for note in page.find("small", class_="misread")]
     assert len(notes) == 1
     assert notes[0].startswith("mixes alphabets: \u0430 (U+0430")
+
+
+def test_texts_that_begin_alike_are_shown_as_texts():
+    mails = ["Dear Ada,\n\n" + "word " * 1_000 + end for end in ("Yours", "Mine")]
+    lines = of({"body": mails[0]}, {"body": mails[1]}).lines
+    assert [line.cells[0].value for line in lines] == mails
+
+
+def test_values_that_read_alike_are_shown_as_json():
+    lines = of({"amount": "1"}, {"amount": 1}).lines
+    assert [line.cells[0].value for line in lines] == ['"1"', "1"]

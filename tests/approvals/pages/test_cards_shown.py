@@ -249,3 +249,19 @@ def test_refusal_of_another_button_resets_the_edit_form():
         ("input.amount", "5", []),
         ("input.dry", "", [0]),
     ]
+
+
+def answered(answer):
+    decision = Decision(verdict=Verdict.RESPOND, answer=answer)
+    return Card(request=ApprovalRequest(kind=Kind.FORM), decision=decision, may_close=False, may_cancel=False)
+
+
+def test_answer_of_a_form_is_shown_like_an_input():
+    found = [(row.name, row.value) for row in answered({"company": "Acme", "seats": 3}).answer_rows]
+    assert found == [("company", "Acme"), ("seats", "3")]
+    choice = {"fieldName": "size", "selected": ["S", "M"], "selectedIndex": [0, 1]}
+    assert [(answered(one).answer_rows, answered(one).answer_text) for one in (choice, "Fine.", None)] == [
+        ([], "S, M"),
+        ([], "Fine."),
+        ([], ""),
+    ]

@@ -124,7 +124,7 @@ IN_VIEW = """part => {
 }"""
 BAR = """card => [...card.querySelectorAll('.verdicts :is(.decision-bar, .decision-stay)')]
     .find(bar => getComputedStyle(bar).position === 'sticky').getBoundingClientRect().height / innerHeight"""
-UNSEEN = "SELECT data FROM approvals_auditentry WHERE event = 'request.decided' AND request_id = ?"
+UNSEEN = "SELECT body FROM approvals_auditentry WHERE event = 'request.decided' AND request_id = ?"
 
 
 def see_all(page) -> None:
@@ -162,7 +162,7 @@ def test_one_press_approves_nothing_that_was_never_in_view(windows, people, serv
     shown.locator("[data-view='input.30'][data-viewed]").wait_for()
     approve.click()
     shown.locator(".outcome").wait_for()
-    unseen = json.loads(server.value(UNSEEN, behind.replace("-", "")))["unseen"]
+    unseen = json.loads(server.value(UNSEEN, behind.replace("-", "")))["data"]["unseen"]
     assert 10 < unseen["values"] < 60
 
 
@@ -186,7 +186,7 @@ def test_one_key_opens_everything_and_shows_what_was_not_in_view(windows, people
     assert shown.locator("details.fold:not([open])").count() == 0
     page.keyboard.press("a")
     shown.locator(".outcome").wait_for()
-    assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))
+    assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]
 
 
 def test_parts_that_were_never_in_view_cause_one_warning(windows, people, server, ask):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from approvals import actions
+from approvals.models import Workflow
 from approvals.pages.audit.lines import EVENT_LABELS
 from approvals.pages.audit.record import MAX_INPUT
 from approvals.record.audit import EVENTS
 from approvals.states import Door, Verdict
-from tests.support.desk.pressing import browser
+from tests.support.desk.pressing import at, browser, seen
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, mallory
@@ -54,3 +55,25 @@ def test_it_is_absent_for_people_who_may_not_see_the_request():
 
 def test_every_event_of_the_audit_log_has_words():
     assert set(EVENT_LABELS) == set(EVENTS)
+
+
+def test_it_has_the_message_of_the_agent_and_the_name_that_was_typed():
+    request = make_request(alice(), tool_name="issueRefund", message="Please <b>hurry</b>.", priority="critical")
+    address = f"{request.get_absolute_url()}record/"
+    client = browser(bob())
+    assert "Confirmed by typing" not in client.get(address).text
+    client.post(at(request), seen(request) | {"verdict": "approve", "typed_name": "issueRefund"})
+    words = parse(client.get(address).text).find("main")[0].words
+    assert "Confirmed by typing issueRefund" in words
+    assert "Message of the agent Please <b>hurry</b>." in words
+
+
+def test_a_request_with_a_workflow_of_its_own_has_one_id():
+    owner = alice()
+    own, shared = make_request(owner), make_request(owner, title="Another")
+    Workflow.objects.filter(pk=own.workflow_id).update(key=str(own.pk))
+    Workflow.objects.filter(pk=shared.workflow_id).update(key="run-7")
+    client = browser(carol())
+    pages = [parse(client.get(f"{one.get_absolute_url()}record/").text) for one in (own, shared)]
+    assert ["run-7" in [code.words for code in page.find("code")] for page in pages] == [False, True]
+    assert [[name.words for name in page.find("dt")].count("Workflow") for page in pages] == [0, 1]
