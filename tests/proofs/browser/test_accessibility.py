@@ -74,7 +74,7 @@ DETAIL = """\
     - text: Run
     - code: shipOrder
     - text: "?"
-  - paragraph: “Ship order 1?”
+  - paragraph: "Title from the agent: Ship order 1?"
   - term: Requested by
   - definition: requester
   - term: Requested

@@ -46,7 +46,7 @@ def test_the_heading_is_in_our_words_and_the_title_is_a_quotation():
     for name, request in pages.items():
         page = page_of(request, decider)
         (head,) = page.find("header", class_="detail-head")
-        assert [one.words for one in head.find("p", class_="agent-title")] == ["Approved already"]
+        assert [one.words for one in head.find("p", class_="agent-title")] == ["Title from the agent: Approved already"]
         headings[name] = [one.words for one in page.find("h1")]
     assert headings == {
         "approval": ["Run refund?"],
