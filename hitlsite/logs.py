@@ -14,6 +14,27 @@ from typing import Any
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+#: What is logged, and how, for Django.
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"()": "hitlsite.logs.LineFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "approvals": {"level": "INFO"},
+        "chats": {"level": "INFO"},
+        "hitlsite": {"level": "INFO"},
+        # No handlers of its own, because Django's would write nothing or everything twice.
+        "django": {"level": "INFO"},
+        # A 404 is not an error of this site.
+        "django.request": {"level": "ERROR"},
+    },
+}
+
+
 class LineFormatter(logging.Formatter):
     """Leaves out the tracebacks of refused requests, with which a scanner could fill the log."""
 

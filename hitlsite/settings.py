@@ -9,7 +9,7 @@ import django
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from hitlsite import env
+from hitlsite import env, logs
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -218,24 +218,7 @@ if not DEBUG:
     }
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"()": "hitlsite.logs.LineFormatter", "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {
-        "approvals": {"level": "INFO"},
-        "chats": {"level": "INFO"},
-        "hitlsite": {"level": "INFO"},
-        # No handlers of its own, because Django's would write nothing or everything twice.
-        "django": {"level": "INFO"},
-        # A 404 is not an error of this site.
-        "django.request": {"level": "ERROR"},
-    },
-}
+LOGGING = logs.LOGGING
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
 HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
@@ -247,6 +230,8 @@ HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=F
 HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
 #: Hours for which the stream of an ended turn is kept; its messages, steps and checkpoints stay.
 HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
+#: Whether one administrator alone may make people deciders or administrators, and make links for those who are.
+HITL_ONE_ADMINISTRATOR = env.boolean("HITL_ONE_ADMINISTRATOR", default=False)
 #: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.
 HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
 HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +12,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access.administering import require_changeable
 from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
 from approvals.access.tool_lists import ToolLists, lists_from
-from approvals.exceptions import NotFound
+from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.actors import Actor
 from approvals.models.keys import ApiKey
+from approvals.outbound.account_mails import Change, tell_person
 from approvals.record import audit
 from approvals.runtime.canonical import digest, utc
 from approvals.states import Door
@@ -34,11 +36,13 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """Make a key, on record; return it with its secret text, which is shown once and never stored.
 
-    `text` is the secret text if it is not to be random.
+    `text` is the secret text if it is not to be random. NotAllowed if `by` may not make such a key for somebody else.
     """
     text = text or f"pp_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
     shape = KEY.fullmatch(text)
     assert shape is not None, "another shape would never be found"
+    if by is not None and by.pk != user.pk:
+        _require_key_for_other(user, scopes, by)
     with transaction.atomic():
         key = ApiKey.objects.create(
             user=user,
@@ -50,7 +54,16 @@ def create_key(
         )
         data = _described(key) | {"scopes": key.scopes} | ({"expires_at": utc(expires_at)} if expires_at else {})
         audit.record("key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at)
+        if by is not None:
+            tell_person(user, Change.KEY, by=by, detail=f"{name} ({', '.join(scopes)})")
     return key, text
+
+
+def _require_key_for_other(user: User, scopes: Collection[str], by: User) -> None:
+    """Raise NotAllowed where a key would let its maker decide as somebody else, or act as somebody with more rights."""
+    require_changeable(user, by)
+    if "decide" in scopes:
+        raise NotAllowed(_("A key that acts for somebody else cannot decide. Only the person can make such a key."))
 
 
 def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
@@ -67,19 +80,23 @@ def revoke_key(key_id: int, *, by: User, via: str) -> bool:
             return False
         key = ApiKey.objects.select_related("user").get(pk=key_id)
         audit.record("key.revoked", _subject(key), data=_described(key), actor=by, via=via, at=now)
+        tell_person(key.user, Change.KEY_REVOKED, by=by, detail=key.name)
     return True
 
 
 def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: str) -> bool:
     """Store which calls of coding agents wait for a person, on record; return False if nothing changes.
 
-    Invalid if a list is out of bounds; NotFound if there is no such key, or it was revoked.
+    Invalid if a list is out of bounds; NotFound if there is no such key, or it was revoked; NotAllowed if it acts for
+    somebody whom `by` may not change.
     """
     lists.check()
     with transaction.atomic():
         key = ApiKey.objects.select_for_update(of=("self",)).select_related("user").filter(pk=key_id).first()
         if key is None or key.revoked_at is not None:
             raise NotFound(_("API key not found. It may be revoked already."))
+        if key.user_id != by.pk:
+            require_changeable(key.user, by)
         before = lists_from(key.tool_lists)
         if key.tool_lists is not None and before == lists:
             return False
@@ -87,6 +104,7 @@ def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: str) -> b
         key.save(update_fields=["tool_lists"])
         data = _described(key) | {"tool_lists": lists.document(), "before": before.document()}
         audit.record("key.changed", _subject(key), data=data, actor=by, via=via)
+        tell_person(key.user, Change.KEY_CHANGED, by=by, detail=key.name)
     return True
 
 

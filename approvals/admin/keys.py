@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from approvals import actions
+from approvals.access.administering import is_beyond_administrators
 from approvals.access.tool_lists import lists_from
 from approvals.admin.base import ReadOnlyAdmin
 from approvals.admin.subscriptions import SecretOwner
@@ -50,7 +52,9 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the lists of a key may be changed; nothing else of it can be."""
-        return self.has_revoke_permission(request) and (obj is None or obj.revoked_at is None)
+        if not self.has_revoke_permission(request):
+            return False
+        return obj is None or (obj.revoked_at is None and self._may_change_person(request, obj.user))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return (*FIXED, *(ToolListsForm.base_fields if self.has_change_permission(request, obj) else ["tool_lists"]))
@@ -62,6 +66,10 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
         """Store the lists the way the product does, on record."""
         by: Any = request.user
         actions.change_tool_lists(obj.pk, form.lists, by=by, via=Door.ADMIN)
+
+    def _may_change_person(self, request: HttpRequest, person: User) -> bool:
+        own = person.pk == request.user.pk
+        return own or bool(request.user.is_superuser) or not is_beyond_administrators(person)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.change_apikey"))

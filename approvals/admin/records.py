@@ -21,6 +21,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
+from approvals.access.administering import is_beyond_administrators, is_protected
 from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, text_filter
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
@@ -36,7 +37,20 @@ admin.site.unregister([User, Group])
 
 @admin.register(User)
 class PersonAdmin(OnRecord, OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
-    """Django's admin of users, with only its own filters. Changes are on record."""
+    """Django's admin of users, with only its own filters. Changes are on record.
+
+    Only superusers give rights, and change people who have any: otherwise *Can change user* would be every right.
+    """
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return super().has_change_permission(request, obj) and _may_change(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_change(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        rights = () if _is_superuser(request) else ("is_staff", "is_superuser", "groups", "user_permissions")
+        return (*super().get_readonly_fields(request, obj), *rights)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Revoke the keys of a person who is deactivated, as the product does."""
@@ -46,9 +60,27 @@ class PersonAdmin(OnRecord, OwnFilters, UserAdmin):  # type: ignore[type-arg]  #
             actions.revoke_keys_of(obj, by=by, via=Door.ADMIN)
 
 
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
+def _may_change(request: HttpRequest, person: User | None) -> bool:
+    """Return whether a person has so few rights that somebody who is no superuser may change them."""
+    return person is None or _is_superuser(request) or not (is_beyond_administrators(person) or is_protected(person))
+
+
 @admin.register(Group)
 class TeamAdmin(OnRecord, OwnFilters, GroupAdmin):
-    """Django's admin of groups, with only its own filters. Changes are on record."""
+    """Django's admin of groups, with only its own filters. Only superusers change the rights that groups give, on record."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return _is_superuser(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return _is_superuser(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return _is_superuser(request)
 
 
 class EventFilter(admin.SimpleListFilter):

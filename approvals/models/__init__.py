@@ -6,7 +6,7 @@ from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
-from approvals.models.people import Invitation, PersonSession, Role
+from approvals.models.people import Invitation, PendingChange, PersonSession, Role
 from approvals.models.preferences import Preferences, PrioritySettings, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
@@ -25,6 +25,7 @@ __all__ = [
     "LastNotice",
     "NotificationRule",
     "OutboxEvent",
+    "PendingChange",
     "PersonSession",
     "Preferences",
     "PrioritySettings",

@@ -1,4 +1,4 @@
-"""The ready-made roles, and which sessions belong to whom."""
+"""The ready-made roles, invitations, changes that wait for an administrator, and which sessions belong to whom."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.runtime.json_field import ExactJSONField
 
 User = settings.AUTH_USER_MODEL
 
@@ -67,6 +68,28 @@ class Invitation(models.Model):
     @property
     def expired(self) -> bool:
         return self.expires_at <= timezone.now()
+
+
+class PendingChange(models.Model):
+    """A change of the access of a person that one administrator requested, and another one has to confirm."""
+
+    class Kind(models.TextChoices):
+        ROLES = "roles", _("Roles")
+        EMAIL = "email", _("Email address")
+        LINK = "password_link", _("Link to set a password")
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=16, choices=Kind)
+    #: The names of the roles to give, or the new address; null for a link.
+    value = ExactJSONField(null=True)
+    requested_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    requested_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["person", "kind"], name="one_pending_change_of_each")]
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.kind}"
 
 
 class PersonSession(models.Model):

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
-from hitlsite.accounts.mailing import send_later
+from approvals.outbound.mailing import send_later
 from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)

@@ -1,5 +1,6 @@
 """What administrators do: people, roles and teams, webhooks, notification rules and tools. Each change is on record."""
 
+from approvals.actions.administration.confirming import confirm_change, withdraw_change
 from approvals.actions.administration.in_admin import record_admin_change
 from approvals.actions.administration.invitations import invite_person, withdraw_invitation
 from approvals.actions.administration.people import (
@@ -22,6 +23,7 @@ __all__ = [
     "allow_password_link",
     "change_person",
     "change_team",
+    "confirm_change",
     "create_roles",
     "give_roles",
     "invite_person",
@@ -35,5 +37,6 @@ __all__ = [
     "store_rule",
     "store_strict_priorities",
     "store_tool_settings",
+    "withdraw_change",
     "withdraw_invitation",
 ]

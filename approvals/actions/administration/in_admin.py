@@ -8,13 +8,14 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 
 from approvals.actions.logins import SUBJECT
+from approvals.outbound.account_mails import Change, tell_person
 from approvals.record import audit
 from approvals.runtime.canonical import clean_text
 from approvals.states import Door
 
 
 def record_admin_change(row: Model, change: str, fields: Sequence[str], *, by: User) -> None:
-    """Put on record who added, changed or removed a row there, without its values: they may be secrets."""
+    """Put on record who added, changed or removed a row there, without its values: they may be secrets; tell the person."""
     data = {
         "change": change,
         "model": row._meta.label_lower,
@@ -24,3 +25,5 @@ def record_admin_change(row: Model, change: str, fields: Sequence[str], *, by: U
         "fields": list(fields),
     }
     audit.record("admin.changed", SUBJECT, data=data, actor=by, via=Door.ADMIN)
+    if isinstance(row, User) and fields:
+        tell_person(row, Change.ADMIN, by=by, detail=", ".join(fields))

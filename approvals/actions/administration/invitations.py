@@ -9,18 +9,23 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access.administering import waits_for_second
 from approvals.access.invitations import VALID_FOR
-from approvals.actions.administration.people import LOCK, changeable_person
+from approvals.actions.administration.changeable import LOCK, changeable_person
+from approvals.actions.administration.confirming import request_change
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import Conflict
-from approvals.models import Invitation
+from approvals.models import Invitation, PendingChange
 from approvals.record import audit
 from approvals.runtime import transactions
 from approvals.states import Door
 
 
-def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation:
-    """Make an invitation; an earlier one of the same person stops working. NotFound, NotAllowed, Conflict."""
+def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | PendingChange:
+    """Make an invitation; an earlier one of the same person stops working. NotFound, NotAllowed, Conflict.
+
+    Return the request for its link where it is not mailed and another administrator has to confirm it.
+    """
     with transaction.atomic():
         transactions.lock_name(LOCK)
         person = changeable_person(person_id, by)
@@ -28,6 +33,8 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation:
             raise Conflict(_("This person is deactivated. Activate them first."))
         if person.has_usable_password():
             raise Conflict(_("This person has a password already. Make a link if they need a new one."))
+        if not mailed and waits_for_second(person, by):
+            return request_change(person, PendingChange.Kind.LINK, None, by=by)
         now = timezone.now()
         fields = {"sent_at": now, "expires_at": now + VALID_FOR, "invited_by": by.get_username(), "mailed": mailed}
         invitation, new = Invitation.objects.update_or_create(person=person, defaults=fields)

@@ -10,24 +10,30 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.administering import needs_second, protected_roles, waits_for_second
+from approvals.actions.administration.changeable import LOCK, changeable_person
+from approvals.actions.administration.confirming import names_of_roles, request_change
 from approvals.actions.administration.roles import give_roles
 from approvals.actions.keys import revoke_keys_of
 from approvals.actions.logins import SUBJECT
 from approvals.actions.personal.sessions import end_all_sessions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
-from approvals.models import Invitation
+from approvals.models import Invitation, PendingChange
+from approvals.outbound.account_mails import Change, tell_person
 from approvals.queries.administration.people import roles_of, teams
 from approvals.record import audit
 from approvals.runtime import transactions
 from approvals.states import Door
 
-#: The name of the lock that everyone takes who may take rights away, so that two cannot remove each other.
-LOCK = "administrators"
+Kind = PendingChange.Kind
 
 
 def add_person(*, username: str, email: str, roles: Collection[str], by: User) -> User:
-    """Create a person without a password, on record; an invitation lets them choose one. Conflict if the name is taken."""
+    """Create a person without a password, on record; an invitation lets them choose one. Conflict if the name is taken.
+
+    Roles that decide or administer wait for another administrator.
+    """
     with transaction.atomic():
         transactions.lock_name(LOCK)
         if User.objects.filter(username__iexact=username).exists():
@@ -35,28 +41,66 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         person = User(username=username, email=email)
         person.set_unusable_password()
         person.save()
-        give_roles(person, roles)
-        _record("person.created", person, {"email": email, "roles": sorted(roles)}, by)
+        waiting = protected_roles(roles) if needs_second(by) else set()
+        given = sorted(set(roles) - waiting)
+        give_roles(person, given)
+        _record("person.created", person, {"email": email, "roles": given}, by)
+        if waiting:
+            request_change(person, Kind.ROLES, sorted(waiting), by=by)
     return person
 
 
-def change_person(person_id: int, *, email: str, roles: Collection[str], team_ids: Collection[int], by: User) -> User:
-    """Change a person's mail address, roles and teams, on record. NotFound, NotAllowed, Conflict."""
+def change_person(
+    person_id: int, *, email: str, roles: Collection[str], team_ids: Collection[int], by: User
+) -> list[PendingChange]:
+    """Change a person's mail address, roles and teams, on record; return what waits for another administrator.
+
+    Raises NotFound, NotAllowed, Conflict.
+    """
     with transaction.atomic():
         transactions.lock_name(LOCK)
         person = changeable_person(person_id, by)
-        before = _described(person)
-        person.email = email
-        person.save(update_fields=["email"])
+        before, held = _described(person), set(roles_of(person))
+        if person.pk == by.pk and set(roles) != held:
+            raise NotAllowed(_("Nobody changes their own roles. Ask another administrator."))
+        waiting: dict[Kind, object] = {}
+        if needs_second(by) and (protected := protected_roles(set(roles) - held)):
+            waiting[Kind.ROLES] = sorted(protected)
+            roles = set(roles) - protected
+        if email != person.email and person.pk != by.pk and waits_for_second(person, by):
+            # Whoever reads the mail of a person can log in as them.
+            waiting[Kind.EMAIL], email = email, person.email
+            tell_person(person, Change.EMAIL_REQUESTED, by=by, detail=str(waiting[Kind.EMAIL]))
+        if email != person.email:
+            tell_person(person, Change.EMAIL, by=by, detail=email, also_to=email)
+            person.email = email
+            person.save(update_fields=["email"])
         give_roles(person, roles)
-        known = teams()
-        person.groups.remove(*known.exclude(pk__in=team_ids))
-        person.groups.add(*known.filter(pk__in=team_ids))
+        _tell_of_roles(person, held, set(roles), by)
+        _change_teams(person, team_ids, by)
         _require_an_administrator()
         after = _described(person)
         if before != after:
             _record("person.changed", person, {"before": before, "after": after}, by)
-    return person
+        return [request_change(person, kind, value, by=by) for kind, value in waiting.items()]
+
+
+def _tell_of_roles(person: User, before: Collection[str], after: Collection[str], by: User) -> None:
+    added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+    if added:
+        tell_person(person, Change.ROLES, by=by, detail=names_of_roles(added))
+    if removed:
+        tell_person(person, Change.ROLES_REMOVED, by=by, detail=names_of_roles(removed))
+
+
+def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
+    """Let a person be in exactly these teams. NotAllowed for one that gives permissions, unless this is a superuser."""
+    current = set(teams().filter(user=person).values_list("pk", flat=True))
+    wanted = set(teams().filter(pk__in=team_ids).values_list("pk", flat=True))
+    for team in teams().filter(pk__in=current ^ wanted):
+        _require_team_without_rights(team, by)
+    person.groups.remove(*(current - wanted))
+    person.groups.add(*(wanted - current))
 
 
 def set_active(person_id: int, *, active: bool, by: User) -> User:
@@ -82,17 +126,22 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
     return person
 
 
-def allow_password_link(person_id: int, *, by: User) -> User:
-    """Return the person for whom this administrator makes a link that sets a password, on record: whoever has it can log in.
+def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
+    """Allow this administrator to make a link that sets a password, on record: whoever has it can log in.
 
-    Raises NotFound, NotAllowed.
+    Return the request for it where another administrator has to confirm it. Raises NotFound, NotAllowed.
     """
     with transaction.atomic():
+        transactions.lock_name(LOCK)
         person = changeable_person(person_id, by)
         if not person.is_active:
             raise NotFound(_("Person not found."))
+        if waits_for_second(person, by):
+            tell_person(person, Change.LINK_REQUESTED, by=by)
+            return request_change(person, Kind.LINK, None, by=by)
         _record("person.changed", person, {"change": "password_link"}, by)
-    return person
+        tell_person(person, Change.LINK, by=by)
+    return None
 
 
 def add_team(name: str, *, by: User) -> Group:
@@ -114,6 +163,7 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
             raise NotFound(_("Team not found. Somebody may have removed it."))
         if team.name == name:
             return
+        _require_team_without_rights(team, by)
         _require_free_name(name)
         data = {"change": "renamed", "before": team.name}
         team.name = name
@@ -128,20 +178,19 @@ def remove_team(team_id: int, *, by: User) -> None:
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Somebody may have removed it."))
+        _require_team_without_rights(team, by)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
         team.delete()
         _require_an_administrator()
         _record_team(team.name, {"change": "removed", "people": people}, by)
 
 
-def changeable_person(person_id: int, by: User) -> User:
-    """Return the locked person if this administrator may change them. NotFound, NotAllowed."""
-    person = User.objects.select_for_update(no_key=True).filter(pk=person_id).first()
-    if person is None:
-        raise NotFound(_("Person not found."))
-    if person.is_superuser and not by.is_superuser:
-        raise NotAllowed(_("Only another superuser can change a superuser."))
-    return person
+def _require_team_without_rights(team: Group, by: User) -> None:
+    """Raise NotAllowed for a group with permissions, which somebody gave it in Django's admin, unless this is a superuser."""
+    if not by.is_superuser and team.permissions.exists():
+        raise NotAllowed(
+            _("The team %(name)s gives permissions. Only a superuser can change who is in it.") % {"name": team.name}
+        )
 
 
 def _require_an_administrator() -> None:

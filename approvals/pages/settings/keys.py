@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -13,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from approvals import actions
 from approvals.access.keys import DEFAULT_SCOPES
 from approvals.access.tool_lists import lists_from
-from approvals.exceptions import NotFound
+from approvals.exceptions import NotAllowed, NotFound, Refusal
 from approvals.forms.tool_lists import ToolListsForm
 from approvals.http import SignedIn
 from approvals.pages.settings.first_run import first_question
 from approvals.pages.settings.forms import KeyForm
-from approvals.pages.settings.guards import administrators_only, status_of
+from approvals.pages.settings.guards import administrators_only, refuse, status_of
 from approvals.queries.administration import deliveries
 from approvals.runtime.cursors import number_from
 from approvals.states import Door
@@ -32,20 +31,22 @@ def keys(request: SignedIn) -> HttpResponse:
     """The list of keys, and the form for a new one, which is shown once."""
     initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
     form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
-    if form.is_bound and form.is_valid() and _acts_for_superuser(form, request.user):
-        form.add_error("user", _("Only a superuser can make a key that acts for a superuser."))
     if form.is_bound and form.is_valid():
         given, life = form.cleaned_data, form.life
-        key, text = actions.create_key(
-            given["user"],
-            name=given["name"],
-            scopes=tuple(given["scopes"]),
-            expires_at=timezone.now() + life if life else None,
-            by=request.user,
-            via=Door.DASHBOARD,
-        )
-        context = {"key": key, "text": text, "command": first_question(text), "here": "keys"}
-        return render(request, "approvals/settings/key_made.html", context)
+        try:
+            key, text = actions.create_key(
+                given["user"],
+                name=given["name"],
+                scopes=tuple(given["scopes"]),
+                expires_at=timezone.now() + life if life else None,
+                by=request.user,
+                via=Door.DASHBOARD,
+            )
+        except Refusal as refusal:
+            refuse(form, refusal)
+        else:
+            context = {"key": key, "text": text, "command": first_question(text), "here": "keys"}
+            return render(request, "approvals/settings/key_made.html", context)
     search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
     rows, more = deliveries.keys(before=number_from(request.GET.get("before", "")), search=search)
     context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
@@ -62,16 +63,15 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
     initial = ToolListsForm.initial_of(lists_from(found.tool_lists))
     form = ToolListsForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
-        actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
-        messages.success(request, _("The changes are saved."))
-        return redirect("approvals:key", pk)
+        try:
+            actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
+        except NotAllowed as refusal:
+            refuse(form, refusal)
+        else:
+            messages.success(request, _("The changes are saved."))
+            return redirect("approvals:key", pk)
     context = {"key": found, "form": form, "now": timezone.now(), "here": "keys"}
     return render(request, "approvals/settings/key.html", context, status=status_of(form))
-
-
-def _acts_for_superuser(form: KeyForm, maker: User) -> bool:
-    """Return whether somebody without all rights would get them through the key."""
-    return bool(form.cleaned_data["user"].is_superuser) and not maker.is_superuser
 
 
 @administrators_only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.pages.settings import first_run, keys, people, personal, rules, tools, webhooks
+from approvals.pages.settings import first_run, keys, people, person_access, personal, rules, tools, webhooks
 
 urlpatterns = [
     path("", personal.profile, name="settings"),
@@ -19,9 +19,10 @@ urlpatterns = [
     path("sessions/<int:pk>/end/", personal.end_session, name="end-session"),
     path("people/", people.people, name="people"),
     path("people/<int:pk>/", people.person, name="person"),
-    path("people/<int:pk>/active/", people.activate, name="person-active"),
-    path("people/<int:pk>/link/", people.new_link, name="person-link"),
-    path("people/<int:pk>/invite/", people.invite, name="invite"),
+    path("people/<int:pk>/active/", person_access.activate, name="person-active"),
+    path("people/<int:pk>/link/", person_access.new_link, name="person-link"),
+    path("people/<int:pk>/invite/", person_access.invite, name="invite"),
+    path("people/changes/<int:pk>/", person_access.pending_change, name="pending-change"),
     path("teams/", people.add_team, name="teams"),
     path("teams/<int:pk>/", people.change_team, name="team"),
     path("keys/", keys.keys, name="keys"),

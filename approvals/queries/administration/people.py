@@ -9,10 +9,13 @@ from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from approvals.access.administering import needs_second
 from approvals.access.rights import DECIDE, holds
 from approvals.models import PushSubscription
-from approvals.models.people import Invitation, PersonSession, Role
+from approvals.models.people import Invitation, PendingChange, PersonSession, Role, RoleName
+from approvals.runtime.text import visible
 
 PAGE = 50
 
@@ -48,6 +51,37 @@ def _row(user: User, roles: Mapping[int, str], own: bool, invitation: Invitation
     groups = sorted(user.groups.all(), key=lambda group: group.name)
     names = [roles[group.pk] for group in groups if group.pk in roles]
     return PersonRow(user, names, [group.name for group in groups if group.pk not in roles], own, invitation)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRow:
+    """A change that waits for an administrator. `words`: what it does. `confirmable`: this viewer may confirm it."""
+
+    change: PendingChange
+    words: str
+    confirmable: bool
+
+
+def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
+    """Return the changes that wait for an administrator, of one person or of everyone, oldest first."""
+    changes = PendingChange.objects.select_related("person", "requested_by").order_by("requested_at", "pk")
+    if person is not None:
+        changes = changes.filter(person=person)
+    return [_pending_row(change, viewer) for change in changes[:PAGE]]
+
+
+def _pending_row(change: PendingChange, viewer: User) -> PendingRow:
+    name = visible(change.person.get_username())
+    if change.kind == PendingChange.Kind.ROLES:
+        labels = ", ".join(str(RoleName(role).label) for role in change.value)
+        words = _("Give %(name)s these roles: %(roles)s") % {"name": name, "roles": labels}
+    elif change.kind == PendingChange.Kind.EMAIL:
+        address = visible(change.value) or _("none")
+        words = _("Change the email address of %(name)s to %(address)s") % {"name": name, "address": address}
+    else:
+        words = _("Make a link that sets the password of %(name)s") % {"name": name}
+    own = viewer.pk == change.requested_by_id and needs_second(viewer)
+    return PendingRow(change, words, not own and viewer.pk != change.person_id)
 
 
 def roles_of(person: User) -> list[str]:

@@ -13,9 +13,9 @@ from django.core.mail import EmailMessage
 from django.test import Client
 
 from approvals.models import AuditEntry
+from approvals.outbound import mailing
 from approvals.runtime.sessions import user_of
 from hitlsite import settings as ours
-from hitlsite.accounts import mailing
 from tests.support import people
 from tests.support.markup import inline_code, parse
 
@@ -238,7 +238,7 @@ def test_a_mail_outage_is_logged_and_not_shown(monkeypatch, caplog):
     sent()
     assert (page.status_code, "Check your email" in page.text) == (200, True)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
-        "A mail with a link to set a new password was not sent"
+        "An email about an account was not sent"
     ]
 
 

@@ -20,4 +20,4 @@ def _send(message: EmailMessage) -> None:
     try:
         message.send()
     except Exception:
-        logger.exception("A mail with a link to set a new password was not sent")
+        logger.exception("An email about an account was not sent")
