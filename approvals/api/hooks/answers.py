@@ -13,6 +13,7 @@ from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
 from approvals.asking.answers import answer_text
 from approvals.models import ApprovalRequest, Decision
+from approvals.runtime.canonical import same_json
 from approvals.states import Kind, Verdict
 
 #: Longer inputs are not repeated to a model that has to send them itself.
@@ -59,6 +60,33 @@ def taken(call: HookCall, asked: ApprovalRequest) -> Answer:
     words = _("A person approved one call like this, and another call has taken that approval: %(call)s.")
     more = _("So this call was not run. Call the tool again if it has to run once more: a person is then asked.")
     return denied(call, f"{words % {'call': asked.taken}} {more}")
+
+
+def told_afterwards(call: HookCall, asked: ApprovalRequest) -> Answer:
+    """Return what the model reads beside the result of an approved call; nothing if it ran as the model sent it.
+
+    Not in the answer before the call: what agents can take there differs, and a field too many lets the call run.
+    """
+    decision, said = asked.decision, []
+    if decision.verdict == Verdict.EDIT:
+        said.append(_changed(asked.input, decision.edited_input or {}))
+    if comment := decision.comment.strip():
+        said.append(_("The person who approved this call says: %(comment)s") % {"comment": comment})
+    if not said:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": call.event, "additionalContext": "\n\n".join(said)}}
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    names = sorted(
+        name for name in {*before, *after} if name not in after or not same_json(before.get(name), after[name])
+    )
+    words = _(
+        "A person approved this call with changes, so it ran with another input than you sent. Changed: %(names)s."
+    )
+    text = json.dumps(after, ensure_ascii=False)
+    more = _("It ran with this input: %(input)s") if len(text) <= MAX_REPEATED else ""
+    return " ".join([words % {"names": ", ".join(names)[:MAX_REPEATED]}, *([more % {"input": text}] if more else [])])
 
 
 def denied_words(tool: str) -> str:

@@ -113,7 +113,10 @@ def _key(call: HookCall) -> str:
 
 
 def _report(call: HookCall, caller: Caller) -> HttpResponse:
-    """Record what an approved call has done. Of any other call nothing is recorded. Raises OtherInput and Conflict."""
+    """Record what an approved call has done, and tell the model what a person has changed and said about it.
+
+    Of any other call nothing is recorded. Raises OtherInput and Conflict.
+    """
     # The report does not say whether the call was deferred.
     ways = (call, replace(call, deferred=True))
     asked = next(filter(None, (queries.latest_of_calls(caller.scope, _key(way)) for way in ways)), None)
@@ -121,6 +124,7 @@ def _report(call: HookCall, caller: Caller) -> HttpResponse:
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
         result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
         actions.report_result(asked.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+        return JsonResponse(answers.told_afterwards(call, asked))
     return JsonResponse({})
 
 

@@ -183,3 +183,12 @@ def test_every_answer_says_that_pausepoint_gave_it():
     replies += [agent.get(CLAUDE_CODE), agent.post(f"{CODEX}?wait=0", CODEX_BASH)]
     assert [reply.status for reply in replies] == [200, 200, 422, 422, 405, 200]
     assert [reply.headers.get("pausepoint-hook") for reply in replies] == ["1"] * len(replies)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"hook_event_name": NaN}', '{"tool_name": "Read", "tool_name": "Bash"}', "[" * 100, "{"]
+)
+@pytest.mark.parametrize("address", [CLAUDE_CODE, CODEX])
+def test_a_body_that_two_programs_could_read_differently_is_refused_in_words(address, text):
+    reply = Machine(alice()).send("POST", address, text.encode())
+    assert (reply.refusal, reply.body["detail"].startswith("The body could not be read: ")) == ((400, "bad_body"), True)

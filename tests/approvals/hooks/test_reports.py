@@ -57,7 +57,7 @@ def test_a_failure_is_recorded():
 
 def test_codex_reports_text():
     agent = approved(CODEX_BASH, CODEX, Verdict.EDIT, edited_input=EDITED)
-    assert agent.post(CODEX, ran(CODEX_BASH, tool_input=EDITED, tool_response="hi\n")).body == {}
+    assert agent.post(CODEX, ran(CODEX_BASH, tool_input=EDITED, tool_response="hi\n")).status == 200
     assert results()[0]["output"] == "hi\n"
     assert agent.post(CODEX, failed(CODEX_BASH)).refusal == (422, "invalid")
 
@@ -103,3 +103,41 @@ def test_nothing_is_recorded_of_calls_that_nobody_has_approved():
 def test_an_answered_question_has_no_result():
     agent = approved(QUESTION, verdict=Verdict.RESPOND, answer="Red")
     assert (agent.post(CLAUDE_CODE, ran(QUESTION)).body, results()) == ({}, [])
+
+
+@pytest.mark.parametrize(("address", "call"), [(CLAUDE_CODE, BASH), (CODEX, CODEX_BASH)])
+@pytest.mark.parametrize(
+    ("verdict", "said", "told"),
+    [
+        (Verdict.APPROVE, {}, []),
+        (Verdict.APPROVE, {"comment": "Mind the tests."}, ["The person who approved this call says: Mind the tests."]),
+        (
+            Verdict.EDIT,
+            {"edited_input": {"command": "ls -l"}, "comment": "Look first."},
+            [
+                "A person approved this call with changes, so it ran with another input than you sent.",
+                'It ran with this input: {"command": "ls -l"}',
+                "The person who approved this call says: Look first.",
+            ],
+        ),
+    ],
+)
+def test_the_model_reads_beside_the_result_what_a_person_has_changed_and_said(address, call, verdict, said, told):
+    agent = approved(call, address, verdict, **said)
+    body = agent.post(
+        address, ran(call, **({"tool_input": said["edited_input"]} if "edited_input" in said else {}))
+    ).body
+    if not told:
+        assert body == {}
+        return
+    (answer,) = body.values()
+    assert set(body) == {"hookSpecificOutput"} and set(answer) == {"hookEventName", "additionalContext"}
+    assert answer["hookEventName"] == "PostToolUse"
+    assert all(words in answer["additionalContext"] for words in told)
+
+
+def test_a_long_change_is_told_by_the_names_of_what_was_changed():
+    edited = {"command": "x" * 5_000, "timeout": 5}
+    agent = approved(BASH, CLAUDE_CODE, Verdict.EDIT, edited_input=edited)
+    words = agent.post(CLAUDE_CODE, failed(BASH, tool_input=edited)).body["hookSpecificOutput"]["additionalContext"]
+    assert words.endswith("Changed: command, description, timeout.")

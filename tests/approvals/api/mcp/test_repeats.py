@@ -124,6 +124,27 @@ def test_of_four_clients_that_wait_together_one_takes_the_approval(modern):
     connections.close_all()
 
 
+def test_the_error_of_a_call_that_failed_while_it_waited_names_its_request(monkeypatch, settings):
+    monkeypatch.setattr(calls, "WAIT", 0.3)
+    agent = Agent(alice())
+
+    async def story() -> Response:
+        waiting = asyncio.ensure_future(agent.acall("request_approval", REFUND))
+        await until_somebody_listens()
+        # A row that says that there is a decision, where there is none.
+        await run(ApprovalRequest.objects.update, status="approved")
+        return await waiting
+
+    (message,) = served(story).messages
+    pk = str(ApprovalRequest.objects.values_list("pk", flat=True).get())
+    assert message["error"] == {
+        "code": -32603,
+        "message": f"Internal error. The request is kept: call check_request with the request_id {pk}.",
+        "data": {"request_id": pk, "url": f"{settings.PUBLIC_URL}/requests/{pk}/"},
+    }
+    connections.close_all()
+
+
 def test_a_call_that_goes_on_in_other_messages_keeps_what_it_has_taken():
     agent, decider = Agent(alice(), links=True), bob()
     state = {"requestState": agent.call("request_approval", REFUND).result["requestState"]}

@@ -127,7 +127,7 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     assert (first["tool_name"], first["title"], first["agent"]) == ("Bash", "Run a command in project?", "Claude Code")
     claude.decide(first, "approve")
     second = claude.waiting(command="touch two")
-    claude.decide(second, "edit", edited_input={"command": "touch changed && echo changed"})
+    claude.decide(second, "edit", edited_input={"command": "touch changed && echo changed"}, comment="Safer words")
     claude.decide(claude.waiting(command="touch three"), "reject", comment="Not this one")
     claude.cancel(claude.waiting(command="touch four"), "Never mind")
     heard, last = claude.results()
@@ -137,6 +137,9 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     assert "A person declined this call: Not this one. Do not repeat it." in heard["toolu_3"]
     assert "This call was cancelled: Never mind. Do not repeat it." in heard["toolu_4"]
     assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")
+    # What was changed and why stands in the next request to the model, beside the result.
+    sent = json.dumps(claude.model.requests[-1].body)
+    assert "Safer words" in sent and "It ran with this input" in sent
 
 
 @pytest.mark.shows("claude-code", "expire")
@@ -165,6 +168,20 @@ def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed
     claude.run(arguments=resume)
     assert claude.results()[1]["result"] == "done"
     assert ((claude.project / "runs").read_text(), claude.requests()) == ("approved\n", 1)
+
+
+def test_a_model_that_numbers_its_calls_anew_is_asked_about_again(claude):
+    call = bash(1, "date >> runs")
+    claude.run(call)
+    first = claude.waiting(command="date >> runs")
+    claude.decide(first, "approve")
+    session = claude.results()[1]["session_id"]
+    assert claude.result(first)["state"] == "succeeded"
+    claude.run(call, arguments=("-p", "again", "--resume", session))
+    claude.decide(claude.waiting(command="date >> runs"), "reject", comment="Once is enough")
+    heard, _last = claude.results()
+    assert "Once is enough" in heard["toolu_1"]
+    assert (len((claude.project / "runs").read_text().splitlines()), claude.requests()) == (1, 2)
 
 
 @pytest.mark.shows("claude-code", "answer")

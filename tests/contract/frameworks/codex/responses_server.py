@@ -28,11 +28,12 @@ def says(words: str) -> Item:
 
 
 class ResponsesServer:
-    """`outputs` are what the model was told about each call."""
+    """`outputs` are what the model was told about each call, and `last` is all of what it was last told."""
 
     def __init__(self) -> None:
         self.script: list[Item] = []
         self.outputs: dict[str, str] = {}
+        self.last = ""
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -44,6 +45,7 @@ class ResponsesServer:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                stand_in.last = json.dumps(body["input"])
                 items = [one for one in body["input"] if one["type"] == "function_call_output"]
                 stand_in.outputs |= {one["call_id"]: str(one["output"]) for one in items}
                 self.send_response(200)

@@ -88,7 +88,7 @@ def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_ke
     desk.start()
     codex.decide(first, "approve")
     second = codex.waiting(command="touch two")
-    codex.decide(second, "edit", edited_input={"command": "touch changed && echo changed"})
+    codex.decide(second, "edit", edited_input={"command": "touch changed && echo changed"}, comment="Safer words")
     codex.decide(codex.waiting(command="touch three"), "reject", comment="Not this one")
     codex.cancel(codex.waiting(command="touch four"), "Never mind")
     codex.ended()
@@ -97,9 +97,10 @@ def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_ke
     assert "A person declined this call: Not this one. Do not repeat it." in codex.model.outputs["call_three"]
     assert "This call was cancelled: Never mind. Do not repeat it." in codex.model.outputs["call_four"]
     assert (codex.files, codex.requests()) == ({"one", "changed"}, 4)
+    assert "Safer words" in codex.model.last and "It ran with this input" in codex.model.last
 
     key = desk.key("requester", "ask", name="not gated")
-    number = desk.value("SELECT id FROM approvals_apikey WHERE name = ?", "not gated")
+    number = desk.value("SELECT max(id) FROM approvals_apikey WHERE name = ?", "not gated")
     lists = {"gated": "", "allowed": "*", "denied": "web_fetch"}
     assert desk.person("admin").post(f"/settings/keys/{number}/", **lists).status == 302
     codex.run(shell("call_five", "touch five"), PAUSEPOINT_KEY=key)
