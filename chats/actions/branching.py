@@ -106,6 +106,7 @@ def _copy_messages(branch: Chat, messages: Iterable[Message]) -> int:
                 message_id=message.message_id,
                 role=message.role,
                 parts=message.parts,
+                metadata=message.metadata,
                 position=position + offset,
                 created_at=message.created_at,
             )
@@ -125,6 +126,7 @@ def _copy_last_message(branch: Chat, message: Message | None, parts: list[dict[s
             message_id=message.message_id,
             role=message.role,
             parts=parts,
+            metadata=message.metadata,
             position=position,
             created_at=message.created_at,
         )

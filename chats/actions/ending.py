@@ -46,16 +46,21 @@ from chats.queries.remarks import BROKEN_OFF, REFUSAL, STOPPED_ANSWER, remarks_i
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
+NOT_RUN = "The answer was broken off before this call was run."
 OUTCOME_UNKNOWN = "The turn ended while this ran; whether it was done is not known."
 
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedAnswer:
-    """What there is of an answer when its turn ends: the texts that people have read, and what is known of it otherwise."""
+    """What there is of an answer when its turn ends: the texts that people have read, and what is known of it otherwise.
+
+    `calls` are the toolCallIds that were streamed.
+    """
 
     texts: Sequence[str] = ()
     metered: events.AnswerMetered | None = None
     provider: str = ""
+    calls: Sequence[str] = ()
 
 
 NOTHING_LEFT = UnfinishedAnswer()
@@ -99,15 +104,18 @@ def fail_turn(
 ) -> list[Recorded]:
     """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost.
 
-    People have read the texts of an answer that was not finished, so they stay, marked as broken off.
+    People have read the texts of an answer that was not finished, so they stay, marked as broken off. Its calls are not
+    stored, and clients that were shown them are told that they were not run.
     """
     with claimed_turn(claim) as (turn, last_seq):
         turn.error = clean_text(error)[:2000]
         kept = _keep_answer(turn, left, BROKEN_OFF)
         remarks = [events.AnswerRemarked(remark) for remark in remarks_on(BROKEN_OFF, {})] if kept else []
-        last = _closing(next_seq, step, [*remarks, events.TurnFailed(turn.error)])
+        workflow, closed = _close_after_failure(claim, turn)
+        closed += [events.ToolFailed(call_id, NOT_RUN) for call_id in left.calls]
+        last = _closing(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error)])
         write_events(turn, last_seq, [*recorded, *last])
-        _fail(claim, turn, answered_by=left.metered.answered_by if left.metered is not None else None)
+        _fail(turn, workflow, answered_by=left.metered.answered_by if left.metered is not None else None)
     return last
 
 
@@ -119,13 +127,23 @@ def abandon_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorde
     """
     with claimed_turn(claim) as (turn, _):
         turn.error = clean_text(error)[:2000]
-        _fail(claim, turn, is_storable=False)
+        workflow, _closed = _close_after_failure(claim, turn)
+        _fail(turn, workflow, is_storable=False)
     return _closing(next_seq, step, [events.TurnFailed(turn.error)])
 
 
-def _fail(claim: Claim, turn: Turn, *, answered_by: Mapping[str, str] | None = None, is_storable: bool = True) -> None:
+def _close_after_failure(claim: Claim, turn: Turn) -> tuple[Workflow | None, list[events.Event]]:
     give_back_calls(claim)
-    workflow = _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
+    return _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
+
+
+def _fail(
+    turn: Turn,
+    workflow: Workflow | None,
+    *,
+    answered_by: Mapping[str, str] | None = None,
+    is_storable: bool = True,
+) -> None:
     _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, is_storable=is_storable)
     data = {"error": turn.error} | ({"answered_by": answered_by} if answered_by else {})
     audit.record("turn.failed", audit_subject(turn), data=data, actor=None, via=RUNNER)
@@ -154,7 +172,7 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
     if turn.state == TurnState.RUNNING:
         transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
     else:
-        workflow = _close_calls(turn, by=by, via=Door.STOP, reason=STOPPED)
+        workflow, _closed = _close_calls(turn, by=by, via=Door.STOP, reason=STOPPED)
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     notify_after_commit(turn.chat_id)
     return True
@@ -166,11 +184,11 @@ def end_stopped(
     """End a turn that was stopped while it ran: keep the model's texts so far, and cancel its open calls. LeaseLost."""
     with claimed_turn(claim) as (turn, last_seq):
         _keep_answer(turn, left, STOPPED_ANSWER)
-        text = _closing_text(turn, step, projection.STOPPED)
-        last = _closing(next_seq, step, [*text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
-        write_events(turn, last_seq, [*recorded, *last])
         give_back_calls(claim)
-        workflow = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
+        workflow, closed = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
+        text = _closing_text(turn, step, projection.STOPPED)
+        last = _closing(next_seq, step, [*closed, *text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
+        write_events(turn, last_seq, [*recorded, *last])
         _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
     return last
 
@@ -206,8 +224,10 @@ def _closing_text(turn: Turn, step: int, text: str, progress: Progress | None = 
     return written if len(closing) == 1 else [events.StepEnded(step), events.StepStarted(step + 1), *written]
 
 
-def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Workflow | None:
-    """Cancel the pending requests, stop the sub-agents, and close every open call; return the locked workflow.
+def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> tuple[Workflow | None, list[events.Event]]:
+    """Cancel the pending requests, stop the sub-agents, and close every open call.
+
+    Return the locked workflow, and the stream events about the closed calls.
 
     Every call needs a result, because models refuse a history with a call without one. Locks are taken from the top down,
     all turns before the workflow.
@@ -220,6 +240,7 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Work
     desk.cancel_requests(waiting, by=by, via=Door(via), comment=reason)
     for _call, below in delegated:
         _stop(below.pk, by=by, via=via)
+    closed: list[events.Event] = []
     for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
         call.turn = turn
         if call.state == CallState.EXECUTING:
@@ -227,7 +248,8 @@ def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> Work
             call.state = CallState.UNKNOWN
         error = OUTCOME_UNKNOWN if call.state == CallState.UNKNOWN else reason
         close_call(call, CallState.CANCELLED, error_text=error, by=by, via=via)
-    return workflow
+        closed.append(events.ToolFailed(call.tool_call_id, error))
+    return workflow, closed
 
 
 def _lock_below(turn: Turn) -> None:

@@ -113,12 +113,14 @@ def add_user_message(
     in_place_of: str = "",
     context: Mapping[str, Any] | None = None,
     files: Sequence[SentFile] = (),
+    metadata: Any = None,
     new: bool = False,
 ) -> Turn:
     """Store a client's new message as it was sent, and return the turn that answers it.
 
     `in_place_of` is the id of an earlier message of the user's. It and all later messages are removed from the conversation
-    first, and their pending requests are cancelled. `new` says that the open transaction has created the chat.
+    first, and their pending requests are cancelled. `metadata` is checked JSON that the client keeps with it.
+    `new` says that the open transaction has created the chat.
     Raises MessageKnown, UnknownMessage, BadMessage, BadFile, ChatNotFound, ChatPruned, TurnRunning, ApprovalPending.
     """
     texts = [clean_text(text) for text in texts]
@@ -126,7 +128,7 @@ def add_user_message(
     with transaction.atomic(savepoint=False):
         if new and not in_place_of:
             # Nobody else sees the chat yet.
-            return _begin(chat, message_id, texts, agent, via, context, files, first=True)
+            return _begin(chat, message_id, texts, agent, via, context, files, metadata=metadata, first=True)
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
             edited = _shown(locked, in_place_of, "user")
@@ -134,7 +136,7 @@ def add_user_message(
         if locked.shown.filter(message_id=message_id).exists():
             raise MessageKnown
         _refuse_unfinished(locked)
-        return _begin(locked, message_id, texts, agent, via, context, files)
+        return _begin(locked, message_id, texts, agent, via, context, files, metadata=metadata)
 
 
 def answer_again(chat: Chat, message_id: str, *, by: Actor, agent: Agent, via: Door) -> Turn:
@@ -186,10 +188,11 @@ def _begin(
     context: Mapping[str, Any] | None,
     files: Sequence[SentFile],
     *,
+    metadata: Any = None,
     first: bool = False,
 ) -> Turn:
     parts = projection.user_parts(texts, context, store_files(chat, files))
-    add_message(chat, message_id, "user", parts, first=first)
+    add_message(chat, message_id, "user", parts, metadata=metadata, first=first)
     return start_turn(chat, " ".join(texts) or parts[0].get("filename", ""), agent, source=_source(via))
 
 

@@ -162,8 +162,7 @@ def parts_of(turn: Turn, progress: Progress | None = None, *, closing: str = "")
 
 def store_message(turn: Turn, parts: list[dict[str, Any]]) -> None:
     """Store the message of a turn that ends. Until then its parts are not stored, because each write would copy them all."""
-    known = turn.chat.shown.filter(message_id=turn.message_id)
-    if parts and not known.update(parts=parts):
+    if parts and not turn.chat.shown.filter(message_id=turn.message_id).update(parts=parts):
         add_message(turn.chat, turn.message_id, "assistant", parts)
 
 
@@ -176,11 +175,15 @@ _LAST_POSITION: Prepared[int] = Prepared(
 )
 
 
-def add_message(chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]], *, first: bool = False) -> Message:
+def add_message(
+    chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]], *, metadata: Any = None, first: bool = False
+) -> Message:
     """Append a message. The caller has locked the chat or the turn; `first` says that the chat is known to have none."""
     last = None if first else _LAST_POSITION.first(chat=chat.pk)
     position = 0 if last is None else last + 1
-    return Message.objects.create(chat=chat, message_id=message_id, role=role, parts=parts, position=position)
+    return Message.objects.create(
+        chat=chat, message_id=message_id, role=role, parts=parts, metadata=metadata, position=position
+    )
 
 
 def write_checkpoint(

@@ -64,6 +64,7 @@ class ModelSteps:
         #: The calls that the commit of a step has started.
         self.started: list[Execution] = []
         self._texts: dict[str, list[str]] = {}
+        self._calls: list[str] = []
         self._metered: events.AnswerMetered | None = None
         self._step_open = False
 
@@ -71,7 +72,8 @@ class ModelSteps:
     def unfinished(self) -> actions.UnfinishedAnswer:
         """What there is of an answer that is not committed."""
         texts = ["".join(pieces) for pieces in self._texts.values()]
-        return actions.UnfinishedAnswer(texts, self._metered, current().name if self._metered is not None else "")
+        provider = current().name if self._metered is not None else ""
+        return actions.UnfinishedAnswer(texts, self._metered, provider, self._calls)
 
     async def ask(self, agent: Agent, progress: Progress) -> bool:
         """Commit the model's next answer as the next step; return whether the turn rests with it.
@@ -80,7 +82,8 @@ class ModelSteps:
         """
         self._end_open_step()
         index = len(progress.steps)
-        self._ledger.step, self._step_open, self._texts, self._metered = index, True, {}, None
+        self._ledger.step, self._step_open = index, True
+        self._forget()
         if index >= agent.max_steps:
             self._ledger.record(events.StepStarted(index))
             return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
@@ -111,6 +114,8 @@ class ModelSteps:
             if isinstance(event, events.AnswerMetered):
                 self._metered = event
                 continue
+            if isinstance(event, events.ToolInputStarted):
+                self._calls.append(event.tool_call_id)
             if isinstance(event, events.TextDelta):
                 self._texts.setdefault(event.id, []).append(event.text)
             self._ledger.record(event)
@@ -129,8 +134,11 @@ class ModelSteps:
             self._ledger.record(events.AnswerRemarked(remark))
         new = actions.NewStep(index, finished, planned, provider)
         added = await self._ledger.commit(self._storing(agent, new))
-        self._texts, self._metered = {}, None
+        self._forget()
         return rests_with(added)
+
+    def _forget(self) -> None:
+        self._texts, self._calls, self._metered = {}, [], None
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:
         """Return what stores a step, together with the pause or the end if that follows directly."""

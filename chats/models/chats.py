@@ -78,6 +78,8 @@ class Message(models.Model):
     message_id = models.CharField(max_length=200)
     role = models.CharField(max_length=10, choices=[("user", "User"), ("assistant", "Assistant")])
     parts = ExactJSONField(default=list)
+    #: What the client that sent it keeps with it; null without any. The model is not shown it.
+    metadata = ExactJSONField(null=True)
     position = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)
     #: When an edit or a regeneration removed it from the conversation; the row stays.

@@ -132,7 +132,9 @@ def chat_document(chat: Chat) -> dict[str, Any]:
 
 def _message(row: Message) -> dict[str, Any]:
     row = queries.with_parts(row)
-    return {"chat": row.chat_id} | _fields(row, "message_id", "role", "position", "parts", "created_at", "cut_at")
+    return {"chat": row.chat_id} | _fields(
+        row, "message_id", "role", "position", "parts", "metadata", "created_at", "cut_at"
+    )
 
 
 def _file(row: Attachment) -> dict[str, Any]:

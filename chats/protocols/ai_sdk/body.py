@@ -21,6 +21,8 @@ from chats.checkpoints import MAX_MESSAGE_DEPTH
 from chats.exceptions import BadFile
 
 MAX_ID = 200
+#: The size of what a client keeps with a message.
+MAX_METADATA_BYTES = 10_000
 #: The number of invalid messages' fields that an error names.
 MAX_ERRORS = 20
 ROLES = ("user", "assistant", "system")
@@ -138,6 +140,16 @@ def files(message: Mapping[str, Any]) -> list[SentFile]:
     if errors:
         raise Invalid(_("A file of this message cannot be taken."), errors)
     return found
+
+
+def metadata(message: Mapping[str, Any]) -> Any:
+    """Return what the client keeps with a message; None without any. Invalid if it is too large."""
+    value = message.get("metadata")
+    try:
+        canonical(value, max_bytes=MAX_METADATA_BYTES)
+    except NotCanonical as error:
+        raise Invalid(_("The metadata of this message cannot be kept."), {"metadata": translated(error)}) from error
+    return value
 
 
 def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -67,6 +67,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
     if posted.regenerate:
         return _regenerate(caller, posted)
     texts, files = ai_sdk_body.texts(posted.last), ai_sdk_body.files(posted.last)
+    metadata = ai_sdk_body.metadata(posted.last)
     with transaction.atomic():  # a refused message leaves no empty chat behind
         chat, created = chat_for(caller, posted.chat_id, posted.agent)
         return actions.add_user_message(
@@ -78,6 +79,7 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             via=VIA,
             in_place_of=posted.message_id,
             files=files,
+            metadata=metadata,
             new=created,
         )
 
@@ -117,6 +119,7 @@ def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def _document(chat: Chat) -> HttpResponse:
     messages = [
         {"id": message.message_id, "role": message.role, "parts": [with_words(part) for part in message.parts]}
+        | ({} if message.metadata is None else {"metadata": message.metadata})
         for message in queries.last_messages(chat, limit=MESSAGES)
     ]
     turn = queries.last_turn(chat)
