@@ -54,7 +54,8 @@ proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)))
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
-# Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them.
+# Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them. With LOWEST=1,
+# a framework has the oldest version that the extra of the client allows.
 contract: NAME ?= packages javascript_client $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)

@@ -3,25 +3,51 @@
     python -m tests.contract.frameworks.environments langchain
 
 makes one in .venv-contract/langchain, with the packages of tests/contract/frameworks/langchain/requirements.txt and the client
-of clients/python, as built: what `pip install pausepoint` would install. Packages of a package.json beside it come from npm.
+of clients/python with its extra for the framework, as built: what `pip install "pausepoint[langchain]"` would install. Packages
+of a package.json beside it come from npm. With LOWEST in its environment, it makes one in .venv-contract/langchain-lowest, with
+the oldest version that the extra allows; the tests use that one then.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 CLIENT = ROOT / "clients" / "python"
+#: Whether the oldest versions are wanted that the extras of the client allow.
+LOWEST = bool(os.environ.get("LOWEST"))
+#: The extras that do not have the name of their folder.
+EXTRAS = {"claude_agent_sdk": "claude"}
 
 
 def folder(name: str) -> Path:
-    return ROOT / ".venv-contract" / name
+    return ROOT / ".venv-contract" / (f"{name}-lowest" if LOWEST else name)
+
+
+def extra(name: str) -> str:
+    """Return the extra of the client for a framework; empty if it needs none."""
+    wanted = EXTRAS.get(name, name.replace("_", "-"))
+    return wanted if wanted in _project()["optional-dependencies"] else ""
+
+
+def lowest(name: str) -> list[str]:
+    """Return the oldest versions that the extra of a framework allows, as requirements."""
+    return [re.sub(r">=([^,]+).*", r"==\1", needed) for needed in _project()["optional-dependencies"][extra(name)]]
+
+
+def _project() -> dict[str, Any]:
+    project: dict[str, Any] = tomllib.loads((CLIENT / "pyproject.toml").read_text())["project"]
+    return project
 
 
 def ready(name: str) -> bool:
@@ -45,7 +71,9 @@ def make(name: str) -> None:
     pip = [str(python(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     if _stamp(name, "packages") != _packages(name):
         venv.create(folder(name), with_pip=True, clear=True)
-        subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), str(CLIENT)], check=True)
+        client = f"{CLIENT}[{extra(name)}]" if extra(name) else str(CLIENT)
+        oldest = lowest(name) if LOWEST else []
+        subprocess.run([*pip, "-r", str(HERE / name / "requirements.txt"), client, *oldest], check=True)
         if (HERE / name / "package.json").is_file():
             _make_node_modules(name)
     elif _stamp(name, "client") != _client():
@@ -75,7 +103,10 @@ def _stamp(name: str, of: str) -> str:
 
 
 def _packages(name: str) -> str:
-    return _digest([HERE / name / "requirements.txt", CLIENT / "pyproject.toml", *_npm_files(name)])
+    project = _project()
+    needed = [*project["dependencies"], *(project["optional-dependencies"][extra(name)] if extra(name) else ())]
+    files = _digest([HERE / name / "requirements.txt", *_npm_files(name)])
+    return f"{files} {' '.join(needed)}"
 
 
 def _client() -> str:
