@@ -7,48 +7,107 @@ The process waits. Install with `pip install "pausepoint[agent-framework]"`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from agent_framework import FunctionInvocationContext, FunctionMiddleware
+from agent_framework import (
+    ChatContext,
+    ChatMiddleware,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+    FunctionTool,
+    MiddlewareBundle,
+)
 
-from pausepoint import calls
-from pausepoint.calls import AnyDesk, ToolCall
-from pausepoint.desk import Outcome
+from pausepoint import gate
+from pausepoint.calls import ToolCall
+from pausepoint.gate import AnyDesk, Gate, NotGated
 
 
-class DeskMiddleware(FunctionMiddleware):
+class DeskMiddleware(MiddlewareBundle):
     """Asks before each call of the named tools, or of all tools if none is named.
 
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
+    A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`.
+    `asked` are more fields of each request, such as `priority` or `timeout`. The first run raises NotGated if the agent has
+    no tool of a name that is given here, or if one of its tools is another agent without this middleware.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
-        self.desk, self.names, self.questions, self.asked = desk, frozenset(tools), frozenset(questions), asked
+        self.gate = Gate(desk, tools, questions, asked)
+        super().__init__([_Ask(self.gate), _Check(self.gate)])
+
+
+class _Ask(FunctionMiddleware):
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
 
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         call = _call(context)
-        if call.name in self.questions:
-            outcome = await calls.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
-            context.result = calls.answer_text(outcome)
-            return
-        if self.names and call.name not in self.names:
+        if not self.gate.concerns(call.name):
             await call_next()
             return
-        outcome = await calls.await_human(self.desk, call.title, **{**call.approval(), **self.asked})
-        if not outcome.approved:
-            context.result = calls.refusal(outcome)
+        ruling = await self.gate.adecided(call, _schema(context.function))
+        if not ruling.runs:
+            context.result = ruling.text
             return
-        context.arguments = dict(outcome.input or {})
+        context.arguments = ruling.input
         try:
             await call_next()
         except Exception as error:
-            await calls.areport(self.desk, outcome, error=error)
+            await gate.areport(self.gate.desk, ruling.outcome, error=error)
             raise
-        await calls.areport(self.desk, outcome, output=_output(context.result))
-        _tell_of_change(context, outcome)
+        output = _output(context.result)
+        await gate.areport(self.gate.desk, ruling.outcome, output=output)
+        if ruling.note and isinstance(output, str):
+            context.result = ruling.noted(output)
+
+
+class _Check(ChatMiddleware):
+    """Looks at the tools that the model is shown first."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self._checked = False
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        if not self._checked:
+            tools = (context.options or {}).get("tools") or []
+            self.gate.check(str(tool.name) for tool in tools if getattr(tool, "name", None))
+            for tool in tools:
+                self._check_agent(tool)
+            self._checked = True
+        await call_next()
+
+    def _check_agent(self, tool: Any) -> None:
+        """Raise NotGated if a tool is an agent whose own calls nobody would be asked about."""
+        agent = _agent_of(tool)
+        if agent is None or any(isinstance(each, DeskMiddleware) for each in agent.middleware or ()):
+            return
+        names = [getattr(each, "name", "") for each in _tools_of(agent)]
+        if unasked := sorted(name for name in names if self.gate.concerns(name)):
+            raise NotGated(
+                f"The tool {tool.name!r} is an agent of its own, whose calls of {', '.join(map(repr, unasked))} would run "
+                "unasked: a middleware is for one agent. Give that agent a DeskMiddleware, too."
+            )
+
+
+def _agent_of(tool: Any) -> Any:
+    """Return the agent of a tool that `as_tool` has made, which keeps it in a closure."""
+    function: Any = getattr(tool, "func", None)
+    if ".as_tool.<locals>." not in getattr(function, "__qualname__", ""):
+        return None
+    return inspect.getclosurevars(function).nonlocals.get("self")
+
+
+def _tools_of(agent: Any) -> Iterator[Any]:
+    """Yield the tools of an agent, those of agents that it has as tools included."""
+    for tool in [*(agent.default_options.get("tools") or ()), *agent.mcp_tools]:
+        yield tool
+        if (inner := _agent_of(tool)) is not None:
+            yield from _tools_of(inner)
 
 
 def _call(context: FunctionInvocationContext) -> ToolCall:
@@ -58,16 +117,18 @@ def _call(context: FunctionInvocationContext) -> ToolCall:
     return ToolCall(context.function.name, str(context.metadata.get("call_id", "")), wanted, thread)
 
 
+def _schema(tool: FunctionTool) -> dict[str, Any] | None:
+    try:
+        schema: dict[str, Any] = tool.parameters()
+    except Exception:
+        # Such as of a type that JSON Schema does not have.
+        return None
+    return schema
+
+
 def _output(result: Any) -> Any:
     """Return what a call has returned, for its report: a list of contents is its text, if they are all text."""
     if isinstance(result, list):
         texts = [getattr(content, "text", None) for content in result]
         return "\n".join(map(str, texts)) if texts and all(texts) else [str(content) for content in result]
     return result
-
-
-def _tell_of_change(context: FunctionInvocationContext, outcome: Outcome) -> None:
-    """Add a note for the model if a person has changed the call: its own words say otherwise."""
-    said = _output(context.result)
-    if outcome.edited and isinstance(said, str):
-        context.result = f"{calls.change(outcome)}\n\n{said}"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pausepoint.desk import Asked, AsyncDesk, Desk, DeskError, Outcome
-
-logger = logging.getLogger("pausepoint")
-
-AnyDesk = Desk | AsyncDesk
+from pausepoint.desk import Asked, Outcome
 
 #: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
 MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
@@ -113,9 +107,24 @@ def refusal(outcome: Outcome) -> str:
     return f"A person declined this call{_words(outcome)} Do not repeat it."
 
 
-def change(outcome: Outcome) -> str:
-    """Return what a model is told about a call that was approved with changes."""
-    return f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}."
+def note(outcome: Outcome) -> str:
+    """Return what a model is told about an approved call beside its result: changes, and the words of the person, if any."""
+    if not outcome.edited:
+        return f"A person approved this call{_words(outcome)}" if outcome.comment.strip() else ""
+    changed = f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}"
+    return f"{changed} and says{_words(outcome)}" if outcome.comment.strip() else f"{changed}."
+
+
+def known_result(result: Mapping[str, Any]) -> str:
+    """Return what a model is told about a call that has run in an earlier attempt."""
+    if result["state"] != "succeeded":
+        return f"This call has run already, and failed: {result['error']}"
+    return f"This call has run already, and returned: {output_text(result['output'])}"
+
+
+def output_text(output: Any) -> str:
+    """Return an output as a model reads it."""
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
 def answer_text(outcome: Outcome) -> str:
@@ -137,39 +146,6 @@ def _words(outcome: Outcome) -> str:
     if not comment:
         return "."
     return f": {comment}" if comment.endswith((".", "!", "?")) else f": {comment}."
-
-
-async def await_human(desk: AnyDesk, title: str, **asked: Any) -> Outcome:
-    """Ask and wait without blocking the event loop, with either kind of desk."""
-    if isinstance(desk, AsyncDesk):
-        return await desk.await_human(title, **asked)
-    return await asyncio.to_thread(desk.await_human, title, **asked)
-
-
-def blocking(desk: AnyDesk) -> Desk:
-    """Return a desk that may be called without an event loop, or raise TypeError."""
-    if isinstance(desk, AsyncDesk):
-        raise TypeError("This runs without an event loop: give a Desk instead of an AsyncDesk.")
-    return desk
-
-
-def report(desk: Desk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
-    """Report what an approved call did. If that fails, log it: the call has run, and the agent has to know its result."""
-    try:
-        desk.report(outcome, **result_fields(output, error))
-    except DeskError:
-        logger.exception("The result of request %s could not be reported.", outcome.request_id)
-
-
-async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
-    """Like `report`, without blocking the event loop."""
-    if not isinstance(desk, AsyncDesk):
-        await asyncio.to_thread(report, desk, outcome, output=output, error=error)
-        return
-    try:
-        await desk.report(outcome, **result_fields(output, error))
-    except DeskError:
-        logger.exception("The result of request %s could not be reported.", outcome.request_id)
 
 
 def result_fields(output: Any, error: BaseException | None) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
-from pausepoint import calls
-from pausepoint.calls import AnyDesk, ToolCall
+from pausepoint import calls, gate
+from pausepoint.calls import ToolCall
+from pausepoint.gate import AnyDesk
 
 QUESTIONS = "AskUserQuestion"
 
@@ -27,7 +28,7 @@ async def can_use_tool(
         return await _answer(desk, call)
     reason = context.description or context.decision_reason or ""
     title, message = calls.title_and_message(context.title or call.title, reason)
-    outcome = await calls.await_human(desk, title, **{**call.approval(), **message})
+    outcome = await gate.await_human(desk, title, **{**call.approval(), **message})
     if not outcome.approved:
         return PermissionResultDeny(message=calls.refusal(outcome))
     # Always sent, because it replaces the input as a whole.
@@ -49,7 +50,7 @@ async def _put(desk: AnyDesk, call: ToolCall, place: int, question: dict[str, An
         {name: option[name] for name in ("label", "description") if option.get(name)} for option in question["options"]
     ]
     title, message = calls.title_and_message(question["question"])
-    return await calls.await_human(
+    return await gate.await_human(
         desk,
         title,
         **message,

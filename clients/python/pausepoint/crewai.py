@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
+import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from crewai.flow.async_feedback import HumanFeedbackPending, PendingFeedbackContext
@@ -28,11 +28,20 @@ from crewai.hooks import (
 )
 from crewai.utilities.string_utils import sanitize_tool_name
 
-from pausepoint import calls
+from pausepoint import calls, gate
 from pausepoint.calls import ToolCall
 from pausepoint.desk import Asked, Desk, Outcome
+from pausepoint.gate import Gate, NotGated, Ruling, logger
 
-logger = logging.getLogger("pausepoint")
+#: What CrewAI gives to the model in place of the result of a tool that raised an error or did not run.
+FAILED = re.compile(
+    r"\s*(?:Error executing tool: |I encountered an error while trying to use the tool\. This was the error: "
+    r"|(?=Tool '.{1,200}' has reached its (?:maximum )?usage limit)|(?=Tool not found\Z))"
+)
+#: Tools that CrewAI adds by itself to agents that may delegate.
+ADDED = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
+#: What gives an agent tools that nobody sees before it runs.
+UNSEEN = ("mcps", "apps")
 
 
 def ask_before_tools(
@@ -41,13 +50,15 @@ def ask_before_tools(
     """Ask before each call of the named tools, or of all tools if none is named, in all crews of this process.
 
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
+    A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
     `thread_id` names the run: CrewAI does not tell the ids of calls, so a call is known by the run, its input, and how often
     it was made. `asked` are more fields of each request, such as `priority` or `timeout`. Call what is returned to stop asking.
+    While a crew lacks a tool of a name that is given here, calls that nobody is asked about are refused.
     """
     # CrewAI calls the tool "Send Mail" `send_mail` in its hooks; a name that fits no call would never ask.
     names, question_names = (frozenset(map(sanitize_tool_name, given)) for given in (tools, questions))
-    hooks = _Hooks(desk, names, question_names, thread_id, asked)
+    hooks = _Hooks(Gate(desk, names, question_names, asked), desk, thread_id)
     register_before_tool_call_hook(hooks.before)
     register_after_tool_call_hook(hooks.after)
 
@@ -58,33 +69,42 @@ def ask_before_tools(
     return stop
 
 
+class ToolError(Exception):
+    """The error of a tool, of which CrewAI tells only the text."""
+
+
 class _Hooks:
-    def __init__(
-        self, desk: Desk, names: frozenset[str], questions: frozenset[str], thread_id: str, asked: dict[str, Any]
-    ) -> None:
-        self.desk, self.names, self.questions, self.thread_id, self.asked = desk, names, questions, thread_id, asked
+    def __init__(self, gate: Gate, desk: Desk, thread_id: str) -> None:
+        self.gate, self.desk, self.thread_id = gate, desk, thread_id
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
+        self._checked = False
         #: What was decided about calls that have not ended, by the identity of their input, which is kept for that.
-        self._decided: dict[int, tuple[dict[str, Any], Outcome | str]] = {}
+        self._decided: dict[int, tuple[dict[str, Any], Ruling | str]] = {}
 
     def before(self, context: ToolCallHookContext) -> bool | None:
         """Ask; False blocks the call. CrewAI would run the call if an error left this method."""
         name = context.tool_name
-        if self.names and name not in self.names and name not in self.questions:
-            return None
         try:
-            decided = self._ask(context)
+            if not self.gate.concerns(name):
+                self._check(context)
+                return None
+            decided: Ruling | str = self.gate.decided(self._call(context), _schema(context))
+        except NotGated as error:
+            logger.error("A call of %s was not run. %s", name, error)
+            decided = f"This call was not run. {error}"
         except Exception as error:
             logger.exception("Nobody could be asked about a call of %s, so it was not run.", name)
             decided = f"Nobody could be asked about this call, so it was not run: {type(error).__name__}."
+        if isinstance(decided, Ruling) and not decided.runs:
+            decided = decided.text
         with self._lock:
             self._decided[id(context.tool_input)] = (context.tool_input, decided)
         if isinstance(decided, str):
             return False
         # In place: CrewAI calls the tool with this dict.
         context.tool_input.clear()
-        context.tool_input.update(decided.input or {})
+        context.tool_input.update(decided.input)
         return None
 
     def after(self, context: ToolCallHookContext) -> str | None:
@@ -94,16 +114,24 @@ class _Hooks:
         if decided is None or isinstance(decided, str):
             return decided
         raw = getattr(context, "raw_tool_result", None)
-        calls.report(self.desk, decided, output=context.tool_result if raw is None else raw)
-        return f"{calls.change(decided)}\n\n{context.tool_result}" if decided.edited else None
+        result = context.tool_result if raw is None else raw
+        error = (
+            ToolError(result[failed.end() :]) if isinstance(result, str) and (failed := FAILED.match(result)) else None
+        )
+        gate.report(self.desk, decided.outcome, output=result, error=error)
+        return decided.noted(str(context.tool_result)) if decided.note else None
 
-    def _ask(self, context: ToolCallHookContext) -> Outcome | str:
-        """Return the approval, or what the model is told."""
-        call = self._call(context)
-        if call.name in self.questions:
-            return calls.answer_text(self.desk.await_human(call.question_title, **{**call.question(), **self.asked}))
-        outcome = self.desk.await_human(call.title, **{**call.approval(), **self.asked})
-        return outcome if outcome.approved else calls.refusal(outcome)
+    def _check(self, context: ToolCallHookContext) -> None:
+        """Raise NotGated if the crew lacks a named tool: perhaps this call is the one that is meant."""
+        agents = [*(context.crew.agents if context.crew else ()), *([context.agent] if context.agent else ())]
+        if self._checked or any(getattr(agent, name, None) for agent in agents for name in UNSEEN):
+            return
+        tasks = context.crew.tasks if context.crew else ()
+        self.gate.check({context.tool_name, *map(sanitize_tool_name, _tool_names([*agents, *tasks]))} | self._added())
+        self._checked = True
+
+    def _added(self) -> frozenset[str]:
+        return ADDED & (self.gate.names | self.gate.questions)
 
     def _call(self, context: ToolCallHookContext) -> ToolCall:
         wanted = dict(context.tool_input)
@@ -113,6 +141,24 @@ class _Hooks:
             known_by = f"{content}-{self._counts[content]}"
         agent = str(getattr(context.agent, "role", None) or "").strip()
         return ToolCall(context.tool_name, known_by, wanted, self.thread_id, agent)
+
+
+def _tool_names(holders: list[Any]) -> Iterator[str]:
+    """Yield the names of the tools of agents and tasks, those included that an agent has got for its task."""
+    for holder in holders:
+        executor = getattr(holder, "agent_executor", None)
+        for tools in (holder.tools, getattr(executor, "tools", None), getattr(executor, "original_tools", None)):
+            yield from (tool.name for tool in tools or ())
+
+
+def _schema(context: ToolCallHookContext) -> dict[str, Any] | None:
+    """Return the JSON Schema of the arguments of a tool, if it tells one."""
+    try:
+        schema: dict[str, Any] = context.tool.args_schema.model_json_schema()
+    except Exception:
+        # Such as of a tool that CrewAI does not show, or of a type that JSON Schema does not have.
+        return None
+    return schema
 
 
 class NobodyAnswered(Exception):

@@ -35,6 +35,8 @@ from urllib.parse import quote, urlencode
 import httpx
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
 __all__ = [
@@ -62,6 +64,7 @@ LEASE = 60
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
 T = TypeVar("T")
+F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class DeskError(Exception):
@@ -167,6 +170,12 @@ class Outcome:
     @property
     def timed_out(self) -> bool:
         return self.status == "expired"
+
+    @property
+    def result(self) -> Mapping[str, Any] | None:
+        """What was reported for the approved call: `state`, `output`, `error`. A call with a result must not run again."""
+        result: Mapping[str, Any] | None = self.document.get("result")
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,6 +605,23 @@ class Desk(_Settings):
         while not over.wait(resume.lease / 3):
             self._carry_out(_renew(resume))
 
+    def approve(
+        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **asked: Any
+    ) -> Callable[[F], F]:
+        """Decorate a function, so that a person decides about each of its calls. Needs the package `pausepoint`.
+
+            @desk.approve("refund", key=lambda order, amount: f"refund-{order}")
+            def refund(order: str, amount: int) -> str: ...
+
+        The function runs with the arguments that were approved, and its result is reported. If the call was not approved,
+        NotApproved is raised. `key` names a call: one with the same key is never asked about twice and never runs twice, also in
+        another process; its reported result is returned, or HasFailed is raised. Without a key, a call is known by `thread_id`,
+        its arguments, and how often it was made; without either, each call asks. `asked` are more fields of each request.
+        """
+        from pausepoint.approve import approved  # noqa: PLC0415 - not needed by those who copy this file
+
+        return approved(self, tool, key, thread_id, asked)
+
     def close(self) -> None:
         self._http.close()
 
@@ -690,6 +716,14 @@ class AsyncDesk(_Settings):
         while True:
             await asyncio.sleep(resume.lease / 3)
             await self._carry_out(_renew(resume))
+
+    def approve(
+        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **asked: Any
+    ) -> Callable[[F], F]:
+        """Like `Desk.approve`, for coroutine functions."""
+        from pausepoint.approve import approved  # noqa: PLC0415 - not needed by those who copy this file
+
+        return approved(self, tool, key, thread_id, asked)
 
     async def can_use_tool(
         self, name: str, input: dict[str, Any], context: ToolPermissionContext

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pausepoint.calls import ToolCall, logger
 from pausepoint.desk import LEASE, Asked, AsyncDesk, DeskError, Outcome, Refused, Resume
+from pausepoint.gate import Wanted, aask, logger
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,6 @@ class Resumption:
         return [str(request["id"]) for request in self.requests]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A call that a run waits for, as a request."""
-
-    call: ToolCall
-    question: bool
-    asked: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        return self.call.question_title if self.question else self.call.title
-
-    @property
-    def fields(self) -> Asked:
-        return {**(self.call.question() if self.question else self.call.approval()), **self.asked}  # type: ignore[typeddict-item]
-
-
 class NotYet(Exception):
     """Ends `stored_run` without a run: people have to decide first, or another process was faster."""
 
@@ -58,14 +41,12 @@ class NotYet(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run that this process alone resumes. `outcomes` and `results` are by the id of the call."""
+    """A run that this process alone resumes. `outcomes` are by the id of the call."""
 
     run: Any
     workflow_id: str
     thread_id: str
     outcomes: Mapping[str, Outcome]
-    #: What approved calls returned that have run in an earlier attempt; they must not run again.
-    results: Mapping[str, Any]
     resume: Resume
 
 
@@ -82,7 +63,7 @@ async def store(
         if place == len(wanted):
             known = {asked.call.id: request["id"] for asked, request in zip(wanted, requests, strict=False)}
             more["resume_state"] = json.dumps({"run": run, "requests": known, "last": one.call.id}, ensure_ascii=False)
-        requests.append(await desk.ask(one.title, **more))
+        requests.append(await aask(desk, one.title, more))
     return Resumption("waiting", requests=requests)
 
 
@@ -105,13 +86,11 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
         except Refused as refused:
             raise NotYet(taken_by_other(refused)) from refused
         taken = {one.request_id: one for one in [*last.taken, *(more.taken if more else ())]}
-        results = {call: taken[known].document["result"] for call, known in ids.items()}
         yield StoredRun(
             run=stored["run"],
             workflow_id=asked["workflow_id"],
             thread_id=asked["thread_id"],
             outcomes={call: taken[known].outcome for call, known in ids.items()},
-            results={call: result for call, result in results.items() if result is not None},
             resume=last,
         )
 
@@ -143,12 +122,3 @@ async def end_workflow(desk: AsyncDesk, workflow_id: str) -> None:
         await desk.end_workflow(workflow_id)
     except DeskError:
         logger.exception("The workflow %s could not be ended.", workflow_id)
-
-
-def known_result(result: Mapping[str, Any]) -> str:
-    """Return what a model is told about a call that has run in an earlier attempt."""
-    if result["state"] != "succeeded":
-        return f"This call has run already, and failed: {result['error']}"
-    output = result["output"]
-    text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
-    return f"This call has run already, and returned: {text}"

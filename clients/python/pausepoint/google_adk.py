@@ -7,67 +7,100 @@ The process waits. Install with `pip install "pausepoint[google-adk]"`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from typing import Any
 
+from google.adk.agents import BaseAgent, InvocationContext
+from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.tools import BaseTool, ToolContext
+from google.adk.tools import AgentTool, BaseTool, ToolContext
 
-from pausepoint import calls
-from pausepoint.calls import AnyDesk, ToolCall
-from pausepoint.desk import Outcome
+from pausepoint import gate
+from pausepoint.calls import ToolCall
+from pausepoint.gate import AnyDesk, Gate, Ruling
 
 
 class DeskPlugin(BasePlugin):
     """Asks before each call of the named tools, or of all tools if none is named.
 
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
+    A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`.
+    `asked` are more fields of each request, such as `priority` or `timeout`. The first run raises NotGated if no agent of
+    the app has a tool of a name that is given here.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
         super().__init__(name="pausepoint")
-        self.desk, self.names, self.questions, self.asked = desk, frozenset(tools), frozenset(questions), asked
+        self.gate = Gate(desk, tools, questions, asked)
+        self._checked = False
         #: Approved calls that have not run yet, by invocation and call.
-        self._approved: dict[tuple[str, str], Outcome] = {}
+        self._approved: dict[tuple[str, str], Ruling] = {}
+
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        if not self._checked:
+            context = ReadonlyContext(invocation_context)
+            self.gate.check([name async for name in _tool_names(invocation_context.agent.root_agent, context)])
+            self._checked = True
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         call = _call(tool, tool_args, tool_context)
-        if call.name in self.questions:
-            outcome = await calls.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
-            return {"result" if outcome.answer is not None else "error": calls.answer_text(outcome)}
-        if self.names and call.name not in self.names:
+        if not self.gate.concerns(call.name):
             return None
-        outcome = await calls.await_human(self.desk, call.title, **{**call.approval(), **self.asked})
-        if not outcome.approved:
-            return {"error": calls.refusal(outcome)}
-        self._approved[_place(tool_context)] = outcome
+        ruling = await self.gate.adecided(call, _schema(tool))
+        if not ruling.runs:
+            output = ruling.output
+            if not ruling.succeeded:
+                return _noted({"error": output}, ruling)
+            return _noted(output if isinstance(output, dict) else {"result": output}, ruling)
+        self._approved[_place(tool_context)] = ruling
         # In place: the tool is called with this dict.
         tool_args.clear()
-        tool_args.update(outcome.input or {})
+        tool_args.update(ruling.input)
         return None
 
     async def after_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
     ) -> dict[str, Any] | None:
-        outcome = self._approved.pop(_place(tool_context), None)
-        if outcome is None:
+        ruling = self._approved.pop(_place(tool_context), None)
+        if ruling is None:
             return None
-        await calls.areport(self.desk, outcome, output=result)
-        if not outcome.edited:
-            return None
-        # The model's own words say otherwise.
-        return {**(result if isinstance(result, dict) else {"result": result}), "note": calls.change(outcome)}
+        await gate.areport(self.gate.desk, ruling.outcome, output=result)
+        return _noted(result if isinstance(result, dict) else {"result": result}, ruling) if ruling.note else None
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
     ) -> dict[str, Any] | None:
-        if outcome := self._approved.pop(_place(tool_context), None):
-            await calls.areport(self.desk, outcome, error=error)
+        if ruling := self._approved.pop(_place(tool_context), None):
+            await gate.areport(self.gate.desk, ruling.outcome, error=error)
         return None
+
+
+def _noted(result: dict[str, Any], ruling: Ruling) -> dict[str, Any]:
+    """Return a result with the note for the model beside it."""
+    return {**result, "note": ruling.note} if ruling.note else result
+
+
+async def _tool_names(agent: BaseAgent, context: ReadonlyContext) -> AsyncIterator[str]:
+    """Yield the names of the tools of an agent, of its sub-agents, and of agents that are tools."""
+    find = getattr(agent, "canonical_tools", None)
+    for tool in await find(context) if find else ():
+        yield tool.name
+        if isinstance(tool, AgentTool):
+            async for name in _tool_names(tool.agent, context):
+                yield name
+    for sub_agent in agent.sub_agents:
+        async for name in _tool_names(sub_agent, context):
+            yield name
+
+
+def _schema(tool: BaseTool) -> dict[str, Any] | None:
+    """Return the JSON Schema of the arguments of a tool, if it tells one; that of Gemini has other names for types."""
+    declared = tool._get_declaration()
+    schema = getattr(declared, "parameters_json_schema", None)
+    return schema if isinstance(schema, dict) else None
 
 
 def _call(tool: BaseTool, args: dict[str, Any], context: ToolContext) -> ToolCall:

@@ -129,7 +129,7 @@ def _action(action: Mapping[str, Any], allowed: Sequence[str], call: ToolCall, c
                 return {"type": "approve"}
             if "edit" in allowed:
                 return {"type": "edit", "edited_action": {"name": call.name, "args": dict(outcome.input or {})}}
-            return _refused(allowed, f"{calls.change(outcome)} It was not run. Make the call again with that input.")
+            return _refused(allowed, f"{calls.note(outcome)} It was not run. Make the call again with that input.")
         if outcome.status == "answered" or (question and outcome.answer is not None):
             return {"type": "respond", "message": calls.answer_text(outcome)}
         return _refused(allowed, calls.answer_text(outcome) if question else calls.refusal(outcome))

@@ -12,14 +12,15 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ToolCallRequest
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from pausepoint import calls
-from pausepoint.calls import AnyDesk, ToolCall
-from pausepoint.desk import Outcome
+from pausepoint import gate
+from pausepoint.calls import ToolCall
+from pausepoint.gate import AnyDesk, Gate, Ruling
 from pausepoint.threads import aresume_from_desk, resume_from_desk
 
 __all__ = ["DeskApproval", "aresume_from_desk", "resume_from_desk"]
@@ -31,71 +32,88 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     """Asks before each call of the named tools, or of all tools if none is named.
 
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
+    A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`.
+    `asked` are more fields of each request, such as `priority` or `timeout`. The first run raises NotGated if the agent
+    has no tool of a name that is given here.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
         super().__init__()
-        self.desk, self.names, self.questions, self.asked = desk, frozenset(tools), frozenset(questions), asked
+        self.gate = Gate(desk, tools, questions, asked)
+        self._checked = False
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        self._check(request)
+        return handler(request)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        self._check(request)
+        return await handler(request)
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Ran]) -> Ran:
         call = _call(request)
-        if call.name in self.questions:
-            return self._answered(
-                request, calls.blocking(self.desk).await_human(call.question_title, **self._question(call))
-            )
-        if not self._asks_about(call):
+        if not self.gate.concerns(call.name):
             return handler(request)
-        desk = calls.blocking(self.desk)
-        outcome = desk.await_human(call.title, **self._approval(call))
-        if not outcome.approved:
-            return _refused(request, outcome)
+        ruling = self.gate.decided(call, _schema(request.tool))
+        if not ruling.runs:
+            return _message(request, ruling)
+        desk = gate.blocking(self.gate.desk)
         try:
-            ran = handler(_approved(request, outcome))
+            ran = handler(_approved(request, ruling))
         except GraphBubbleUp:
             # The tool has paused the graph, so it has no result yet.
             raise
         except Exception as error:
-            calls.report(desk, outcome, error=error)
+            gate.report(desk, ruling.outcome, error=error)
             raise
-        calls.report(desk, outcome, **_said(ran))
-        return _told(ran, outcome)
+        gate.report(desk, ruling.outcome, **_result(ran))
+        return _told(ran, ruling)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Ran]]
     ) -> Ran:
         call = _call(request)
-        if call.name in self.questions:
-            return self._answered(
-                request, await calls.await_human(self.desk, call.question_title, **self._question(call))
-            )
-        if not self._asks_about(call):
+        if not self.gate.concerns(call.name):
             return await handler(request)
-        outcome = await calls.await_human(self.desk, call.title, **self._approval(call))
-        if not outcome.approved:
-            return _refused(request, outcome)
+        ruling = await self.gate.adecided(call, _schema(request.tool))
+        if not ruling.runs:
+            return _message(request, ruling)
         try:
-            ran = await handler(_approved(request, outcome))
+            ran = await handler(_approved(request, ruling))
         except GraphBubbleUp:
             raise
         except Exception as error:
-            await calls.areport(self.desk, outcome, error=error)
+            await gate.areport(self.gate.desk, ruling.outcome, error=error)
             raise
-        await calls.areport(self.desk, outcome, **_said(ran))
-        return _told(ran, outcome)
+        await gate.areport(self.gate.desk, ruling.outcome, **_result(ran))
+        return _told(ran, ruling)
 
-    def _asks_about(self, call: ToolCall) -> bool:
-        return call.name in self.names or not self.names
+    def _check(self, request: ModelRequest[Any]) -> None:
+        if not self._checked:
+            self.gate.check(_name(tool) for tool in request.tools)
+            self._checked = True
 
-    def _approval(self, call: ToolCall) -> dict[str, Any]:
-        return {**call.approval(), **self.asked}
 
-    def _question(self, call: ToolCall) -> dict[str, Any]:
-        return {**call.question(), **self.asked}
+def _name(tool: BaseTool | dict[str, Any]) -> str:
+    """Return the name of a tool; one of the provider is a dict."""
+    if isinstance(tool, BaseTool):
+        return tool.name
+    return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", ""))
 
-    def _answered(self, request: ToolCallRequest, outcome: Outcome) -> ToolMessage:
-        return _message(request, calls.answer_text(outcome), "success" if outcome.answer is not None else "error")
+
+def _schema(tool: BaseTool | None) -> dict[str, Any] | None:
+    """Return the JSON Schema of what the model gives to a tool, if there is one."""
+    try:
+        schema: Any = tool.tool_call_schema if tool else None
+        return schema if isinstance(schema, dict) or schema is None else schema.model_json_schema()
+    except Exception:
+        # Such as of a type that JSON Schema does not have.
+        return None
 
 
 def _call(request: ToolCallRequest) -> ToolCall:
@@ -105,27 +123,32 @@ def _call(request: ToolCallRequest) -> ToolCall:
     return ToolCall(call["name"], call["id"] or "", call["args"], thread)
 
 
-def _approved(request: ToolCallRequest, outcome: Outcome) -> ToolCallRequest:
-    return request.override(tool_call={**request.tool_call, "args": dict(outcome.input or {})})
+def _approved(request: ToolCallRequest, ruling: Ruling) -> ToolCallRequest:
+    return request.override(tool_call={**request.tool_call, "args": ruling.input})
 
 
-def _refused(request: ToolCallRequest, outcome: Outcome) -> ToolMessage:
-    return _message(request, calls.refusal(outcome), "error")
+def _message(request: ToolCallRequest, ruling: Ruling) -> ToolMessage:
+    """Return what the model gets for a call that does not run."""
+    call, output = request.tool_call, ruling.output
+    # A list of contents is given as it was reported.
+    content = output if isinstance(output, list) and not ruling.note and all(map(_is_block, output)) else ruling.text
+    status: Any = "success" if ruling.succeeded else "error"
+    return ToolMessage(content, tool_call_id=call["id"], name=call["name"], status=status)
 
 
-def _message(request: ToolCallRequest, text: str, status: Any) -> ToolMessage:
-    return ToolMessage(text, tool_call_id=request.tool_call["id"], name=request.tool_call["name"], status=status)
+def _is_block(item: Any) -> bool:
+    return isinstance(item, str) or (isinstance(item, dict) and "type" in item)
 
 
-def _said(ran: Ran) -> dict[str, Any]:
+def _result(ran: Ran) -> dict[str, Any]:
     """Return the result of a call, for its report."""
     if not isinstance(ran, ToolMessage):
         return {"output": str(ran)}
     return {"error": RuntimeError(str(ran.text))} if ran.status == "error" else {"output": ran.content}
 
 
-def _told(ran: Ran, outcome: Outcome) -> Ran:
-    """Return the result with a note for the model if a person has changed the call: its own words say otherwise."""
-    if not outcome.edited or not isinstance(ran, ToolMessage) or not isinstance(ran.content, str):
+def _told(ran: Ran, ruling: Ruling) -> Ran:
+    """Return the result with the note for the model."""
+    if not isinstance(ran, ToolMessage) or not isinstance(ran.content, str):
         return ran
-    return ran.model_copy(update={"content": f"{calls.change(outcome)}\n\n{ran.content}"})
+    return ran.model_copy(update={"content": ruling.noted(ran.content)})

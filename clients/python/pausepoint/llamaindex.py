@@ -18,9 +18,10 @@ from workflows import Context, Workflow
 from workflows.events import HumanResponseEvent, InputRequiredEvent
 from workflows.handler import WorkflowHandler
 
-from pausepoint import calls
-from pausepoint.calls import AnyDesk, ToolCall
+from pausepoint import calls, gate
+from pausepoint.calls import ToolCall
 from pausepoint.desk import AsyncDesk, Outcome
+from pausepoint.gate import AnyDesk
 
 #: Keeps the state of a run that has paused, as JSON text.
 Save = Callable[[str], Awaitable[None]]
@@ -41,6 +42,7 @@ async def run_with_desk(
     An event with the fields `tool` and `input` asks whether that call may run. Any other asks a question: its `prefix`, with
     its `options`, if it has some. The workflow receives a `HumanResponseEvent` with `response` (the status or the answer),
     `approved`, `input` (what was approved), `comment`, `by`, `request_id`, and the `id` of the event, if it has one.
+    `run_approved` runs the call.
 
     `thread_id` names the run: a program that is started again with the same one finds its requests. `save` gets the state
     at each pause; with it as `state`, a run goes on without running earlier steps again. `asked` are more fields of each
@@ -67,13 +69,26 @@ async def run_with_desk(
     return await handler
 
 
+async def run_approved(desk: AnyDesk, response: HumanResponseEvent, tool: Callable[..., Any]) -> Any:
+    """Run the approved call of a `HumanResponseEvent`, report what it does and return it; for the step that runs it.
+
+    If its result was reported in an earlier run, it does not run again: that result is returned, or HasFailed is raised.
+    """
+    if not response.approved:
+        raise ValueError(f"Request {response.request_id} was not approved, so its call must not run.")
+    outcome = await _outcome(desk, response)
+    return await gate.arun(desk, outcome, tool, **(outcome.input or {}))
+
+
 async def report(desk: AnyDesk, response: HumanResponseEvent, *, output: Any = None, error: Any = None) -> None:
-    """Report what the approved call of a `HumanResponseEvent` did; for the step that runs it."""
-    request_id = response.request_id
-    outcome = (
-        await desk.wait(request_id) if isinstance(desk, AsyncDesk) else await asyncio.to_thread(desk.wait, request_id)
-    )
-    await calls.areport(desk, outcome, output=output, error=error)
+    """Report what an approved call did that a step has run itself, without `run_approved`."""
+    await gate.areport(desk, await _outcome(desk, response), output=output, error=error)
+
+
+async def _outcome(desk: AnyDesk, response: HumanResponseEvent) -> Outcome:
+    if isinstance(desk, AsyncDesk):
+        return await desk.wait(response.request_id)
+    return await asyncio.to_thread(desk.wait, response.request_id)
 
 
 class _Run:
@@ -114,9 +129,9 @@ class _Run:
         if "tool" in event:
             call = ToolCall(str(event["tool"]), key, event.get("input") or {}, self.thread_id)
             title, message = calls.title_and_message(prefix or call.title)
-            return await calls.await_human(self.desk, title, **{**call.approval(), **message, **self.asked})
+            return await gate.await_human(self.desk, title, **{**call.approval(), **message, **self.asked})
         call = ToolCall("ask_human", key, {"question": prefix, "options": event.get("options")}, self.thread_id)
-        return await calls.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
+        return await gate.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
 
 
 def _fields(event: InputRequiredEvent) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """OpenAI Agents SDK: runs an agent to its end, and asks people about each tool that needs approval.
 
     result = await run_with_desk(agent, "Refund order 4711", desk)
+    stream = stream_with_desk(agent, "Refund order 4711", desk)
 
 `ask_and_store` keeps the state of a run at Pausepoint in place of waiting, and `resume_from_desk` continues it, once, in any
 process. Install with `pip install "pausepoint[openai-agents]"`.
@@ -10,16 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from agents import Agent, RunHooks, Runner, RunResult, RunState
+from agents import Agent, Runner, RunResult, RunResultStreaming, RunState
 from agents.items import ToolApprovalItem
 
-from pausepoint import calls, durable
-from pausepoint.calls import AnyDesk, ToolCall
+from pausepoint import calls, durable, gate
+from pausepoint.calls import ToolCall
 from pausepoint.desk import LEASE, AsyncDesk, Outcome
-from pausepoint.durable import NotYet, Resumption, StoredRun, Wanted
+from pausepoint.durable import NotYet, Resumption, StoredRun
+from pausepoint.gate import AnyDesk, Ruling, Wanted
+from pausepoint.openai_hooks import watched
 
 
 async def run_with_desk(
@@ -40,17 +43,52 @@ async def run_with_desk(
     and a call with exactly the approved input then runs, once, without asking again.
     """
     desk_calls = _Calls(desk, thread_id)
-    result: RunResult = await Runner.run(agent, input, **run)
+    run = watched(desk_calls, run)
+    result = await desk_calls.run(agent, input, run)
     while result.interruptions:
-        state: RunState[Any, Any] = result.to_state()
-        items = state.get_interruptions()
-        for item, refused in zip(
-            items, await asyncio.gather(*(desk_calls.ask(i, asked or {}) for i in items)), strict=True
-        ):
-            _rule(state, item, refused)
-        result = await Runner.run(agent, state, **run)
-        await desk_calls.report(result)
+        result = await desk_calls.run(agent, await desk_calls.decided(result, asked or {}), run)
     return result
+
+
+def stream_with_desk(
+    agent: Agent[Any],
+    input: Any,
+    desk: AnyDesk,
+    *,
+    thread_id: str = "",
+    asked: dict[str, Any] | None = None,
+    **run: Any,
+) -> StreamedRun:
+    """Like `run_with_desk`, with `Runner.run_streamed`: iterate over what is returned, and read its `result` afterwards.
+
+    The events of the SDK stop while people decide, and go on in the same loop.
+    """
+    return StreamedRun(agent, input, _Calls(desk, thread_id), asked or {}, run)
+
+
+class StreamedRun:
+    """The events of a run, from `stream_with_desk`."""
+
+    def __init__(
+        self, agent: Agent[Any], input: Any, desk_calls: _Calls, asked: Mapping[str, Any], run: dict[str, Any]
+    ) -> None:
+        self._agent, self._input, self._calls, self._asked = agent, input, desk_calls, asked
+        self._run = watched(desk_calls, run)
+        #: What `Runner.run_streamed` has returned last: after the last event, it has the final output.
+        self.result: RunResultStreaming | None = None
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        while self.result is None or self.result.interruptions:
+            if self.result is not None:
+                self._input = await self._calls.decided(self.result, self._asked)
+            self.result = Runner.run_streamed(self._agent, self._input, **self._run)
+            try:
+                async for event in self.result.stream_events():
+                    yield event
+            except Exception as error:
+                await self._calls.failed(error)
+                raise
+            await self._calls.report(self.result)
 
 
 async def ask_and_store(
@@ -98,15 +136,11 @@ async def _resumed(
         desk_calls.changed = [(name, _outcome_of(kept)) for name, kept in stored.run["changed"]]
     state: RunState[Any, Any] = await RunState.from_string(agent, json.dumps(stored.run["state"]))
     for item in state.get_interruptions():
-        if item.call_id in stored.results:
-            _rule(state, item, durable.known_result(stored.results[item.call_id]))
-        elif item.call_id in stored.outcomes:
-            _rule(state, item, desk_calls.ruling(item, stored.outcomes[item.call_id]))
+        if item.call_id in stored.outcomes:
+            _rule(state, item, desk_calls.refusal(item, Ruling(stored.outcomes[item.call_id], question=False)))
+    run = watched(desk_calls, run)
     while True:
-        # Reported at once: a result that is known is not produced again after a crash.
-        hooks = {} if "hooks" in run else {"hooks": _Reports(desk_calls)}
-        result: RunResult = await Runner.run(agent, state, **hooks, **run)
-        await desk_calls.report(result)
+        result = await desk_calls.run(agent, state, run)
         if not result.interruptions:
             await durable.end_workflow(desk, stored.workflow_id)
             return Resumption("finished", result)
@@ -130,7 +164,7 @@ async def _store(
     items = state.get_interruptions()
     if not items:
         raise ValueError("This run has no interruptions, so there is nothing to ask.")
-    wanted = [Wanted(desk_calls.call(item), question=False, asked=asked) for item in items]
+    wanted = [desk_calls.wanted(item, asked) for item in items]
     changed = [[name, _kept(outcome)] for name, outcome in desk_calls.changed]
     return await durable.store(
         desk, wanted, {"state": json.loads(state.to_string()), "changed": changed}, workflow_id=workflow_id
@@ -162,13 +196,32 @@ class _Calls:
         self.approved: dict[str, Outcome] = {}
         #: What was approved with changes and not called so yet.
         self.changed: list[tuple[str, Outcome]] = []
+        #: The ids of the calls that run now.
+        self.running: set[str] = set()
 
-    async def ask(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> str:
-        """Return what the model is told if the call may not run, and else nothing."""
+    async def run(self, agent: Agent[Any], input: Any, run: Mapping[str, Any]) -> RunResult:
+        """Run the agent until it pauses or ends, and report what has run."""
+        try:
+            result: RunResult = await Runner.run(agent, input, **run)
+        except Exception as error:
+            await self.failed(error)
+            raise
+        await self.report(result)
+        return result
+
+    async def decided(self, result: RunResult | RunResultStreaming, asked: Mapping[str, Any]) -> RunState[Any, Any]:
+        """Return the state in which a run goes on, with the decisions about all its interruptions."""
+        state: RunState[Any, Any] = result.to_state()
+        items = state.get_interruptions()
+        refusals = await asyncio.gather(*(self._ask(item, asked) for item in items))
+        for item, refused in zip(items, refusals, strict=True):
+            _rule(state, item, refused)
+        return state
+
+    async def _ask(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> str:
         if self.is_approved_repeat(item):
             return ""
-        call = self.call(item)
-        return self.ruling(item, await calls.await_human(self.desk, call.title, **{**call.approval(), **asked}))
+        return self.refusal(item, await gate.adecided(self.desk, self.wanted(item, asked)))
 
     def is_approved_repeat(self, item: ToolApprovalItem) -> bool:
         """Return whether this call repeats another one exactly as people have changed it; each such approval counts once."""
@@ -180,39 +233,46 @@ class _Calls:
                 return True
         return False
 
-    def ruling(self, item: ToolApprovalItem, outcome: Outcome) -> str:
+    def refusal(self, item: ToolApprovalItem, ruling: Ruling) -> str:
         """Return what the model is told if the call may not run, and else nothing."""
+        outcome = ruling.outcome
         if not outcome.approved:
-            return calls.refusal(outcome)
+            return ruling.text
+        if outcome.result is not None:
+            return ruling.noted(calls.known_result(outcome.result))
         if outcome.edited:
             self.changed.append((item.name or "tool", outcome))
-            return f"{calls.change(outcome)} It was not run. Make the call again with exactly this input."
+            return f"{ruling.note} It was not run. Make the call again with exactly this input."
         self.approved[item.call_id or ""] = outcome
         return ""
 
-    async def report(self, result: RunResult) -> None:
-        """Report the outputs of approved calls that have run."""
+    async def report(self, result: RunResult | RunResultStreaming) -> None:
+        """Report the outputs of approved calls of which no hook was told."""
         for item in result.new_items:
             if item.type == "tool_call_output_item" and isinstance(item.raw_item, dict):
-                await self.report_call(str(item.raw_item.get("call_id")), item.output)
+                await self.ended(str(item.raw_item.get("call_id")), item.output)
 
-    async def report_call(self, call_id: str, output: Any) -> None:
-        """Report the output of a call, if it was approved and not reported yet."""
+    def began(self, call_id: str) -> None:
+        """Note that a tool runs now."""
+        self.running.add(call_id)
+
+    async def ended(self, call_id: str, output: Any, error: BaseException | None = None) -> None:
+        """Report the result of a call, if it was approved and not reported yet."""
+        self.running.discard(call_id)
         if outcome := self.approved.pop(call_id, None):
-            await calls.areport(self.desk, outcome, output=output)
+            await gate.areport(self.desk, outcome, output=output, error=error)
+
+    async def failed(self, error: Exception) -> None:
+        """Report the error of a tool that has ended the run. Of several that ran, nobody knows which one it was."""
+        if len(self.running) == 1:
+            (call_id,) = self.running
+            await self.ended(call_id, None, error.__cause__ or error)
+
+    def wanted(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> Wanted:
+        tool = next((tool for tool in item.agent.tools if tool.name == item.name), None)
+        return Wanted(self.call(item), question=False, asked=asked, schema=getattr(tool, "params_json_schema", None))
 
     def call(self, item: ToolApprovalItem) -> ToolCall:
         given = json.loads(item.arguments or "{}")
         wanted = given if isinstance(given, dict) else {"arguments": given}
         return ToolCall(item.name or "tool", item.call_id or "", wanted, self.thread_id, item.agent.name)
-
-
-class _Reports(RunHooks[Any]):
-    """Reports each result when its tool ends."""
-
-    def __init__(self, desk_calls: _Calls) -> None:
-        self.calls = desk_calls
-
-    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
-        if call_id := getattr(context, "tool_call_id", None):
-            await self.calls.report_call(call_id, result)

@@ -10,13 +10,15 @@ process. Install with `pip install "pausepoint[pydantic-ai]"`.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_ai import Agent, AgentRunResult
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, SkipToolExecution, ToolFailed, UserError
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ToolCallPart, ToolReturn
 from pydantic_ai.tools import (
     DeferredToolRequests,
     DeferredToolResults,
@@ -26,46 +28,74 @@ from pydantic_ai.tools import (
     ToolDenied,
 )
 
-from pausepoint import calls, durable
-from pausepoint.calls import AnyDesk, ToolCall
+from pausepoint import calls, durable, gate
+from pausepoint.calls import ToolCall
 from pausepoint.desk import LEASE, AsyncDesk, Outcome
-from pausepoint.durable import NotYet, Resumption, StoredRun, Wanted
+from pausepoint.durable import NotYet, Resumption, StoredRun
+from pausepoint.gate import AnyDesk, Ruling, Wanted
 
 REQUESTS: TypeAdapter[DeferredToolRequests] = TypeAdapter(DeferredToolRequests)
 
 
-class _ReportsResults(AbstractCapability[Any]):
-    """Reports the results of approved calls when they have run."""
+class _RunsOnce(AbstractCapability[Any]):
+    """Runs approved calls, reports their results, and gives those that are known in place of running again."""
 
     def __init__(self, desk: AnyDesk) -> None:
         self.desk = desk
         #: Approved calls that have not run yet, by run and call; an empty run is any.
-        self._approved: dict[tuple[str, str], Outcome] = {}
+        self._approved: dict[tuple[str, str], Ruling] = {}
+        #: The schemas of the tools of the last step, by name.
+        self.schemas: dict[str, dict[str, Any]] = {}
 
     def approve(self, run_id: str, call_id: str, outcome: Outcome) -> None:
-        self._approved[run_id, call_id] = outcome
+        self._approved[run_id, call_id] = Ruling(outcome, question=False)
 
-    async def after_tool_execute(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, result: Any
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        self.schemas = {each.name: each.parameters_json_schema for each in tool_defs}
+        return tool_defs
+
+    async def wrap_tool_execute(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, handler: Any
     ) -> Any:
-        if outcome := self._approval_of(ctx, call):
-            await calls.areport(self.desk, outcome, output=result)
+        ruling = self._ruling_of(ctx, call)
+        if ruling is None:
+            return await handler(args)
+        if not ruling.runs:
+            if not ruling.succeeded:
+                raise ToolFailed(ruling.text)
+            return _noted(ruling.output, ruling)
+        try:
+            result = await handler(args)
+        except (ApprovalRequired, CallDeferred, SkipToolExecution):
+            # Not an error: the call has no result yet.
+            raise
+        except Exception as error:
+            await gate.areport(self.desk, ruling.outcome, error=error)
+            raise
+        await gate.areport(self.desk, ruling.outcome, output=_value(result))
+        return _noted(result, ruling)
+
+    def _ruling_of(self, ctx: RunContext[Any], call: ToolCallPart) -> Ruling | None:
+        of_run = self._approved.pop((ctx.run_id or "", call.tool_call_id), None)
+        return of_run or self._approved.pop(("", call.tool_call_id), None)
+
+
+def _value(result: Any) -> Any:
+    return result.return_value if isinstance(result, ToolReturn) else result
+
+
+def _noted(result: Any, ruling: Ruling) -> Any:
+    """Return the result of a call with the note for the model: within a text, and else beside it."""
+    if not ruling.note or (isinstance(result, ToolReturn) and result.content is not None):
         return result
-
-    async def on_tool_execute_error(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any, error: Exception
-    ) -> Any:
-        if outcome := self._approval_of(ctx, call):
-            await calls.areport(self.desk, outcome, error=error)
-        raise error
-
-    def _approval_of(self, ctx: RunContext[Any], call: ToolCallPart) -> Outcome | None:
-        found = self._approved.pop((ctx.run_id or "", call.tool_call_id), None)
-        return found or self._approved.pop(("", call.tool_call_id), None)
+    if isinstance(result, str):
+        return ruling.noted(result)
+    return ToolReturn(_value(result), content=ruling.note, metadata=getattr(result, "metadata", None))
 
 
-class HandleDeferredToolCalls(_ReportsResults):
-    """Asks about all deferred calls of a step at once, and reports the results of those that ran.
+class HandleDeferredToolCalls(_RunsOnce):
+    """Asks about all deferred calls of a step at once, and reports the results of those that ran. A call whose result was
+    reported in an earlier run does not run again: the model gets that result.
 
     Calls of the kind `external` are left to others. `asked` are more fields of each request, such as `priority`.
     """
@@ -73,6 +103,15 @@ class HandleDeferredToolCalls(_ReportsResults):
     def __init__(self, desk: AnyDesk, **asked: Any) -> None:
         super().__init__(desk)
         self.asked = asked
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        gated = [each.name for each in tool_defs if each.kind == "unapproved"]
+        if gated and _in_run_stream():
+            raise UserError(
+                f"run_stream ends with the first call that needs an approval, so nobody can be asked about "
+                f"{', '.join(gated)}. Use run, run_stream_events or iter."
+            )
+        return await super().prepare_tools(ctx, tool_defs)
 
     async def handle_deferred_tool_calls(
         self, ctx: RunContext[Any], *, requests: DeferredToolRequests
@@ -88,15 +127,23 @@ class HandleDeferredToolCalls(_ReportsResults):
             if outcome.approved:
                 self.approve(ctx.run_id or "", call.tool_call_id, outcome)
         asked = [call.tool_call_id for call in [*requests.approvals, *questions]]
-        return _results(requests, dict(zip(asked, [*approvals, *answers], strict=True)), {})
+        return _results(requests, dict(zip(asked, [*approvals, *answers], strict=True)))
 
     async def _approval(self, ctx: RunContext[Any], call: ToolCallPart, requests: DeferredToolRequests) -> Outcome:
-        wanted = _wanted(_call(ctx, call), requests, self.asked)
-        return await calls.await_human(self.desk, wanted.title, **wanted.fields)
+        wanted = _wanted(_call(ctx, call), requests, self.asked, self.schemas)
+        return (await gate.adecided(self.desk, wanted)).outcome
 
     async def _answer(self, ctx: RunContext[Any], call: ToolCallPart) -> Outcome:
-        wanted = Wanted(_call(ctx, call), question=True, asked=self.asked)
-        return await calls.await_human(self.desk, wanted.title, **wanted.fields)
+        return (await gate.adecided(self.desk, Wanted(_call(ctx, call), question=True, asked=self.asked))).outcome
+
+
+def _in_run_stream() -> bool:
+    """Return whether the run is one of `run_stream`, which no hook is told."""
+    frame = sys._getframe()
+    while frame := frame.f_back:  # type: ignore[assignment]
+        if frame.f_code.co_name == "run_stream" and frame.f_globals.get("__name__", "").startswith("pydantic_ai."):
+            return True
+    return False
 
 
 async def ask_and_store(
@@ -142,16 +189,16 @@ async def _resumed(
     run: dict[str, Any],
 ) -> Resumption:
     requests = REQUESTS.validate_python(stored.run["requests"])
-    results = _results(requests, stored.outcomes, stored.results)
+    results = _results(requests, stored.outcomes)
     results.calls.update(external)
-    reports = _ReportsResults(desk)
+    once = _RunsOnce(desk)
     for call_id, outcome in stored.outcomes.items():
-        if outcome.approved and call_id not in stored.results:
-            reports.approve("", call_id, outcome)
+        if outcome.approved:
+            once.approve("", call_id, outcome)
     result = await agent.run(
         message_history=ModelMessagesTypeAdapter.validate_python(stored.run["messages"]),
         deferred_tool_results=results,
-        capabilities=[*run.pop("capabilities", ()), reports],
+        capabilities=[*run.pop("capabilities", ()), once],
         **({"conversation_id": stored.thread_id} if stored.thread_id else {}),
         **run,
     )
@@ -170,7 +217,7 @@ async def _store(
         raise TypeError("The run did not end with DeferredToolRequests: add it to the output_type of the agent.")
     questions = [call for call in requests.calls if requests.kind(call.tool_call_id) == "question"]
     wanted = [
-        *(_wanted(_part(call, thread), requests, asked) for call in requests.approvals),
+        *(_wanted(_part(call, thread), requests, asked, {}) for call in requests.approvals),
         *(Wanted(_part(call, thread), question=True, asked=asked) for call in questions),
     ]
     if not wanted:
@@ -182,23 +229,22 @@ async def _store(
     return await durable.store(desk, wanted, run, workflow_id=workflow_id)
 
 
-def _wanted(call: ToolCall, requests: DeferredToolRequests, asked: Mapping[str, Any]) -> Wanted:
+def _wanted(
+    call: ToolCall,
+    requests: DeferredToolRequests,
+    asked: Mapping[str, Any],
+    schemas: Mapping[str, dict[str, Any]],
+) -> Wanted:
     """Return an approval with what the tool says about it."""
     metadata = requests.metadata.get(call.id)
-    return Wanted(call, question=False, asked={**({"context": metadata} if metadata else {}), **asked})
+    context = {"context": metadata} if metadata else {}
+    return Wanted(call, question=False, asked={**context, **asked}, schema=schemas.get(call.name))
 
 
-def _results(
-    requests: DeferredToolRequests, outcomes: Mapping[str, Outcome], known: Mapping[str, Any]
-) -> DeferredToolResults:
-    """Return the decisions of people; a call with a known result is not run again."""
+def _results(requests: DeferredToolRequests, outcomes: Mapping[str, Outcome]) -> DeferredToolResults:
+    """Return the decisions of people."""
     return requests.build_results(
-        approvals={
-            call.tool_call_id: ToolDenied(durable.known_result(known[call.tool_call_id]))
-            if call.tool_call_id in known
-            else _ruling(outcomes[call.tool_call_id])
-            for call in requests.approvals
-        },
+        approvals={call.tool_call_id: _ruling(outcomes[call.tool_call_id]) for call in requests.approvals},
         calls={
             call.tool_call_id: calls.answer_text(outcomes[call.tool_call_id])
             for call in requests.calls

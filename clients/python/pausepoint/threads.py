@@ -10,7 +10,7 @@ from typing import Any
 
 from langgraph.types import Command
 
-from pausepoint import calls
+from pausepoint import gate
 from pausepoint.desk import LEASE, AsyncDesk, Desk, Outcome, Refused, Resume
 from pausepoint.durable import Resumption, taken_by_other
 from pausepoint.interrupts import Pause, Question, pause_of
@@ -46,7 +46,7 @@ def resume_from_desk(
         step = _Step.of(history, config)
         if step is None:
             return Resumption("finished", output)
-        requests = [_ask(desk, one, asked or {}) for one in step.questions]
+        requests = [gate.ask(desk, one.title, {**one.fields, **(asked or {})}) for one in step.questions]
         waiting = [request["id"] for request in requests if request["status"] == "pending"]
         if waiting and not wait:
             return Resumption("waiting", output, requests)
@@ -60,7 +60,7 @@ def resume_from_desk(
             if (command := step.command(graph.get_state(config), resume)) is not DONE:
                 output = graph.invoke(command, config, **run)
             for outcome, result in step.results(graph.get_state(config), resume):
-                calls.report(desk, outcome, **result)
+                gate.report(desk, outcome, **result)
 
 
 async def aresume_from_desk(
@@ -83,7 +83,7 @@ async def aresume_from_desk(
         step = _Step.of(history, config)
         if step is None:
             return Resumption("finished", output)
-        requests = [await _aask(desk, one, asked or {}) for one in step.questions]
+        requests = [await gate.aask(desk, one.title, {**one.fields, **(asked or {})}) for one in step.questions]
         waiting = [request["id"] for request in requests if request["status"] == "pending"]
         if waiting and not wait:
             return Resumption("waiting", output, requests)
@@ -97,31 +97,7 @@ async def aresume_from_desk(
             if (command := step.command(await graph.aget_state(config), resume)) is not DONE:
                 output = await graph.ainvoke(command, config, **run)
             for outcome, result in step.results(await graph.aget_state(config), resume):
-                await calls.areport(desk, outcome, **result)
-
-
-def _ask(desk: Desk, one: Question, asked: Mapping[str, Any]) -> dict[str, Any]:
-    fields: dict[str, Any] = {**one.fields, **asked}
-    try:
-        return desk.ask(one.title, **fields)
-    except Refused as refused:
-        return desk.ask(one.title, **_without_schema(fields, refused))
-
-
-async def _aask(desk: AsyncDesk, one: Question, asked: Mapping[str, Any]) -> dict[str, Any]:
-    fields: dict[str, Any] = {**one.fields, **asked}
-    try:
-        return await desk.ask(one.title, **fields)
-    except Refused as refused:
-        return await desk.ask(one.title, **_without_schema(fields, refused))
-
-
-def _without_schema(fields: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
-    """Return the fields without the schema of a tool, if Pausepoint does not take it; raise any other refusal again."""
-    errors = refused.problem.get("errors") or {}
-    if fields.get("kind") == "form" or not any(name.startswith("response_schema") for name in errors):
-        raise refused
-    return {name: value for name, value in fields.items() if name != "response_schema"}
+                await gate.areport(desk, outcome, **result)
 
 
 #: There is nothing to run: another process came this far before it died.

@@ -73,6 +73,11 @@ class Agent:
     def try_to_decide(self, request: dict[str, Any], verdict: str, **said: Any) -> Reply:
         return self.approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": verdict, **said})
 
+    def refuse_a_bad_edit(self, request: dict[str, Any]) -> None:
+        """Check that an edited input which the tool would not take is refused, because the request has the tool's schema."""
+        reply = self.try_to_decide(request, "edit", edited_input={"order": "4711", "amount": "lots"})
+        assert (reply.status, list(reply.body["errors"])) == (422, ["edited_input.amount"])
+
     def withdraw(self, request: dict[str, Any], comment: str) -> None:
         reply = self.asker.send("POST", f"/requests/{request['id']}/cancel", {"comment": comment})
         assert reply.status == 200, reply
@@ -91,9 +96,19 @@ class Agent:
 
     def result(self, request: dict[str, Any]) -> Any:
         """What the audit log says that an approved call has returned."""
+        return self.results(request)[0]["output"]
+
+    def failure(self, request: dict[str, Any]) -> str:
+        """The error of an approved call that has failed."""
+        assert [result["state"] for result in self.results(request)] == ["failed"]
+        return str(self.whole(request)["result"]["error"])
+
+    def results(self, request: dict[str, Any]) -> list[dict[str, Any]]:
+        """What was recorded for an approved call: one result, however often its agent was started."""
         lines = self.auditor.send("GET", f"/audit?event=tool.result&request={request['id']}").body.splitlines()
-        (entry,) = map(json.loads, lines)
-        return entry["data"]["output"]
+        found = [json.loads(line)["data"] for line in lines]
+        assert len(found) == 1, found
+        return found
 
 
 @functools.cache

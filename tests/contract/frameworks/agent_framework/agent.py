@@ -1,4 +1,4 @@
-"""An agent of the Microsoft Agent Framework with a scripted model: `agent.py THREAD`."""
+"""An agent of the Microsoft Agent Framework with a scripted model: `agent.py THREAD [less | inner]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ import sys
 from typing import Any
 
 import program
-from agent_framework import AgentSession, BaseChatClient, ChatResponse, Content, FunctionInvocationLayer, Message, tool
+from agent_framework import (
+    Agent,
+    AgentSession,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    Content,
+    FunctionInvocationLayer,
+    Message,
+    tool,
+)
 from pausepoint import AsyncDesk
 
 THREAD = sys.argv[1]
@@ -18,7 +28,7 @@ def wanted(name: str, args: dict[str, Any]) -> Content:
     return Content.from_function_call(call_id=f"{THREAD}-{name}", name=name, arguments=json.dumps(args))
 
 
-class Model(FunctionInvocationLayer, BaseChatClient):  # type: ignore[misc]
+class Model(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc]
     async def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **more: Any) -> ChatResponse:
         returned = {
             content.call_id.removeprefix(f"{THREAD}-"): content.result
@@ -33,11 +43,19 @@ class Model(FunctionInvocationLayer, BaseChatClient):  # type: ignore[misc]
 
 
 client = Model()
+MODE = sys.argv[2] if len(sys.argv) > 2 else ""
+tools = [tool(program.refund), tool(program.drop), tool(program.ask_human)]
+if MODE == "less":
+    tools = tools[1:]
+if MODE == "inner":
+    tools.append(
+        Agent(client, name="inner", tools=[tool(program.refund), tool(program.ask_human)]).as_tool(name="inner")
+    )
 names = program.run_page(
     "agent-framework.md",
     {
         "client": client,
-        "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)],
+        "tools": tools,
         "desk": AsyncDesk(),
     },
 )

@@ -13,13 +13,14 @@ pytestmark = pytest.mark.server
 def test_the_agent_framework_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
     waiting = agent.waiting(3)
-    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="half")
+    agent.refuse_a_bad_edit(waiting["refund"])
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="Half.")
     agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
     agent.decide(waiting["Which colour?"], "respond", answer="red")
     assert told(program) == {
         "ran": [["4711", 99]],
         "messages": {
-            "refund": 'A person changed the input of this call to {"order": "4711", "amount": 99}.\n\nrefunded 99',
+            "refund": 'A person changed the input of this call to {"order": "4711", "amount": 99} and says: Half.\n\nrefunded 99',
             "drop": "A person declined this call: Not on a Friday. Do not repeat it.",
             "ask_human": "red",
         },
@@ -28,7 +29,40 @@ def test_the_agent_framework_runs_what_was_approved_and_tells_the_model_the_rest
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
-@pytest.mark.shows("agent-framework", "approve", "once", "crash")
+@pytest.mark.shows("agent-framework", "once")
+def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
+    agent.environment["LOCKED"] = "yes"
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "approve", comment="Once.")
+    agent.decide(waiting["drop"], "approve")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    assert sorted(map(str, told(program)["ran"])) == ["['4711', 250]", "orders"]
+    assert agent.result(waiting["refund"]) == "refunded 250"
+    assert "orders is locked" in agent.failure(waiting["drop"])
+    second = told(agent.start())
+    assert (second["ran"], second["messages"]) == (
+        [],
+        {
+            "refund": "A person approved this call: Once.\n\nrefunded 250",
+            "drop": f"This call has run already, and failed: {agent.failure(waiting['drop'])}",
+            "ask_human": "red",
+        },
+    )
+
+
+@pytest.mark.parametrize(("mode", "reason"), [
+    ("less", "The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."),
+    ("inner", "The tool 'inner' is an agent of its own, whose calls of 'ask_human', 'refund' would run unasked: "
+     "a middleware is for one agent. Give that agent a DeskMiddleware, too."),
+])  # fmt: skip
+def test_a_tool_that_would_run_unasked_ends_the_first_run(agent, mode, reason):
+    agent.command.append(mode)
+    errors = agent.start().communicate()[1]
+    assert errors.splitlines()[-1] == f"pausepoint.gate.NotGated: {reason}"
+
+
+@pytest.mark.shows("agent-framework", "approve", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(3)
     agent.decide(waiting["refund"], "approve")

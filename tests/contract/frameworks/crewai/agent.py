@@ -1,4 +1,4 @@
-"""A crew with a scripted model, or a flow: `agent.py THREAD [flow | stored-flow FILE | tool NAME]`."""
+"""A crew with a scripted model, or a flow: `agent.py THREAD [flow | stored-flow FILE | tool NAME | less]`."""
 
 from __future__ import annotations
 
@@ -76,11 +76,13 @@ class StoredRefund(Flow):  # type: ignore[type-arg]
 
 
 given = {"desk": Desk(), "thread_id": THREAD, "Refund": StoredRefund if KIND == "stored-flow" else Refund}
-if KIND in {"crew", "tool"}:
+if KIND in {"crew", "tool", "less"}:
     wishes = [("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION)]
     tools = [tool(each) for each in (program.refund, program.drop, program.ask_human)]
-    if KIND == "crew":
+    if KIND != "tool":
         names = program.run_page("crewai.md", given)
+        if KIND == "less":
+            wishes, tools = [("wipe", program.DROP)], [*tools[1:], tool("wipe")(program.drop)]
     else:
         ask_before_tools(given["desk"], NAMED, thread_id=THREAD)
         # The name by which CrewAI shows the tool to the model.

@@ -21,13 +21,14 @@ def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
     refund = agent.waiting(1)["refund"]
     assert agent.whole(refund)["agent"] == "billing"
-    agent.decide(refund, "edit", edited_input={"order": "4711", "amount": 99}, comment="half")
+    agent.refuse_a_bad_edit(refund)
+    agent.decide(refund, "edit", edited_input={"order": "4711", "amount": 99}, comment="Half.")
     agent.decide(agent.waiting(1)["drop"], "reject", comment="Not on a Friday")
     agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="red")
     assert told(program) == {
         "ran": [["4711", 99]],
         "read": [
-            'A person changed the input of this call to {"order": "4711", "amount": 99}.\n\nrefunded 99',
+            'A person changed the input of this call to {"order": "4711", "amount": 99} and says: Half.\n\nrefunded 99',
             "A person declined this call: Not on a Friday. Do not repeat it.",
             "red",
         ],
@@ -36,7 +37,35 @@ def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     assert agent.result(refund) == "refunded 99"
 
 
-@pytest.mark.shows("crewai", "approve", "once", "crash")
+@pytest.mark.shows("crewai", "once")
+def test_a_crew_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
+    agent.environment["LOCKED"] = "yes"
+    program = agent.start()
+    refund = agent.waiting(1)["refund"]
+    agent.decide(refund, "approve", comment="Once.")
+    drop = agent.waiting(1)["drop"]
+    agent.decide(drop, "approve")
+    agent.decide(agent.waiting(1)["Which colour?"], "respond", answer="red")
+    first, second = told(program), told(agent.start())
+    assert (first["ran"], second["ran"]) == ([["4711", 250], "orders"], [])
+    assert first["read"] == [
+        "A person approved this call: Once.\n\nrefunded 250",
+        "Error executing tool: orders is locked",
+        "red",
+    ]
+    known = "This call has run already, and failed: ToolError: orders is locked"
+    assert second["read"] == [first["read"][0], known, "red"]
+    assert (agent.result(refund), agent.failure(drop)) == ("refunded 250", "ToolError: orders is locked")
+
+
+def test_no_call_runs_unasked_while_the_crew_lacks_a_named_tool(agent):
+    agent.command.append("less")
+    found = told(agent.start())
+    reason = "This call was not run. The agent has no tool named 'refund', so nobody would be asked. It has "
+    assert (found["ran"], found["read"]) == ([], [f"{reason}'ask_human', 'drop', 'wipe'."])
+
+
+@pytest.mark.shows("crewai", "approve", "crash")
 def test_a_killed_crew_finds_its_request_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(1)
     agent.decide(waiting["refund"], "approve")

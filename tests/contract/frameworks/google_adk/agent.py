@@ -1,4 +1,4 @@
-"""An agent of Google ADK with a scripted model: `agent.py THREAD`."""
+"""An agent of Google ADK with a scripted model: `agent.py THREAD [less]`."""
 
 from __future__ import annotations
 
@@ -44,9 +44,8 @@ class Model(BaseLlm):
 
 
 async def main() -> None:
-    agent = LlmAgent(
-        name="billing", model=Model(model="scripted"), tools=[program.refund, program.drop, program.ask_human]
-    )
+    tools = [program.refund, program.drop, program.ask_human]
+    agent = LlmAgent(name="billing", model=Model(model="scripted"), tools=tools[1:] if "less" in sys.argv else tools)
     names = program.run_page("google-adk.md", {"agent": agent, "desk": AsyncDesk()})
     runner = InMemoryRunner(app=names["app"])
     await runner.session_service.create_session(app_name="billing", user_id="alice", session_id=THREAD)

@@ -14,7 +14,8 @@ def test_google_adk_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
     waiting = agent.waiting(3)
     assert agent.whole(waiting["refund"])["agent"] == "billing"
-    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="half")
+    agent.refuse_a_bad_edit(waiting["refund"])
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="Half.")
     agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
     agent.decide(waiting["Which colour?"], "respond", answer="red")
     assert told(program) == {
@@ -22,7 +23,7 @@ def test_google_adk_runs_what_was_approved_and_tells_the_model_the_rest(agent):
         "messages": {
             "refund": {
                 "result": "refunded 99",
-                "note": 'A person changed the input of this call to {"order": "4711", "amount": 99}.',
+                "note": 'A person changed the input of this call to {"order": "4711", "amount": 99} and says: Half.',
             },
             "drop": {"error": "A person declined this call: Not on a Friday. Do not repeat it."},
             "ask_human": {"result": "red"},
@@ -32,7 +33,37 @@ def test_google_adk_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
-@pytest.mark.shows("google-adk", "approve", "once", "crash")
+@pytest.mark.shows("google-adk", "once")
+def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
+    agent.environment["LOCKED"] = "yes"
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "approve", comment="Once.")
+    agent.decide(waiting["drop"], "approve")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    assert "RuntimeError: orders is locked" in program.communicate()[1]
+    assert agent.result(waiting["refund"]) == "refunded 250"
+    assert agent.failure(waiting["drop"]) == "RuntimeError: orders is locked"
+    assert told(agent.start()) == {
+        "ran": [],
+        "messages": {
+            "refund": {"result": "refunded 250", "note": "A person approved this call: Once."},
+            "drop": {"error": "This call has run already, and failed: RuntimeError: orders is locked"},
+            "ask_human": {"result": "red"},
+        },
+        "last": "done",
+    }
+
+
+def test_a_named_tool_that_no_agent_has_ends_the_first_run(agent):
+    agent.command.append("less")
+    assert (
+        "NotGated: The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."
+        in agent.start().communicate()[1]
+    )
+
+
+@pytest.mark.shows("google-adk", "approve", "crash")
 def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
     waiting = agent.killed_while_asking(3)
     agent.decide(waiting["refund"], "approve")

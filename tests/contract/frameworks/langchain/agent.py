@@ -1,4 +1,4 @@
-"""A LangChain agent with a fake model: `agent.py THREAD [async]`."""
+"""A LangChain agent with a fake model, perhaps without a tool that its middleware names: `agent.py THREAD [async] [less]`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def wanted(name: str, args: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "args": args, "id": f"{THREAD}-{name}"}
 
 
+tools = [tool(program.refund), tool(program.drop), tool(program.ask_human)]
 names = program.run_page(
     "langchain.md",
     {
@@ -39,7 +40,7 @@ names = program.run_page(
                 ]
             )
         ),
-        "tools": [tool(program.refund), tool(program.drop), tool(program.ask_human)],
+        "tools": tools[1:] if "less" in sys.argv else tools,
         "desk": AsyncDesk() if ON_A_LOOP else Desk(),
         "checkpointer": InMemorySaver(),
     },

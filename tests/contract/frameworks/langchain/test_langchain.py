@@ -17,7 +17,8 @@ def test_langchain_runs_what_was_approved_and_tells_the_model_the_rest(agent, lo
     agent.command.append(loop)
     program = agent.start()
     waiting = agent.waiting(3)
-    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="half")
+    agent.refuse_a_bad_edit(waiting["refund"])
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="Half.")
     agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
     agent.decide(waiting["Which colour?"], "respond", answer="red")
     found = told(program)
@@ -25,13 +26,52 @@ def test_langchain_runs_what_was_approved_and_tells_the_model_the_rest(agent, lo
     assert found["messages"] == {
         "refund": [
             "success",
-            'A person changed the input of this call to {"order": "4711", "amount": 99}.\n\nrefunded 99',
+            'A person changed the input of this call to {"order": "4711", "amount": 99} and says: Half.\n\nrefunded 99',
         ],
         "drop": ["error", "A person declined this call: Not on a Friday. Do not repeat it."],
         "ask_human": ["success", "red"],
     }
     assert found["last"] == "done"
     assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+@pytest.mark.parametrize("loop", ["sync", "async"])
+@pytest.mark.shows("langchain", "once")
+def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent, loop):
+    agent.command.append(loop)
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "approve", comment="Once.")
+    agent.decide(waiting["drop"], "reject")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    first, second = told(program), told(agent.start())
+    assert (first["ran"], second["ran"]) == ([["4711", 250]], [])
+    assert first["messages"]["refund"] == ["success", "A person approved this call: Once.\n\nrefunded 250"]
+    assert second["messages"] == first["messages"]
+    assert agent.result(waiting["refund"]) == "refunded 250"
+
+
+def test_a_call_that_has_failed_is_not_run_again(agent):
+    agent.environment["LOCKED"] = "yes"
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "reject")
+    agent.decide(waiting["Which colour?"], "reject")
+    agent.decide(waiting["drop"], "approve")
+    assert "RuntimeError: orders is locked" in program.communicate()[1]
+    assert agent.failure(waiting["drop"]) == "RuntimeError: orders is locked"
+    second = told(agent.start())
+    failed = "This call has run already, and failed: RuntimeError: orders is locked"
+    assert (second["ran"], second["messages"]["drop"]) == ([], ["error", failed])
+
+
+@pytest.mark.parametrize("loop", ["sync", "async"])
+def test_a_named_tool_that_the_agent_lacks_ends_the_first_run(agent, loop):
+    agent.command += [loop, "less"]
+    errors = agent.start().communicate()[1]
+    assert errors.splitlines()[-2:][0].endswith(
+        "NotGated: The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."
+    ), errors[-2000:]
 
 
 @pytest.mark.parametrize("loop", ["sync", "async"])

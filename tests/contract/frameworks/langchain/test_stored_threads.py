@@ -38,7 +38,6 @@ def test_a_stored_thread_is_asked_once_and_resumed_with_the_decisions(stored, lo
         assert stored.record(request) == ["resume.taken", "resume.completed"]
 
 
-@pytest.mark.shows("langchain", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     waiting = stored.begin()
     stored.agent.decide(waiting["drop"], "reject")

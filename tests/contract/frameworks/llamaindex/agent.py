@@ -35,7 +35,10 @@ class Several(Workflow):
     @step
     async def carry_out(self, ev: HumanResponseEvent) -> Decided:
         if ev.approved:
-            await names["report"](desk, ev, output=getattr(program, ev.id)(**ev.input))
+            try:
+                await names["run_approved"](desk, ev, getattr(program, ev.id))
+            except Exception as error:
+                return Decided(id=ev.id, said=[ev.response, f"{type(error).__name__}: {error}", ev.by])
         return Decided(id=ev.id, said=[ev.response, ev.comment, ev.by])
 
     @step

@@ -27,7 +27,33 @@ def test_a_step_gets_the_words_of_a_rejection_and_a_killed_run_finds_its_request
     assert told(agent.start()) == {"ran": [], "result": "rejected: Not on a Friday"}
 
 
-@pytest.mark.shows("llamaindex", "approve", "answer", "once", "person")
+@pytest.mark.shows("llamaindex", "once")
+def test_a_run_that_begins_again_gets_the_result_and_does_not_run_the_call_twice(agent):
+    program = agent.start()
+    waiting = agent.waiting(1)
+    agent.decide(waiting["refund"], "approve")
+    assert told(program) == {"ran": [["4711", 250]], "result": "refunded 250"}
+    assert told(agent.start()) == {"ran": [], "result": "refunded 250"}
+    assert agent.result(waiting["refund"]) == "refunded 250"
+
+
+def test_a_call_that_has_failed_does_not_run_again_from_the_saved_state(agent, tmp_path):
+    agent.environment["LOCKED"] = "yes"
+    agent.command += ["state", str(tmp_path / "state.json")]
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["drop"], "approve")
+    agent.decide(waiting["refund"], "reject", comment="No")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    first = told(program)
+    assert (first["ran"], first["result"]["drop"][1]) == (["proposed", "orders"], "RuntimeError: orders is locked")
+    second = told(agent.start())
+    failed = "HasFailed: This call has run already, and failed: RuntimeError: orders is locked"
+    assert (second["ran"], second["result"]["drop"][1]) == ([], failed)
+    assert agent.failure(waiting["drop"]) == "RuntimeError: orders is locked"
+
+
+@pytest.mark.shows("llamaindex", "approve", "answer", "person")
 def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_again(agent, tmp_path):
     agent.command += ["state", str(tmp_path / "state.json")]
     waiting = agent.killed_while_asking(3)

@@ -1,9 +1,10 @@
-"""An agent of the OpenAI Agents SDK with a scripted model: `agent.py THREAD`."""
+"""An agent of the OpenAI Agents SDK with a scripted model: `agent.py THREAD [stream | strict | handled]`."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Any
 
 import program
 from agents import Agent, function_tool, set_tracing_disabled
@@ -12,13 +13,19 @@ from pausepoint import AsyncDesk
 
 THREAD = sys.argv[1]
 set_tracing_disabled(True)
+MODE = sys.argv[2] if len(sys.argv) > 2 else ""
 approved = program.REFUND | {"amount": 99}
+#: How a tool says that it has failed: by an error that ends the run, by its own words, or by those of the SDK.
+FAILS: dict[str, dict[str, Any]] = {
+    "strict": {"failure_error_function": None},
+    "handled": {"failure_error_function": lambda context, error: f"Sorry: {error}"},
+}
 agent = Agent(
     name="billing",
     instructions="Refund.",
     tools=[
         function_tool(program.refund, needs_approval=True),
-        function_tool(program.drop, needs_approval=True),
+        function_tool(program.drop, needs_approval=True, **FAILS.get(MODE, {})),
     ],
     model=ScriptedModel(
         [
@@ -34,5 +41,16 @@ agent = Agent(
     ),
 )
 names = program.run_page("openai-agents.md", {"agent": agent, "desk": AsyncDesk(), "thread_id": THREAD})
-result = asyncio.run(names["main"]())
-program.tell(last=result.final_output)
+if MODE == "stream":
+    result, events = asyncio.run(names["stream"]())
+else:
+    result, events = asyncio.run(names["main"]()), []
+program.tell(
+    last=result.final_output,
+    outputs={
+        item["call_id"].removeprefix(f"{THREAD}-"): item["output"]
+        for item in result.to_input_list()
+        if item.get("type") == "function_call_output"
+    },
+    events=[event.name for event in events if event.type == "run_item_stream_event"],
+)

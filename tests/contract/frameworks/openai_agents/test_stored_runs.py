@@ -74,7 +74,6 @@ def test_a_changed_call_of_an_earlier_pause_never_runs_twice_on_its_approval(sto
     assert stored.agent.whole({"id": asked["waiting"][0]})["input"] == {"order": "4711", "amount": 99}
 
 
-@pytest.mark.shows("openai-agents", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     waiting = approved(stored)
     check_one_ran(stored.resume(programs=2, threads=4))

@@ -1,8 +1,10 @@
-"""A pydantic-ai agent with a function as its model: `agent.py THREAD`."""
+"""A pydantic-ai agent with a function as its model: `agent.py THREAD [stream | events]`."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pausepoint.pydantic_ai
@@ -11,7 +13,7 @@ from pausepoint import AsyncDesk
 from pausepoint.pydantic_ai import HandleDeferredToolCalls
 from pydantic_ai import CallDeferred, ToolReturnPart
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 THREAD = sys.argv[1]
 
@@ -22,6 +24,14 @@ def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         return ModelResponse(parts=[TextPart("done")])
     wanted = (("refund", program.REFUND), ("drop", program.DROP), ("ask_human", program.QUESTION))
     return ModelResponse(parts=[ToolCallPart(name, args, f"{THREAD}-{name}") for name, args in wanted])
+
+
+async def model_stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+    for place, part in enumerate(model(messages, info).parts):
+        if isinstance(part, ToolCallPart):
+            yield {place: DeltaToolCall(part.tool_name, part.args_as_json_str(), tool_call_id=part.tool_call_id)}
+        elif isinstance(part, TextPart):
+            yield part.content
 
 
 def ask_human(question: str, options: list[str]) -> str:
@@ -45,14 +55,30 @@ pausepoint.pydantic_ai.HandleDeferredToolCalls = Told
 names = program.run_page(
     "pydantic-ai.md",
     {
-        "model": FunctionModel(model),
+        "model": FunctionModel(model, stream_function=model_stream),
         "refund": program.refund,
         "drop": program.drop,
         "ask_human": ask_human,
         "desk": AsyncDesk(),
     },
 )
-result = names["agent"].run_sync("refund 4711", conversation_id=THREAD)
+
+
+async def streamed(agent: Any) -> Any:
+    async with agent.run_stream("refund 4711", conversation_id=THREAD) as stream:
+        await stream.get_output()
+
+
+async def with_events(agent: Any) -> Any:
+    async with agent.run_stream_events("refund 4711", conversation_id=THREAD) as events:
+        return [event async for event in events][-1].result
+
+
+MODES = {"stream": streamed, "events": with_events}
+if len(sys.argv) > 2:
+    result = asyncio.run(MODES[sys.argv[2]](names["agent"]))
+else:
+    result = names["agent"].run_sync("refund 4711", conversation_id=THREAD)
 returned = {
     part.tool_name: [part.outcome, part.content]
     for message in result.all_messages()

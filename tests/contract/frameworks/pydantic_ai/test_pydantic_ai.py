@@ -13,18 +13,64 @@ pytestmark = pytest.mark.server
 def test_pydantic_ai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
     program = agent.start()
     waiting = agent.waiting(3)
-    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99})
+    agent.refuse_a_bad_edit(waiting["refund"])
+    agent.decide(waiting["refund"], "edit", edited_input={"order": "4711", "amount": 99}, comment="Half.")
     agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
     agent.decide(waiting["Which colour?"], "respond", answer="red")
     found = told(program)
     assert found["ran"] == [["4711", 99]]
     assert found["messages"] == {
-        "refund": ["success", "refunded 99"],
+        "refund": [
+            "success",
+            'A person changed the input of this call to {"order": "4711", "amount": 99} and says: Half.\n\nrefunded 99',
+        ],
         "drop": ["denied", "A person declined this call: Not on a Friday. Do not repeat it."],
         "ask_human": ["success", "red"],
     }
     assert found["answered_by"] == dict.fromkeys(("refund", "drop", "ask_human"), "API key remote of approver")
     assert agent.result(waiting["refund"]) == "refunded 99"
+
+
+@pytest.mark.shows("pydantic-ai", "once")
+def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
+    agent.environment["LOCKED"] = "yes"
+    program = agent.start()
+    waiting = agent.waiting(3)
+    agent.decide(waiting["refund"], "approve", comment="Once.")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    agent.decide(waiting["drop"], "approve")
+    assert "RuntimeError: orders is locked" in program.communicate()[1]
+    assert agent.result(waiting["refund"]) == "refunded 250"
+    assert agent.failure(waiting["drop"]) == "RuntimeError: orders is locked"
+    assert told(agent.start()) == {
+        "ran": [],
+        "messages": {
+            "refund": ["success", "A person approved this call: Once.\n\nrefunded 250"],
+            "drop": ["failed", "This call has run already, and failed: RuntimeError: orders is locked"],
+            "ask_human": ["success", "red"],
+        },
+        "last": "done",
+        "answered_by": dict.fromkeys(("refund", "drop", "ask_human"), "API key remote of approver"),
+    }
+
+
+def test_a_run_that_streams_its_events_waits_for_people(agent):
+    agent.command.append("events")
+    program = agent.start()
+    waiting = agent.waiting(3)
+    for name in ("refund", "drop"):
+        agent.decide(waiting[name], "approve")
+    agent.decide(waiting["Which colour?"], "respond", answer="red")
+    assert told(program)["ran"] == [["4711", 250], "orders"]
+
+
+def test_run_stream_is_refused_before_the_model_is_asked(agent):
+    agent.command.append("stream")
+    errors = agent.start().communicate()[1]
+    assert errors.splitlines()[-1] == (
+        "pydantic_ai.exceptions.UserError: run_stream ends with the first call that needs an approval, so nobody can be "
+        "asked about refund, drop. Use run, run_stream_events or iter."
+    )
 
 
 @pytest.mark.shows("pydantic-ai", "approve", "crash")

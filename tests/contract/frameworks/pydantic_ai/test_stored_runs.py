@@ -27,7 +27,10 @@ def test_a_stored_run_goes_on_with_all_decisions_in_another_process(stored):
     (found,) = stored.resume()
     assert (found["status"], found["last"], stored.ran()) == ("finished", "done", ["refund 4711 99"])
     assert found["messages"] == {
-        "refund": ["success", "refunded 99"],
+        "refund": [
+            "success",
+            'A person changed the input of this call to {"order": "4711", "amount": 99}.\n\nrefunded 99',
+        ],
         "drop": ["denied", "A person declined this call: Not on a Friday. Do not repeat it."],
         "ask_human": ["success", "red"],
     }
@@ -35,7 +38,6 @@ def test_a_stored_run_goes_on_with_all_decisions_in_another_process(stored):
     assert [stored.record(one) for one in waiting.values()] == [["resume.taken", "resume.completed"]] * 3
 
 
-@pytest.mark.shows("pydantic-ai", "once")
 def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     decided(stored)
     check_one_ran(stored.resume(programs=2, threads=4))
@@ -45,7 +47,7 @@ def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
 @pytest.mark.parametrize(("where", "ran", "told"), [
     ("tool", ["refund 4711 250", "tool waits", "refund 4711 250"], ["success", "refunded 250"]),
     ("model", ["refund 4711 250", "model waits"],
-     ["denied", "This call has run already, and returned: refunded 250"]),
+     ["success", "refunded 250"]),
 ])  # fmt: skip
 @pytest.mark.shows("pydantic-ai", "crash")
 def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where, ran, told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ def refund(order: str, amount: int) -> str:
 
 
 def drop(table: str) -> str:
-    """Drop a table."""
+    """Drop a table; it may be locked."""
     RAN.append(table)
+    if "LOCKED" in os.environ:
+        raise RuntimeError(f"{table} is locked")
     return "dropped"
 
 

@@ -1,0 +1,140 @@
+"""`@desk.approve("refund")` and a real server: a function runs once, with what a person has approved."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+
+import pytest
+from pausepoint import AsyncDesk, Desk
+from pausepoint.approve import NotApproved
+from pausepoint.gate import HasFailed
+
+from tests.contract.python_client.test_against_a_server import SOON, decide, in_a_thread, the_one
+from tests.support.machine import Remote
+from tests.support.processes.server import until
+from tests.support.services import real_processes  # noqa: F401 - a fixture
+
+pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
+
+
+@pytest.fixture(scope="module")
+def agent(server):
+    return Remote(server, "requester", ("ask", "read"))
+
+
+@pytest.fixture(scope="module")
+def decider(server):
+    return Remote(server, "approver", ("decide", "read"))
+
+
+class Refunds:
+    """A function that people are asked about, as a program has it that was just started."""
+
+    def __init__(self, address: str, api_key: str, **named: Any) -> None:
+        self.ran: list[Any] = []
+
+        def refund(order: str, amount: int = 250, *, urgent: bool = False) -> str:
+            self.ran.append([order, amount])
+            if order == "locked":
+                raise RuntimeError("The order is locked")
+            return f"refunded {amount}"
+
+        async def refund_later(order: str, amount: int = 250, *, urgent: bool = False) -> str:
+            return refund(order, amount, urgent=urgent)
+
+        self.refund = Desk(address, api_key).approve("refund", **named)(refund)
+        self.decorate_later = lambda: AsyncDesk(address, api_key).approve("refund", **named)(refund_later)
+
+    def call(self, *values: Any) -> Any:
+        return self.refund(*values)
+
+    def call_on_a_loop(self, *values: Any) -> Any:
+        async def call() -> Any:
+            return await self.decorate_later()(*values)
+
+        return asyncio.run(call())
+
+
+BOTH = pytest.mark.parametrize("how", ["call", "call_on_a_loop"])
+
+
+@BOTH
+def test_a_function_runs_with_what_was_approved_once_and_returns_it_again(server, agent, decider, how):
+    thread = str(uuid.uuid4())
+
+    def started() -> Refunds:
+        return Refunds(server.address, agent.key, thread_id=thread, priority="high")
+
+    first = started()
+    result = in_a_thread(lambda: getattr(first, how)("4711"))
+    request = agent.send("GET", f"/requests/{the_one(decider, thread)['id']}").body
+    assert (request["tool_name"], request["priority"]) == ("refund", "high")
+    assert request["input"] == {"order": "4711", "amount": 250, "urgent": False}
+    bad = {"verdict": "edit", "edited_input": {"order": "4711", "amount": "lots", "urgent": False}}
+    refused = decider.send("POST", f"/requests/{request['id']}/decision", bad)
+    assert (refused.status, list(refused.body["errors"])) == (422, ["edited_input.amount"])
+    decide(decider, thread, verdict="edit", edited_input={"order": "4711", "amount": 99, "urgent": True})
+    assert (result(), first.ran) == ("refunded 99", [["4711", 99]])
+    again = started()
+    assert (getattr(again, how)("4711"), again.ran) == ("refunded 99", [])
+    assert agent.send("GET", f"/requests/{request['id']}").body["result"]["output"] == "refunded 99"
+
+
+@BOTH
+def test_a_key_names_a_call_and_one_that_has_failed_does_not_run_again(server, agent, decider, how):
+    thread = str(uuid.uuid4())
+
+    def started() -> Refunds:
+        return Refunds(
+            server.address, agent.key, thread_id=thread, key=lambda order, amount, urgent: f"{thread}-{order}"
+        )
+
+    def failing(refunds: Refunds) -> Any:
+        try:
+            return getattr(refunds, how)("locked")
+        except (RuntimeError, HasFailed) as error:
+            return error
+
+    first, again = started(), started()
+    error = in_a_thread(lambda: failing(first))
+    decide(decider, thread, verdict="approve")
+    assert (type(error()), first.ran) == (RuntimeError, [["locked", 250]])
+    known = failing(again)
+    assert (type(known), again.ran) == (HasFailed, [])
+    assert str(known) == "This call has run already, and failed: RuntimeError: The order is locked"
+
+
+@BOTH
+def test_a_function_does_not_run_without_an_approval(server, agent, decider, how):
+    thread = str(uuid.uuid4())
+    refunds = Refunds(server.address, agent.key, thread_id=thread)
+
+    def refused() -> Any:
+        with pytest.raises(NotApproved) as error:
+            getattr(refunds, how)("4711")
+        return error.value
+
+    error = in_a_thread(refused)
+    decide(decider, thread, verdict="reject", comment="Not on a Friday")
+    assert str(error()) == "A person declined this call: Not on a Friday. Do not repeat it."
+    assert (error().outcome.status, refunds.ran) == ("rejected", [])
+
+
+def test_equal_calls_of_one_run_are_asked_about_one_by_one(server, agent, decider):
+    thread = str(uuid.uuid4())
+    refunds = Refunds(server.address, agent.key, thread_id=thread)
+    results = []
+    for _ in range(2):
+        result = in_a_thread(lambda: refunds.call("4711"))
+        (waiting,) = _waiting(decider, thread)
+        assert decider.send("POST", f"/requests/{waiting['id']}/decision", {"verdict": "approve"}).status == 200
+        results.append(result())
+    assert (results, refunds.ran) == (["refunded 250"] * 2, [["4711", 250]] * 2)
+
+
+def _waiting(reader: Remote, thread: str) -> list[dict[str, Any]]:
+    path = f"/requests?thread={thread}&status=pending"
+    found: list[dict[str, Any]] = until(lambda: reader.send("GET", path).body["items"], "the request waits", SOON)
+    return found
