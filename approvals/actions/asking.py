@@ -142,8 +142,8 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
         workflow = open_workflow(
             scope=origin.scope,
             key=origin.workflow or str(request_id),
-            # The title of its first request would be a poor name for a workflow.
-            title=origin.workflow_title or origin.workflow or _title_of_one(ask, origin),
+            # A workflow that is made for one request is called as that is.
+            title=origin.workflow_title or origin.workflow or ask.title,
             source=origin.source,
             owner=person_behind(by),
             agent=origin.agent,
@@ -161,13 +161,6 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
     return request
-
-
-def _title_of_one(ask: Ask, origin: Origin) -> str:
-    """Return the title of a workflow that is made for one request: who asked, for which tool or what, and when."""
-    at = timezone.localtime().strftime("%Y-%m-%d %H:%M")
-    named = [origin.agent, ask.tool_name or str(Kind(ask.kind).label), at]
-    return " · ".join(part for part in named if part)
 
 
 def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalRequest:

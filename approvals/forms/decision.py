@@ -11,10 +11,11 @@ from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
+from approvals.forms.reading import MAX_DIGITS, Reading, normalize_newlines, parse_json
 from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
-from approvals.forms.values import MAX_DIGITS, Reading, edit_form, normalize_newlines
+from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import NotCanonical, parse
+from approvals.runtime.canonical import NotCanonical
 from approvals.runtime.cursors import number_from
 from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
@@ -107,7 +108,7 @@ def _answer_value(request: ApprovalRequest, data: QueryDict) -> Any:
             raise Invalid(_("That choice is not one of the options."), {"answer": _("is not one of the options")})
         return _in_requested_shape(request, answer_to(request, chosen=chosen, text=text))
     try:
-        return parse(text)
+        return parse_json(text)
     except NotCanonical as error:
         raise Invalid(_("The answer is not valid JSON."), {"answer": translated(error)}) from error
 

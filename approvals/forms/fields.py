@@ -19,6 +19,7 @@ class Widget(StrEnum):
     CHOICE = "choice"
     SEVERAL = "several"
     LIST = "list"
+    ROWS = "rows"
     GROUP = "group"
     JSON = "json"
     FIXED = "fixed"
@@ -37,7 +38,8 @@ class Control:
     """A field or a group of fields.
 
     `path` holds the names that lead to its value, `place` its index at each level; `item` is the field of each value of a LIST,
-    `offers` the values of a CHOICE, SEVERAL or FIXED, and `limits` the schema's limits as text.
+    or the group of the fields of each row of ROWS, `offers` the values of a CHOICE, SEVERAL or FIXED, and `limits` the
+    schema's limits as text.
     """
 
     widget: Widget

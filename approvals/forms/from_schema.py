@@ -1,4 +1,6 @@
-"""Forms from JSON Schemas: text, numbers, dates, choices, lists of these and one level of objects; the rest is JSON."""
+"""Forms from JSON Schemas: text, numbers, dates, choices, lists of these, rows of these, and one level of objects; the rest
+is JSON.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +32,10 @@ BEYOND_FIELDS = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "minProperties"}
 )
 BEYOND_LISTS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "prefixItems", "contains"})
+
+
+#: What a cell of a list of objects may be.
+CELLS = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.CHOICE, Widget.FIXED})
 
 
 class _TooMany(Exception):
@@ -146,14 +152,11 @@ def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
 def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
     input_type = INPUT_TYPES.get(schema.get("format", ""), "text")
     short = "pattern" in schema or "format" in schema or _is_short(plain, schema)
-    limits = [_length_limits(schema), _example(schema)]
-    if input_type == "datetime-local":
-        limits.append(_("in UTC"))
     return replace(
         plain,
         widget=Widget.LINE if short else Widget.LINES,
         input_type=input_type,
-        limits=", ".join(filter(None, limits)),
+        limits=", ".join(filter(None, (_length_limits(schema), _example(schema)))),
     )
 
 
@@ -186,7 +189,31 @@ def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at
         each = replace(item, widget=Widget.LINE) if item.widget == Widget.LINES else item
         limits = ", ".join(filter(None, (limits, item.limits)))
         return replace(plain, widget=Widget.LIST, item=each, limits=limits, most=schema.get("maxItems"))
-    return plain
+    row = _row(plain, follow_references(below, root), root, at)
+    return (
+        plain
+        if row is None
+        else replace(plain, widget=Widget.ROWS, item=row, limits=limits, most=schema.get("maxItems"))
+    )
+
+
+def _row(plain: Control, schema: Any, root: Mapping[str, Any], at: Position) -> Control | None:
+    """Return the fields of each object in a list; None if they need more than one field each."""
+    if not isinstance(schema, Mapping) or not schema.get("properties") or BEYOND_FIELDS & schema.keys():
+        return None
+    wanted, inside = schema.get("required", []), replace(at, levels=0)
+    columns = tuple(
+        _control(below, root, inside.below(key, number, required=key in wanted), key)
+        for number, (key, below) in enumerate(schema["properties"].items())
+    )
+    return row_of(plain, columns)
+
+
+def row_of(plain: Control, columns: tuple[Control, ...]) -> Control | None:
+    """Return the group of the columns of a list; None if one of them cannot be a cell."""
+    fit = all(column.widget in CELLS and not column.nullable for column in columns)
+    entered = any(column.widget != Widget.FIXED for column in columns)
+    return replace(plain, widget=Widget.GROUP, children=columns) if fit and entered else None
 
 
 def _label(schema: Mapping[str, Any], name: str) -> str:

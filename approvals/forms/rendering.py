@@ -10,7 +10,8 @@ from django.http import QueryDict
 
 from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Widget
-from approvals.forms.values import MAX_DIGITS, can_hold, index_of, normalize_newlines, text_for
+from approvals.forms.reading import MAX_DIGITS, normalize_newlines
+from approvals.forms.values import can_hold, entered_in, index_of, text_for, texts_of_row
 from approvals.runtime.cursors import number_from
 
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
@@ -21,11 +22,12 @@ SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.JSON})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One value of a list."""
+    """One value of a list: its text, or the fields of an object."""
 
     id: str
-    value: str
-    error: str
+    value: str = ""
+    error: str = ""
+    cells: Sequence[Field] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Field:
     """The context of `approvals/forms/_field.html`.
 
     `chosen` holds indexes of the control's offers. A `free` field is in an optional group: it is required only if another field
-    of the group is filled in.
+    of the group is filled in. One `in_row` is a cell of a list of objects.
     """
 
     control: Control
@@ -46,6 +48,7 @@ class Field:
     children: Sequence[Field] = ()
     error: str = ""
     free: bool = False
+    in_row: bool = False
 
     @property
     def kind(self) -> str:
@@ -54,7 +57,8 @@ class Field:
     @property
     def described(self) -> str:
         """The ids of the elements that describe the field."""
-        texts = {"hint": self.control.help or self.control.limits, "error": self.error}
+        zone = self.control.input_type == "datetime-local"
+        texts = {"zone": zone, "hint": self.control.help or self.control.limits, "error": self.error}
         return " ".join(f"{self.id}-{name}" for name, text in texts.items() if text)
 
     @property
@@ -65,7 +69,7 @@ class Field:
     @property
     def is_plain(self) -> bool:
         """Whether nothing but its label belongs to the field: no hint, no error, and the browser does not require it."""
-        return not (self.control.help or self.control.limits or self.error or self.browser_required)
+        return not (self.described or self.browser_required)
 
     @property
     def browser_required(self) -> bool:
@@ -92,13 +96,13 @@ class Field:
 
     @property
     def is_dropdown(self) -> bool:
-        """Whether there are too many options for radio buttons."""
-        return len(self.control.offers) > 5
+        """Whether there are too many options for radio buttons, or too little room."""
+        return self.in_row or len(self.control.offers) > 5
 
     def walk(self) -> Iterator[Field]:
         """Yield the field and all fields below it."""
         yield self
-        for child in self.children:
+        for child in (*self.children, *(cell for row in self.rows for cell in row.cells)):
             yield from child.walk()
 
 
@@ -131,7 +135,7 @@ class FormView:
             key=key,
             value=self._text(control, name, value),
             chosen=self._chosen(control, name, value),
-            rows=self._rows(control, name, value, identity, key) if control.widget == Widget.LIST else (),
+            rows=self._rows(control, name, value, identity, key),
             children=[
                 self.field(child, known.get(child.path[-1], ABSENT), free=free or not control.required)
                 for child in control.children
@@ -156,7 +160,10 @@ class FormView:
         return frozenset(place for place in places if place is not None)
 
     def _rows(self, control: Control, name: str, value: Any, identity: str, key: str) -> list[Row]:
-        assert control.item is not None
+        if control.item is None:
+            return []
+        if control.widget == Widget.ROWS:
+            return self._objects(control, control.item, value, identity, key)
         if self.typed is not None:
             texts = [normalize_newlines(text) for text in self.typed.getlist(name) if text.strip()]
         else:
@@ -168,10 +175,47 @@ class FormView:
             for number, text in enumerate(texts)
         ]
 
+    def _objects(self, control: Control, row: Control, value: Any, identity: str, key: str) -> list[Row]:
+        columns = entered_in(row)
+        if self.typed is not None:
+            sent = [
+                [normalize_newlines(text) for text in self.typed.getlist(each.name(self.names))] for each in columns
+            ]
+            texts = [list(each) for each in zip(*sent, strict=False) if any(text.strip() for text in each)]
+        else:
+            texts = [texts_of_row(row, item) for item in value] if isinstance(value, list) else []
+        if control.most is None or len(texts) < control.most:
+            texts.append([""] * len(columns))
+        return [
+            Row(
+                f"{identity}-row{number}",
+                error=self.errors.get(f"{key}.{number}", ""),
+                cells=[
+                    self._cell(column, text, f"{identity}-row{number}-{place}", f"{key}.{number}.{column.path[-1]}")
+                    for place, (column, text) in enumerate(zip(columns, cells, strict=True))
+                ],
+            )
+            for number, cells in enumerate(texts)
+        ]
+
+    def _cell(self, column: Control, text: str, identity: str, key: str) -> Field:
+        chosen = number_from(text, digits=MAX_DIGITS) if column.widget == Widget.CHOICE else None
+        return Field(
+            control=column,
+            id=identity,
+            name=column.name(self.names),
+            key=key,
+            value=text,
+            chosen=frozenset() if chosen is None else frozenset({chosen}),
+            error=self._error(column, key),
+            free=True,
+            in_row=True,
+        )
+
     def _error(self, control: Control, key: str) -> str:
         """Return the errors of a value; for a value with a single field, also the errors within it, with their paths."""
         found = [self.errors[key]] if key in self.errors else []
-        if control.widget not in {Widget.GROUP, Widget.LIST}:
+        if control.widget not in {Widget.GROUP, Widget.LIST, Widget.ROWS}:
             within = {name: words for name, words in self.errors.items() if name.startswith(f"{key}.")}
             found += [f"{name[len(key) + 1 :]}: {words}" for name, words in within.items()]
         return "; ".join(found)

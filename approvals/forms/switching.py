@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from approvals.exceptions import Invalid
 from approvals.forms.decision import EDIT, edited_input, edits_as_json, input_form
 from approvals.forms.fields import Widget
+from approvals.forms.reading import Reading
 from approvals.forms.rendering import Field, FormView
-from approvals.forms.values import Reading
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import same_json
 
@@ -32,7 +32,11 @@ def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
     del typed["edit_as"]
     control = input_form(request)
     for field in FormView("", *EDIT, {}).field(control, value).walk():
-        typed.setlist(field.name, _texts(field))
+        if field.in_row:
+            # The cells of a column have one name.
+            typed.appendlist(field.name, field.value)
+        else:
+            typed.setlist(field.name, _texts(field))
     if not _reads_back(control, request, typed, value):
         words = _("These values do not fit the fields. Continue to edit them as JSON.")
         raise Invalid(words, {"edited_input": _("has more or other values than the fields")})
@@ -42,7 +46,7 @@ def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
 def _texts(field: Field) -> list[str]:
     """Return what a browser sends for a field."""
     match field.control.widget:
-        case Widget.GROUP | Widget.FIXED:
+        case Widget.GROUP | Widget.FIXED | Widget.ROWS:
             return []
         case Widget.CHOICE | Widget.SEVERAL:
             return [str(number) for number in sorted(field.chosen)]

@@ -1,31 +1,22 @@
-"""Convert values to form fields and back. Values whose fields are not changed come back exactly as they were."""
+"""Forms that hold a value, and the texts of its fields."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
-
-from django.http import QueryDict
-from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Offer, Widget
-from approvals.forms.from_schema import LONG_TEXT, MAX_FIELDS, form_from_schema
-from approvals.runtime.canonical import NotCanonical, canonical, parse
-from approvals.runtime.cursors import number_from
+from approvals.forms.from_schema import LONG_TEXT, MAX_FIELDS, form_from_schema, row_of
+from approvals.runtime.canonical import canonical
 from approvals.runtime.text import visible_name
-from approvals.runtime.translation import translated
 
 MAX_ROWS = 1_000
-#: Digits of an option's index.
-MAX_DIGITS = 5
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
-_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 
 
 def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label: str) -> Control:
@@ -58,6 +49,8 @@ def _bound(control: Control, value: Any) -> Control:
         return replace(control, children=tuple(children))
     if control.widget in {Widget.LINE, Widget.LINES} and control.input_type == "text" and isinstance(value, str):
         return replace(control, widget=_text_widget(value))
+    if control.widget == Widget.ROWS and isinstance(value, list):
+        control = _with_room(control, value)
     return control if can_hold(control, value) else replace(control, widget=Widget.JSON, nullable=False)
 
 
@@ -72,8 +65,35 @@ def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Cont
             return replace(plain, widget=_text_widget(value))
         case dict() if value and len(path) == 1:
             return _bound(replace(plain, widget=Widget.GROUP), value)
+        case list() if (row := _row_by_values(plain, value)) is not None:
+            return _bound(replace(plain, widget=Widget.ROWS, item=row), value)
         case _:
             return plain
+
+
+def _row_by_values(plain: Control, value: list[Any]) -> Control | None:
+    """Return the fields of each object in a list without a schema; None if they differ too much, or nest."""
+    if not value or not all(isinstance(item, dict) for item in value):
+        return None
+    names = list(dict.fromkeys(name for item in value for name in item))
+    columns = []
+    for number, name in enumerate(names):
+        cells = [item[name] for item in value if name in item]
+        column = _by_value(cells[0], (*plain.path, name), (*plain.place, number))
+        columns.append(replace(column, required=len(cells) == len(value)))
+    return row_of(plain, tuple(columns))
+
+
+def _with_room(control: Control, value: list[Any]) -> Control:
+    """Return rows whose texts have several lines in the columns where the value needs them."""
+    assert control.item is not None
+    columns = []
+    for column in control.item.children:
+        cells = [item.get(column.path[-1]) for item in value if isinstance(item, dict)]
+        long = any(isinstance(cell, str) and _text_widget(cell) == Widget.LINES for cell in cells)
+        is_text = column.widget == Widget.LINE and column.input_type == "text"
+        columns.append(replace(column, widget=Widget.LINES) if is_text and long else column)
+    return replace(control, item=replace(control.item, children=tuple(columns)))
 
 
 def _text_widget(value: str) -> Widget:
@@ -101,8 +121,35 @@ def can_hold(control: Control, value: Any) -> bool:
             assert control.item is not None
             fit = all(can_hold(control.item, item) and text_for(control.item, item).strip() for item in value)
             return fit and len(value) <= MAX_ROWS
+        case (Widget.ROWS, list()):
+            assert control.item is not None
+            room = len(value) * len(control.item.children) <= MAX_FIELDS
+            return room and all(_can_hold_row(control.item, item) for item in value)
         case _:
             return False
+
+
+def _can_hold_row(row: Control, value: Any) -> bool:
+    """Whether the fields of a row can show an object: an empty field is an absent value, and an empty row is none at all."""
+    if not isinstance(value, dict):
+        return False
+    columns = {column.path[-1]: column for column in row.children}
+    fixed = {name for name, column in columns.items() if column.widget == Widget.FIXED}
+    return fixed < value.keys() <= columns.keys() and all(
+        can_hold(columns[name], item) and (name in fixed or bool(text_for(columns[name], item).strip()))
+        for name, item in value.items()
+    )
+
+
+def texts_of_row(row: Control, value: Any) -> list[str]:
+    """Return the texts of the fields of a row."""
+    known = value if isinstance(value, dict) else {}
+    return [text_for(column, known.get(column.path[-1], ABSENT)) for column in entered_in(row)]
+
+
+def entered_in(row: Control) -> list[Control]:
+    """Return the columns that a person fills in."""
+    return [column for column in row.children if column.widget != Widget.FIXED]
 
 
 def _is_of_type(input_type: str, value: str) -> bool:
@@ -122,162 +169,8 @@ def text_for(control: Control, value: Any) -> str:
         return ""
     if control.widget == Widget.NUMBER:
         return canonical(value).decode()
+    if control.widget == Widget.CHOICE:
+        return str(index_of(control, value))
     if control.widget == Widget.JSON:
         return json.dumps(value, indent=2, ensure_ascii=False)
     return str(value).removesuffix("Z") if control.input_type == "datetime-local" else str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Reads what a browser sent for a form, and collects in `errors` what could not be read.
-
-    Field names begin with `prefix`, keys of errors with `about`. `edits` says that a proposed value is changed: nothing is added
-    to it that the person did not enter.
-    """
-
-    data: QueryDict
-    prefix: str
-    about: str
-    edits: bool = False
-    errors: dict[str, str] = field(default_factory=dict)
-
-    def read(self, control: Control, proposed: Any = ABSENT) -> Any:
-        """Return the value that was sent, or ABSENT; `proposed` itself if its fields were not changed."""
-        match control.widget:
-            case Widget.GROUP:
-                return self._group(control, proposed)
-            case Widget.FIXED:
-                return proposed if self.edits else control.offers[0].value
-            case Widget.CHOICE:
-                return self._choice(control, proposed)
-            case Widget.SEVERAL:
-                return self._several(control, proposed)
-            case Widget.LIST:
-                return self._list(control, proposed)
-            case _:
-                return self._single(control, proposed)
-
-    def _group(self, control: Control, proposed: Any) -> Any:
-        before = proposed if isinstance(proposed, dict) else {}
-        known = set(self.errors)
-        read = {child.path[-1]: self.read(child, before.get(child.path[-1], ABSENT)) for child in control.children}
-        found = {name: value for name, value in read.items() if value is not ABSENT}
-        fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
-        filled = {name for name, value in found.items() if name not in fixed and value != []}
-        if not filled and not self._keeps_empty(control, proposed):
-            # No field of the group was filled in, so the object is absent and nothing in it is missing.
-            for name in self.errors.keys() - known:
-                del self.errors[name]
-            return ABSENT
-        # Keep the order of the proposed value, so that moved keys do not look like changes.
-        return {name: found[name] for name in [*before, *(n for n in found if n not in before)] if name in found}
-
-    def _choice(self, control: Control, proposed: Any) -> Any:
-        sent = self.data.get(control.name(self.prefix), "")
-        if sent == "":
-            return self._nothing(control, proposed)
-        index = _parse_index(sent, len(control.offers))
-        if index is None:
-            return self._error(control, _("is not one of the options"))
-        return control.offers[index].value
-
-    def _several(self, control: Control, proposed: Any) -> Any:
-        sent = self.data.getlist(control.name(self.prefix))
-        indexes = {index for text in sent if (index := _parse_index(text, len(control.offers))) is not None}
-        if len(indexes) < len(set(sent)):
-            return self._error(control, _("is not one of the options"))
-        chosen = [control.offers[index].value for index in sorted(indexes)]
-        if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
-            return proposed
-        return chosen if chosen or self._keeps_empty(control, proposed) else ABSENT
-
-    def _list(self, control: Control, proposed: Any) -> Any:
-        assert control.item is not None
-        sent = [normalize_newlines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
-        if len(sent) > MAX_ROWS:
-            return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
-        if isinstance(proposed, list) and sent == [text_for(control.item, item) for item in proposed]:
-            return proposed
-        found = []
-        for number, text in enumerate(sent):
-            try:
-                found.append(_value(control.item, text))
-            except NotCanonical as error:
-                self.errors[f"{self._key(control)}.{number}"] = translated(error)
-        return found if found or self._keeps_empty(control, proposed) else ABSENT
-
-    def _single(self, control: Control, proposed: Any) -> Any:
-        name, shown = control.name(self.prefix), text_for(control, proposed)
-        if name not in self.data:
-            return self._nothing(control, ABSENT)
-        sent = str(self.data[name])
-        text = normalize_newlines(sent)
-        if proposed is not ABSENT and text == normalize_newlines(shown):
-            # A field that was not changed must not look edited, even if line breaks or large numbers read differently.
-            return proposed
-        if not text.strip() and not (isinstance(proposed, str) and _may_be_empty(control)):
-            return self._nothing(control, proposed)
-        if control.widget == Widget.LINES and "\r\n" in shown:
-            return sent
-        try:
-            return _value(control, text)
-        except NotCanonical as error:
-            return self._error(control, translated(error))
-
-    def _nothing(self, control: Control, proposed: Any) -> Any:
-        if control.nullable and self._keeps_empty(control, proposed):
-            return None
-        return self._error(control, _("is missing")) if control.required else ABSENT
-
-    def _keeps_empty(self, control: Control, proposed: Any) -> bool:
-        """Whether an empty list, object or null is a value: if one was proposed, or if an answer has to have one."""
-        return proposed is not ABSENT or (control.required and not self.edits)
-
-    def _error(self, control: Control, words: str) -> Any:
-        self.errors[self._key(control)] = words
-        return ABSENT
-
-    def _key(self, control: Control) -> str:
-        return ".".join([self.about, *control.path])
-
-
-def _may_be_empty(control: Control) -> bool:
-    """Whether an empty text is a valid value, as it is not for dates and addresses."""
-    return control.widget == Widget.LINES or control.input_type == "text"
-
-
-def _value(control: Control, text: str) -> Any:
-    """Return the value of a non-empty text. Raise NotCanonical if it has none."""
-    match control.widget:
-        case Widget.NUMBER:
-            return _number(text)
-        case Widget.JSON:
-            return parse(text)
-        case _ if control.input_type == "datetime-local":
-            return (text if text.count(":") > 1 else f"{text}:00") + ("" if text.endswith("Z") else "Z")
-        case _:
-            return text
-
-
-def normalize_newlines(text: str) -> str:
-    """Return the text with `\\n` as its line breaks; browsers send CRLF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _number(text: str) -> int | float:
-    if _THOUSANDS.fullmatch(text.strip()):
-        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
-    try:
-        value = parse(text.strip().replace(",", "."))
-    except NotCanonical as error:
-        if _NUMBER.fullmatch(text.strip()):
-            raise NotCanonical(_("is too large or too precise for a number")) from error
-        value = None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise NotCanonical(_("must be a number"))
-
-
-def _parse_index(sent: str, offered: int) -> int | None:
-    index = number_from(sent, digits=MAX_DIGITS)
-    return index if index is not None and index < offered else None

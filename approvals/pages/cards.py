@@ -159,7 +159,9 @@ class Card:
         known = {each.key: (each.control.label, each.id) for each in fields if each.error}
         for each in fields:
             for number, row in enumerate(each.rows):
-                known[f"{each.key}.{number}"] = (f"{each.control.label} {number + 1}", row.id)
+                name = f"{each.control.label} {number + 1}"
+                known[f"{each.key}.{number}"] = (name, row.id)
+                known |= {cell.key: (f"{name}, {cell.control.label}", cell.id) for cell in row.cells}
         known["typed_name"] = (_("The typed name"), "")
         known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
         named = [(*known.get(name, (_label_of(name), "")), words) for name, words in self.errors.items()]

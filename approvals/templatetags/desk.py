@@ -13,6 +13,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
+from django.utils.translation import gettext as _
 
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.shown_calls import Line
@@ -111,6 +112,12 @@ def status_label_filter(request: ApprovalRequest) -> str:
 def verdict_label_filter(verdict: str, kind: str) -> str:
     """Return the label of a verdict on a request of this kind, in the words of its buttons."""
     return verdict_label(kind, verdict)
+
+
+@register.filter
+def sentence(problem: str) -> str:
+    """Return what is wrong with a value, such as "must be a number", as a sentence below its field."""
+    return _("This %(problem)s.") % {"problem": problem}
 
 
 @register.simple_tag

@@ -6,9 +6,11 @@
   function ready(root) {
     for (const rows of root.querySelectorAll("[data-rows]:not([data-ready])")) {
       rows.dataset.ready = "";
+      rows.dataset.made = String(rows.children.length);
       const button = makeButton(rows.dataset.add);
       rows.after(button);
       button.addEventListener("click", () => addRow(rows, button));
+      if (rows.dataset.remove) for (const row of rows.children) addRemove(rows, row, button);
       limitRows(rows, button);
     }
     for (const field of root.querySelectorAll("[data-retype]:not([data-ready])")) {
@@ -35,19 +37,47 @@
   }
 
   function addRow(rows, button) {
-    const row = rows.lastElementChild.cloneNode(true), number = rows.children.length;
-    const field = row.querySelector("input"), label = row.querySelector("label");
-    for (const note of row.querySelectorAll(".field-error, output")) note.remove();
-    field.removeAttribute("aria-invalid");
-    field.removeAttribute("aria-describedby");
-    field.value = "";
-    field.defaultValue = "";
-    field.id = field.id.replace(/\d+$/, String(number));
-    label.htmlFor = field.id;
-    label.textContent = label.textContent.replace(/\d+$/, String(number + 1));
+    // Counted on, because rows before this one may have been removed.
+    const number = Number(rows.dataset.made);
+    rows.dataset.made = String(number + 1);
+    const row = rows.lastElementChild.cloneNode(true), fields = [...row.querySelectorAll("input, textarea, select")];
+    for (const note of row.querySelectorAll(".field-error")) note.remove();
+    for (const field of fields) {
+      field.removeAttribute("aria-invalid");
+      if (field.matches("select")) field.selectedIndex = 0;
+      else field.value = field.defaultValue = "";
+      if (field.dataset.local) field.dataset.local = "";
+    }
+    for (const part of [row, ...row.querySelectorAll("*")]) {
+      for (const name of ["id", "for", "aria-describedby"]) {
+        const value = part.getAttribute(name);
+        if (value) part.setAttribute(name, value.replace(/-row\d+/g, `-row${number}`));
+      }
+    }
+    for (const label of row.querySelectorAll("label.visually-hidden")) {
+      label.textContent = label.textContent.replace(/\d+$/, String(number + 1));
+    }
+    row.ariaLabel = row.ariaLabel?.replace(/\d+$/, String(number + 1)) ?? null;
     rows.append(row);
+    if (rows.dataset.remove) addRemove(rows, row, button);
     limitRows(rows, button);
-    field.focus();
+    fields.find((field) => field.type !== "hidden").focus();
+  }
+
+  // The last row is emptied: a form without a row could not get another one.
+  function addRemove(rows, row, button) {
+    row.querySelector("button.remove")?.remove();
+    const remove = makeButton(rows.dataset.remove);
+    remove.classList.add("remove");
+    remove.addEventListener("click", () => {
+      const next = row.nextElementSibling ?? row.previousElementSibling;
+      if (next) row.remove();
+      else for (const field of row.querySelectorAll("input, textarea, select")) field.value = "";
+      limitRows(rows, button);
+      (next ?? row).querySelector("input:not([type=hidden]), textarea, select").focus();
+      rows.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    row.append(remove);
   }
 
   function limitRows(rows, button) {

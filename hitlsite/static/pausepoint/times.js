@@ -1,5 +1,5 @@
-// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes", with the exact time in the title. Beside fields for
-// a time in UTC, the same time in the person's time zone.
+// Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes", with the exact time in the title. Fields for a time,
+// which forms send in UTC, are shown and typed in the person's time zone.
 (function () {
   "use strict";
 
@@ -44,29 +44,48 @@
     }
   }
 
-  function showLocalTime(field) {
-    const moment = new Date(`${field.value}Z`);
-    let same = field.parentElement.querySelector("output.same-time");
-    if (!same) {
-      same = document.createElement("output");
-      same.className = "same-time hint";
-      same.htmlFor.add(field.id);
-      field.parentElement.append(same);
-    }
-    const shown = moment.getTimezoneOffset() ? moment.toLocaleString([], { dateStyle: "full", timeStyle: "short" }) : "";
-    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    same.textContent = shown && interpolate(gettext("%(time)s in your time zone (%(zone)s)"), { time: shown, zone }, true);
+  // --- The named field of a time is hidden, and keeps the time in UTC; beside it stands one for the same time here.
+  const MOMENTS = "input[type=datetime-local][name]";
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const iso = (moment) => moment.toISOString().slice(0, 19);
+
+  function localOf(text) {
+    const moment = new Date(`${text}Z`);
+    return text && !isNaN(moment) ? iso(new Date(moment - moment.getTimezoneOffset() * 60_000)) : "";
   }
 
-  const MOMENTS = "input[type=datetime-local]";
+  function localize(field) {
+    const own = field.cloneNode();
+    own.removeAttribute("name");
+    own.dataset.local = field.value;
+    own.defaultValue = own.value = localOf(field.value);
+    field.type = "hidden";
+    for (const name of ["id", "required", "aria-describedby", "aria-invalid"]) field.removeAttribute(name);
+    field.after(own);
+    sayZone(own);
+  }
+
+  function sayZone(own) {
+    const field = own.previousElementSibling, line = own.parentElement.querySelector("[data-zone]");
+    const utc = field.value && `${field.value.replace("T", " ")} UTC`;
+    const words = utc ? gettext("in your time zone, %(zone)s (%(utc)s)") : gettext("in your time zone, %(zone)s");
+    if (line) line.textContent = interpolate(words, { zone, utc }, true);
+  }
+
+  // Before all others that look at the form, such as the check while somebody types.
+  document.addEventListener("input", (event) => {
+    const own = event.target, field = own.previousElementSibling;
+    if (!own.matches?.("input[data-local]")) return;
+    // An hour exists twice when summer time ends: a time that is as it was stays exactly that.
+    const moment = new Date(own.value), same = own.value === own.defaultValue || +moment === +new Date(own.defaultValue);
+    field.value = same ? own.dataset.local : own.value && !isNaN(moment) ? iso(moment) : "";
+    sayZone(own);
+  }, true);
 
   function ready(root) {
-    for (const field of root.querySelectorAll(MOMENTS)) showLocalTime(field);
+    for (const field of root.querySelectorAll(MOMENTS)) localize(field);
   }
 
-  document.addEventListener("input", (event) => {
-    if (event.target.matches(MOMENTS)) showLocalTime(event.target);
-  });
   document.addEventListener("DOMContentLoaded", () => ready(document));
   document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement || document));
 

@@ -14,7 +14,8 @@ from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
-from approvals.forms.values import Reading, edit_form, index_of, text_for
+from approvals.forms.reading import Reading
+from approvals.forms.values import edit_form, entered_in, index_of, text_for, texts_of_row
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.schema.check import schema_errors, schema_problem
@@ -198,7 +199,7 @@ def test_all_errors_are_shown_together_by_field():
         "answer.class": "is not one of the options",
         "answer.refundable": "is not one of the options",
         "answer.stops.1": "needs at least 2 characters",
-        "answer.odd": "not valid JSON",
+        "answer.odd": "is not valid JSON",
     }
 
 
@@ -271,6 +272,12 @@ def _fill(data: QueryDict, leaf: Control, item: Any) -> None:
         case Widget.LIST:
             assert leaf.item is not None
             data.setlist(name, [text_for(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
+        case Widget.ROWS:
+            assert leaf.item is not None
+            columns = entered_in(leaf.item)
+            rows = [texts_of_row(leaf.item, each) for each in ([] if item is ABSENT else item)] + [[""] * len(columns)]
+            for column, texts in zip(columns, zip(*rows, strict=True), strict=True):
+                data.setlist(column.name("input"), [text.replace("\n", "\r\n") for text in texts])
         case _:
             data[name] = text_for(leaf, item).replace("\n", "\r\n")
 

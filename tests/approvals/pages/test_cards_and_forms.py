@@ -17,7 +17,7 @@ from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
 from approvals.forms.decision import input_form, sent_decision, sent_door
 from approvals.forms.fields import Widget
-from approvals.forms.values import index_of, text_for
+from approvals.forms.values import entered_in, text_for, texts_of_row
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
 from approvals.states import Door, Kind, Verdict
@@ -69,8 +69,12 @@ def as_browser_sends(value: dict[str, Any], **changes: str) -> QueryDict:
         item: Any = value
         for name in leaf.path:
             item = item[name]
-        shown = str(index_of(leaf, item)) if leaf.widget == Widget.CHOICE else text_for(leaf, item)
-        data[leaf.name("input")] = re.sub("\r\n|\r|\n", "\r\n", shown)
+        if leaf.widget == Widget.ROWS:
+            rows = [texts_of_row(leaf.item, each) for each in item]
+            for column, texts in zip(entered_in(leaf.item), zip(*rows, strict=True), strict=True):
+                data.setlist(column.name("input"), [re.sub("\r\n|\r|\n", "\r\n", text) for text in texts])
+            continue
+        data[leaf.name("input")] = re.sub("\r\n|\r|\n", "\r\n", text_for(leaf, item))
     data.update({f"input.{name}": text for name, text in changes.items()})
     return data
 
@@ -192,9 +196,9 @@ def test_changed_field_changes_only_its_value(name, typed, value):
         (
             "nested.b",
             "{",
-            "not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+            "is not valid JSON: look at line 1, column 2",
         ),
-        ("list", "NaN", "NaN is not JSON"),
+        ("list", "NaN", "cannot be used: NaN is not JSON"),
     ],
 )
 def test_unreadable_values_are_errors_by_field(name, typed, error):
@@ -284,7 +288,7 @@ def test_answer_has_one_shape_per_kind(fields, sent, answer):
         ({}, {"choice": "\u0661"}, "is not one of the options"),
         ({}, {"choice": ["0", "1"]}, "has more than one option"),
         ({}, {"choice": "0", "text": "x"}, "does not accept text"),
-        ({"kind": Kind.FORM}, {"text": ""}, "not valid JSON: Expecting value: line 1 column 1 (char 0)"),
+        ({"kind": Kind.FORM}, {"text": ""}, "is missing"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused(fields, sent, error):

@@ -54,7 +54,7 @@ def test_values_that_the_fields_cannot_show_stay_json(asked):
 def test_an_edit_is_checked_while_it_is_typed_and_nothing_is_decided(asked):
     client, address = browser(bob()), at(asked, "check")
     wrong = client.post(address, TYPED | {"input.amount": "200"}, headers=HTMX)
-    assert (wrong.status_code, parse(wrong.text).words) == (200, "amount must be at most 100")
+    assert (wrong.status_code, parse(wrong.text).words) == (200, "amount must be at most 100.")
     right = client.post(address, TYPED)
     assert (right.status_code, right.text.strip()) == (200, "")
     as_json = client.post(address, {"edit_as": "json", "input": "{"}, headers=HTMX)

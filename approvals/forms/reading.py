@@ -1,0 +1,234 @@
+"""Read what a browser sent for a form. Values whose fields were not changed come back exactly as they were."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from approvals.asking.answers import ABSENT
+from approvals.forms.fields import Control, Widget
+from approvals.forms.values import MAX_ROWS, entered_in, text_for, texts_of_row
+from approvals.runtime.canonical import NotCanonical, canonical, parse
+from approvals.runtime.cursors import number_from
+from approvals.runtime.translation import translated
+
+#: Digits of an option's index.
+MAX_DIGITS = 5
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Reads what a browser sent for a form, and collects in `errors` what could not be read.
+
+    Field names begin with `prefix`, keys of errors with `about`. `edits` says that a proposed value is changed: nothing is added
+    to it that the person did not enter.
+    """
+
+    data: QueryDict
+    prefix: str
+    about: str
+    edits: bool = False
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def read(self, control: Control, proposed: Any = ABSENT) -> Any:
+        """Return the value that was sent, or ABSENT; `proposed` itself if its fields were not changed."""
+        match control.widget:
+            case Widget.GROUP:
+                return self._group(control, proposed)
+            case Widget.FIXED:
+                return proposed if self.edits else control.offers[0].value
+            case Widget.CHOICE:
+                return self._choice(control, proposed)
+            case Widget.SEVERAL:
+                return self._several(control, proposed)
+            case Widget.LIST:
+                return self._list(control, proposed)
+            case Widget.ROWS:
+                return self._rows(control, proposed)
+            case _:
+                return self._single(control, proposed)
+
+    def _group(self, control: Control, proposed: Any) -> Any:
+        before = proposed if isinstance(proposed, dict) else {}
+        known = set(self.errors)
+        read = {child.path[-1]: self.read(child, before.get(child.path[-1], ABSENT)) for child in control.children}
+        found = {name: value for name, value in read.items() if value is not ABSENT}
+        fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
+        filled = {name for name, value in found.items() if name not in fixed and value != []}
+        if not filled and not self._keeps_empty(control, proposed):
+            # No field of the group was filled in, so the object is absent and nothing in it is missing.
+            for name in self.errors.keys() - known:
+                del self.errors[name]
+            return ABSENT
+        # Keep the order of the proposed value, so that moved keys do not look like changes.
+        return {name: found[name] for name in [*before, *(n for n in found if n not in before)] if name in found}
+
+    def _choice(self, control: Control, proposed: Any) -> Any:
+        sent = self.data.get(control.name(self.prefix), "")
+        if sent == "":
+            return self._nothing(control, proposed)
+        try:
+            return _value(control, sent)
+        except NotCanonical as error:
+            return self._error(control, translated(error))
+
+    def _several(self, control: Control, proposed: Any) -> Any:
+        sent = self.data.getlist(control.name(self.prefix))
+        indexes = {index for text in sent if (index := _parse_index(text, len(control.offers))) is not None}
+        if len(indexes) < len(set(sent)):
+            return self._error(control, _("is not one of the options"))
+        chosen = [control.offers[index].value for index in sorted(indexes)]
+        if isinstance(proposed, list) and sorted(map(canonical, proposed)) == sorted(map(canonical, chosen)):
+            return proposed
+        return chosen if chosen or self._keeps_empty(control, proposed) else ABSENT
+
+    def _list(self, control: Control, proposed: Any) -> Any:
+        assert control.item is not None
+        sent = [normalize_newlines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
+        if len(sent) > MAX_ROWS:
+            return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+        if isinstance(proposed, list) and sent == [text_for(control.item, item) for item in proposed]:
+            return proposed
+        found = []
+        for number, text in enumerate(sent):
+            try:
+                found.append(_value(control.item, text))
+            except NotCanonical as error:
+                self.errors[f"{self._key(control)}.{number}"] = translated(error)
+        return found if found or self._keeps_empty(control, proposed) else ABSENT
+
+    def _rows(self, control: Control, proposed: Any) -> Any:
+        assert control.item is not None
+        row, before = control.item, proposed if isinstance(proposed, list) else []
+        columns = entered_in(row)
+        sent = [[normalize_newlines(text) for text in self.data.getlist(each.name(self.prefix))] for each in columns]
+        if len({len(texts) for texts in sent}) > 1:
+            return self._error(control, _("was not sent completely; reload the page"))
+        rows = [list(texts) for texts in zip(*sent, strict=True) if any(text.strip() for text in texts)]
+        if len(rows) > MAX_ROWS:
+            return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+        known = {tuple(map(normalize_newlines, texts_of_row(row, item))): item for item in before}
+        found = [
+            known[tuple(texts)] if tuple(texts) in known else self._row(control, number, texts)
+            for number, texts in enumerate(rows)
+        ]
+        return found if found or self._keeps_empty(control, proposed) else ABSENT
+
+    def _row(self, control: Control, number: int, texts: list[str]) -> dict[str, Any]:
+        """Return the object of a row with these texts."""
+        assert control.item is not None
+        value: dict[str, Any] = {}
+        sent = iter(texts)
+        for column in control.item.children:
+            name, text = column.path[-1], "" if column.widget == Widget.FIXED else next(sent)
+            try:
+                if column.widget == Widget.FIXED:
+                    value[name] = column.offers[0].value
+                elif text.strip():
+                    value[name] = _value(column, text)
+                elif column.required:
+                    raise NotCanonical(_("is missing"))
+            except NotCanonical as error:
+                self.errors[f"{self._key(control)}.{number}.{name}"] = translated(error)
+        return value
+
+    def _single(self, control: Control, proposed: Any) -> Any:
+        name, shown = control.name(self.prefix), text_for(control, proposed)
+        if name not in self.data:
+            return self._nothing(control, ABSENT)
+        sent = str(self.data[name])
+        text = normalize_newlines(sent)
+        if proposed is not ABSENT and text == normalize_newlines(shown):
+            # A field that was not changed must not look edited, even if line breaks or large numbers read differently.
+            return proposed
+        if not text.strip() and not (isinstance(proposed, str) and _may_be_empty(control)):
+            return self._nothing(control, proposed)
+        if control.widget == Widget.LINES and "\r\n" in shown:
+            return sent
+        try:
+            return _value(control, text)
+        except NotCanonical as error:
+            return self._error(control, translated(error))
+
+    def _nothing(self, control: Control, proposed: Any) -> Any:
+        if control.nullable and self._keeps_empty(control, proposed):
+            return None
+        return self._error(control, _("is missing")) if control.required else ABSENT
+
+    def _keeps_empty(self, control: Control, proposed: Any) -> bool:
+        """Whether an empty list, object or null is a value: if one was proposed, or if an answer has to have one."""
+        return proposed is not ABSENT or (control.required and not self.edits)
+
+    def _error(self, control: Control, words: str) -> Any:
+        self.errors[self._key(control)] = words
+        return ABSENT
+
+    def _key(self, control: Control) -> str:
+        return ".".join([self.about, *control.path])
+
+
+def _may_be_empty(control: Control) -> bool:
+    """Whether an empty text is a valid value, as it is not for dates and addresses."""
+    return control.widget == Widget.LINES or control.input_type == "text"
+
+
+def _value(control: Control, text: str) -> Any:
+    """Return the value of a non-empty text. Raise NotCanonical if it has none."""
+    match control.widget:
+        case Widget.NUMBER:
+            return _number(text)
+        case Widget.JSON:
+            return parse_json(text)
+        case Widget.CHOICE:
+            index = _parse_index(text, len(control.offers))
+            if index is None:
+                raise NotCanonical(_("is not one of the options"))
+            return control.offers[index].value
+        case _ if control.input_type == "datetime-local":
+            return (text if text.count(":") > 1 else f"{text}:00") + ("" if text.endswith("Z") else "Z")
+        case _:
+            return text
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text. Raise NotCanonical, which says where to look."""
+    if not text.strip():
+        raise NotCanonical(_("is missing"))
+    try:
+        return parse(text)
+    except NotCanonical as error:
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            at = {"line": error.__cause__.lineno, "column": error.__cause__.colno}
+            raise NotCanonical(_("is not valid JSON: look at line %(line)s, column %(column)s") % at) from error
+        raise NotCanonical(_("cannot be used: %(reason)s") % {"reason": translated(error)}) from error
+
+
+def normalize_newlines(text: str) -> str:
+    """Return the text with `\\n` as its line breaks; browsers send CRLF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _number(text: str) -> int | float:
+    if _THOUSANDS.fullmatch(text.strip()):
+        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
+    try:
+        value = parse(text.strip().replace(",", "."))
+    except NotCanonical as error:
+        if _NUMBER.fullmatch(text.strip()):
+            raise NotCanonical(_("is too large or too precise for a number")) from error
+        value = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise NotCanonical(_("must be a number"))
+
+
+def _parse_index(sent: str, offered: int) -> int | None:
+    index = number_from(sent, digits=MAX_DIGITS)
+    return index if index is not None and index < offered else None
