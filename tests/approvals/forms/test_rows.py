@@ -11,7 +11,8 @@ from approvals.forms.fields import Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.values import edit_form
 from approvals.states import Kind
-from tests.approvals.forms.test_schema_forms import form, refused, sent, untouched
+from tests.approvals.forms.test_schema_forms import form, refused, sent
+from tests.support.desk.edit_forms import untouched
 
 ORDER: dict[str, Any] = {
     "type": "object",

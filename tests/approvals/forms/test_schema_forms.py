@@ -9,17 +9,17 @@ from django.http import QueryDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.asking.answers import ABSENT
 from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.reading import Reading
-from approvals.forms.values import edit_form, entered_in, index_of, text_for, texts_of_row
+from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind
+from tests.support.desk.edit_forms import untouched
 
 TRIP: dict[str, Any] = {
     "type": "object",
@@ -247,39 +247,6 @@ def test_form_with_too_many_fields_becomes_json():
     wide = {"properties": {str(number): {"$ref": "#/$defs/a"} for number in range(150)}}
     wide["$defs"] = {"a": {"properties": {str(number): {"type": "string"} for number in range(150)}}}
     assert (schema_problem(wide), form_from_schema(wide, "Answer").widget) == ("", Widget.JSON)
-
-
-def untouched(value: dict[str, Any], schema: dict[str, Any]) -> QueryDict:
-    """Return the edit form of a value as a browser sends it unchanged."""
-    data = QueryDict(mutable=True)
-    data["verdict"] = "edit"
-    for leaf in edit_form(value, schema, "Input").leaves():
-        item: Any = value
-        for name in leaf.path:
-            item = item.get(name, ABSENT) if isinstance(item, dict) else ABSENT
-        _fill(data, leaf, item)
-    return data
-
-
-def _fill(data: QueryDict, leaf: Control, item: Any) -> None:
-    name = leaf.name("input")
-    match leaf.widget:
-        case Widget.FIXED:
-            return
-        case Widget.CHOICE | Widget.SEVERAL:
-            items = item if leaf.widget == Widget.SEVERAL and isinstance(item, list) else [item]
-            data.setlist(name, [str(index_of(leaf, one)) for one in items if one is not ABSENT])
-        case Widget.LIST:
-            assert leaf.item is not None
-            data.setlist(name, [text_for(leaf.item, one) for one in ([] if item is ABSENT else item)] + ["", ""])
-        case Widget.ROWS:
-            assert leaf.item is not None
-            columns = entered_in(leaf.item)
-            rows = [texts_of_row(leaf.item, each) for each in ([] if item is ABSENT else item)] + [[""] * len(columns)]
-            for column, texts in zip(columns, zip(*rows, strict=True), strict=True):
-                data.setlist(column.name("input"), [text.replace("\n", "\r\n") for text in texts])
-        case _:
-            data[name] = text_for(leaf, item).replace("\n", "\r\n")
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=6)

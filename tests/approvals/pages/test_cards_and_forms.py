@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -15,12 +14,11 @@ from hypothesis import strategies as st
 
 from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.exceptions import Invalid
-from approvals.forms.decision import input_form, sent_decision, sent_door
-from approvals.forms.fields import Widget
-from approvals.forms.values import entered_in, text_for, texts_of_row
+from approvals.forms.decision import sent_decision, sent_door
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
 from approvals.states import Door, Kind, Verdict
+from tests.support.desk.edit_forms import untouched
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, bob
 
@@ -64,17 +62,7 @@ def form(**fields: str | list[str]) -> QueryDict:
 
 def as_browser_sends(value: dict[str, Any], **changes: str) -> QueryDict:
     """Return the unchanged edit form, with line breaks as CRLF, updated with `changes`."""
-    data = form(verdict="edit")
-    for leaf in input_form(approval(value)).leaves():
-        item: Any = value
-        for name in leaf.path:
-            item = item[name]
-        if leaf.widget == Widget.ROWS:
-            rows = [texts_of_row(leaf.item, each) for each in item]
-            for column, texts in zip(entered_in(leaf.item), zip(*rows, strict=True), strict=True):
-                data.setlist(column.name("input"), [re.sub("\r\n|\r|\n", "\r\n", text) for text in texts])
-            continue
-        data[leaf.name("input")] = re.sub("\r\n|\r|\n", "\r\n", text_for(leaf, item))
+    data = untouched(value, None)
     data.update({f"input.{name}": text for name, text in changes.items()})
     return data
 

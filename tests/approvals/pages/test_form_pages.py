@@ -64,7 +64,9 @@ def test_errors_are_shown_at_their_fields_and_input_is_kept():
     ]
     described = [only(refused.text, "p", id=one).words for one in name.attributes["aria-describedby"].split()]
     assert described == ["As in the passport · at most 20 characters", "This may have at most 20 characters."]
-    assert only(refused.text, "p", id=seats.attributes["aria-describedby"].split()[-1]).words == "This must be a number."
+    assert (
+        only(refused.text, "p", id=seats.attributes["aria-describedby"].split()[-1]).words == "This must be a number."
+    )
     links = {
         link.attributes["href"].removeprefix("#")
         for link in parse(refused.text).find("a")
