@@ -44,7 +44,7 @@ PROOFS := $(SLOWEST) tests/contract $(filter-out $(SLOWEST) %/__pycache__,$(pats
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests in environments of their own: make contract.
-ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client packages)
+ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client openapi packages)
 
 # One more than cores, because these tests wait for a fifth of their time.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -56,7 +56,7 @@ proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 
 # Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them. With LOWEST=1,
 # a framework has the oldest version that the extra of the client allows.
-contract: NAME ?= packages javascript_client $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
+contract: NAME ?= packages javascript_client openapi $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
 	REQUIRE_SERVICES=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))

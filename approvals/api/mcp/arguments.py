@@ -9,13 +9,14 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from approvals.api.rest.documents import MAX_ERROR, MAX_TIMEOUT, Label, NewRequest, Option
-from approvals.api.rest.fields import Document
+from approvals.api.rest.fields import WHOLE, Document
 from approvals.asking.asks import MAX_MESSAGE, MAX_OPTIONS
 from approvals.asking.titles import title_and_message
 
 Timeout = Annotated[
     StrictInt,
     Field(ge=0, le=MAX_TIMEOUT // 1000, description="Seconds until the request expires; 0 for never."),
+    WHOLE,
 ]
 Input = Annotated[dict[str, Any], Field(description="The exact input that would run.")]
 

@@ -48,11 +48,22 @@ def client_of(request: HttpRequest, scope: str) -> Caller:
     return caller
 
 
-def problems(*statuses: int, **more: Any) -> dict[str, Any]:
-    """Return, for OpenAPI, the statuses that an operation refuses with, in addition to those that all operations have."""
+def problems(*statuses: int, ok: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return, for OpenAPI, the statuses that an operation refuses with, in addition to those that all operations have.
+
+    `ok` is the content of its 200, by media type, if it returns no document.
+    """
     shown = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    found = sorted({401, 403, 422, *statuses})
-    return {"responses": {n: {"description": HTTPStatus(n).phrase, "content": shown} for n in found} | more}
+    contents: dict[int, Mapping[str, Any]] = dict.fromkeys(sorted({401, 403, 422, *statuses}), shown)
+    if ok is not None:
+        contents[HTTPStatus.OK] = ok
+    # Numbers, as ninja has them: the same status as a text would be a second one in JSON.
+    return {
+        "responses": {
+            int(status): {"description": HTTPStatus(status).phrase, "content": content}
+            for status, content in contents.items()
+        }
+    }
 
 
 def refuse_in_our_words(api: NinjaAPI) -> None:

@@ -8,7 +8,18 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 
 from approvals.actions.rulings import MAX_COMMENT
-from approvals.api.rest.fields import Document, Moment, Name, Short, WebAddress, WorkflowId, shown_with
+from approvals.api.rest.fields import (
+    NULL,
+    WHOLE,
+    Document,
+    Moment,
+    Name,
+    Short,
+    WebAddress,
+    WorkflowId,
+    shown_with,
+    when,
+)
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.runtime.canonical import MAX_BYTES, digest
@@ -54,7 +65,11 @@ class NewRequest(Document):
             "tool_name": "refund",
             "input": {"orderId": "4711", "amount": 250},
             "message": "The customer says that the parcel never arrived.",
-        }
+        },
+        **when({"kind": {"const": "form"}}, {"response_schema": {"type": "object"}}),
+        dependentSchemas={
+            "deadline": {"anyOf": [{"properties": {"deadline": NULL}}, {"properties": {"timeout": {"const": 0}}}]}
+        },
     )
 
     kind: Literal["approval", "question", "form"]
@@ -90,7 +105,7 @@ class NewRequest(Document):
     )
     priority: Literal["low", "normal", "high", "critical"] = "normal"
     """The place in the inbox. A critical approval is confirmed by typing the name of the tool."""
-    timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT)] = 0
+    timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT), WHOLE] = 0
     """Milliseconds until it expires; 0 for never."""
     deadline: Moment | None = None
     """When it expires."""
@@ -107,7 +122,7 @@ class NewRequest(Document):
     agent: Short = ""
     """The name of the agent that asks."""
     callback_url: WebAddress | None = None
-    """Where the decision is sent, signed (docs: webhooks)."""
+    """Where the decision is sent, signed (docs: webhooks). Only with an API key, and without a username or password."""
     assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
         default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
@@ -159,7 +174,13 @@ class NewCancel(Document):
 class NewResult(Document):
     """The result of an approved call: `output` if it succeeded, `error` (not empty) if it failed."""
 
-    model_config = shown_with({"input_digest": f"sha256:{'0' * 64}", "output": {"refunded": 250}})
+    model_config = shown_with(
+        {"input_digest": f"sha256:{'0' * 64}", "output": {"refunded": 250}},
+        **when({"error": {"type": "string"}}, {"output": NULL}, required=()),
+        # Without an error there is an output. Linters refuse `required` in a part that does not define the field.
+        **{"else": {"dependentSchemas": {"error": {"minProperties": 3}}}},
+        minProperties=2,
+    )
 
     input_digest: Annotated[Digest, Field(description="`decision.approved_digest` of the input that ran.")]
     output: Any = None

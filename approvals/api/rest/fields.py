@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -30,9 +31,30 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
-def shown_with(example: dict[str, Any]) -> ConfigDict:
-    """Return the configuration of a body with an example, for OpenAPI and the page that shows the API."""
-    return ConfigDict(json_schema_extra={"examples": [example]})
+def shown_with(example: dict[str, Any], **rules: Any) -> ConfigDict:
+    """Return the configuration of a body with an example, for OpenAPI and the page that shows the API.
+
+    `rules` are what one field says about another, in words of JSON Schema that generators of clients ignore.
+    """
+    return ConfigDict(json_schema_extra={"examples": [example], **rules})
+
+
+NULL = {"type": "null"}
+
+
+def when(fields: dict[str, Any], then: dict[str, Any], *, required: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return what JSON Schema says where all these fields are so: then the others are there, or only those `required`."""
+    needed = list(then if required is None else required)
+    return {
+        "if": {"required": list(fields), "properties": fields},
+        "then": {"required": needed, "properties": then},
+    }
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
 
 
 def _moment(value: Any) -> datetime:
@@ -55,6 +77,8 @@ def _web_address(value: str) -> str:
     return value
 
 
+#: Takes 615.0 for the integer that it is in JSON Schema; after the bounds of a StrictInt.
+WHOLE = BeforeValidator(_whole)
 #: ISO 8601 with a time zone, kept in UTC.
 Moment = Annotated[
     datetime,
@@ -65,7 +89,12 @@ Moment = Annotated[
 #: A client's own id of a workflow. It is part of URLs, so it contains nothing that has to be escaped.
 WorkflowId = Annotated[str, StringConstraints(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:@=+~,-]*$")]
 WebAddress = Annotated[
-    str, StringConstraints(max_length=500, pattern=r"^https?://[^\s/?#\\]+[^\s\\]*$"), AfterValidator(_web_address)
+    str,
+    StringConstraints(max_length=500, pattern=r"^https?://[^\s/?#\\]+[^\s\\]*$"),
+    AfterValidator(_web_address),
+    WithJsonSchema(
+        {"type": "string", "maxLength": 500, "pattern": r"^https?://[^\s/?#\\@]+([?#][^\s/\\@]*)?(/[^\s\\]*)?$"}
+    ),
 ]
 Short = Annotated[str, StringConstraints(max_length=100)]
 Name = Annotated[str, StringConstraints(max_length=200)]

@@ -28,10 +28,71 @@ PROBLEM = {
 }
 
 
-def with_problems(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with the schema of problem documents."""
-    document["components"]["schemas"]["Problem"] = PROBLEM
+TAGS = {
+    "Requests": "Ask people, wait for their decision, decide, and report what became of it.",
+    "Resuming": "Continue exactly once after a decision, with the state that was stored with the request.",
+    "People": "Who works on a request, and their internal notes.",
+    "Workflows": "Runs of agents with their requests.",
+    "Audit": "The append-only record.",
+}
+
+
+def completed(document: dict[str, Any], site: str) -> dict[str, Any]:
+    """Return ninja's document with what strict tools expect, and fields with a default optional in bodies.
+
+    `site` is the address of this installation, without a slash at its end.
+    """
+    schemas = document["components"]["schemas"]
+    schemas["Problem"] = PROBLEM
+    used = _referenced(document["paths"], schemas)
+    bodies = _referenced([each.get("requestBody") for each in _each_operation(document)], schemas)
+    document["components"]["schemas"] = {
+        name: _without_defaults(schema) if name in bodies else schema
+        for name, schema in schemas.items()
+        if name in used
+    }
+    document["info"] |= {
+        "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        "contact": {"name": "Pausepoint", "url": f"{site}/api/v1/"},
+    }
+    document["servers"] = [{"url": site}]
+    document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
     return document
+
+
+def _each_operation(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for methods in document["paths"].values():
+        yield from methods.values()
+
+
+def _referenced(value: Any, schemas: Mapping[str, Any], found: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the names of the schemas that a value refers to, directly or through others."""
+    match value:
+        case {"$ref": str(reference)}:
+            name = reference.rpartition("/")[2]
+            return found if name in found else _referenced(schemas[name], schemas, found | {name})
+        case Mapping():
+            members = list(value.values())
+        case list():
+            members = value
+        case _:
+            return found
+    for member in members:
+        found = _referenced(member, schemas, found)
+    return found
+
+
+def _without_defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a body with its defaults in words: generators make a field with `default` required."""
+    fields = schema.get("properties", {})
+    return {**schema, "properties": {name: _without_default(field) for name, field in fields.items()}}
+
+
+def _without_default(field: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in field.items() if name != "default"}
+    if field.get("default") in (None, "", [], {}):
+        return rest
+    return rest | {"description": f"{field.get('description', '')} Default: {json.dumps(field['default'])}.".strip()}
 
 
 def operations(document: Mapping[str, Any], site: str = "") -> list[dict[str, Any]]:

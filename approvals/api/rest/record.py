@@ -56,9 +56,7 @@ class Entries(Document):
 @router.get(
     "/audit",
     summary="Read the audit log",
-    openapi_extra=problems(
-        **{"200": {"description": "OK", "content": {"application/x-ndjson": LINES, "text/csv": LINES}}}
-    ),
+    openapi_extra=problems(ok={"application/x-ndjson": LINES, "text/csv": LINES}),
 )
 def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
     """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""

@@ -36,6 +36,8 @@ router = Router(tags=["Requests"])
 
 MAX_WAIT = 60
 MAX_PAGE = 200
+#: A moment and an id. It is for the document: a cursor is read by its own parser.
+CURSOR_PATTERN = r"^[0-9T:.+Z-]+,[0-9a-f-]{36}$"
 
 IdempotencyKey = Annotated[
     str | None,
@@ -68,7 +70,9 @@ class Filters(Document):
     """Created at this moment or later."""
     created_until: Moment | None = None
     """Created at this moment or earlier."""
-    cursor: Name | None = Field(None, description="`next` of the previous page.")
+    cursor: Name | None = Field(
+        None, description="`next` of the previous page.", json_schema_extra={"pattern": CURSOR_PATTERN}
+    )
     limit: int = Field(50, ge=1, le=MAX_PAGE)
     """How many to return."""
 

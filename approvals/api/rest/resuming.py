@@ -14,7 +14,7 @@ from approvals import actions, queries
 from approvals.api.bodies import mark_replayed
 from approvals.api.rest.callers import client_of, problems
 from approvals.api.rest.documents import ReportDocument, RequestDocument
-from approvals.api.rest.fields import Document, JsonBody, Moment, only_known, shown_with
+from approvals.api.rest.fields import WHOLE, Document, JsonBody, Moment, only_known, shown_with
 from approvals.api.rest.requests import IdempotencyKey
 from approvals.api.rest.shapes import document, report
 from approvals.models.resuming import MAX_WORKER, Resumption
@@ -28,7 +28,7 @@ MAX_REASON = 2000
 
 Token = Annotated[str, Field(min_length=1, max_length=200, description="The `token` of the resume.")]
 Seconds = Annotated[
-    StrictInt, Field(ge=1, le=MAX_LEASE, description="How long the resume is yours unless you renew it.")
+    StrictInt, Field(ge=1, le=MAX_LEASE, description="How long the resume is yours unless you renew it."), WHOLE
 ]
 EXAMPLE = "ppr_..."
 

@@ -7,6 +7,7 @@ from functools import wraps
 from http import HTTPMethod, HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -16,7 +17,7 @@ from ninja.operation import Operation
 
 from approvals.api.rest import people, record, requests, resuming, workflows
 from approvals.api.rest.callers import Bearer, refuse_in_our_words
-from approvals.api.rest.openapi import operations, with_problems
+from approvals.api.rest.openapi import completed, operations
 from approvals.http import problem
 from approvals.live.streaming import discard_body
 
@@ -46,7 +47,7 @@ for router in (requests.router, resuming.router, people.router, workflows.router
 
 def schema() -> dict[str, Any]:
     """Return the OpenAPI document."""
-    return with_problems(api.get_openapi_schema(path_prefix=reverse("api:index")))
+    return completed(api.get_openapi_schema(path_prefix=reverse("api:index")), settings.PUBLIC_URL)
 
 
 def openapi(request: HttpRequest) -> HttpResponse:
