@@ -1,6 +1,6 @@
 /** A tool call as a request, which all adapters share. */
 
-import { webCrypto } from "./crypto.js";
+import { digestOf } from "./crypto.js";
 import type { Asked, Desk } from "./desk.js";
 import { Refused } from "./errors.js";
 import type { Outcome } from "./outcome.js";
@@ -54,9 +54,7 @@ async function fields(call: ToolCall): Promise<Asked> {
 async function keyOf({ id, thread }: ToolCall): Promise<string> {
   if (!id) return "";
   const key = thread ? `${thread}:${id}` : id;
-  if (key.length <= MAX_CALL_ID) return key;
-  const digest = await (await webCrypto()).subtle.digest("SHA-256", new TextEncoder().encode(key));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return key.length <= MAX_CALL_ID ? key : digestOf(key);
 }
 
 /** Whether a call was refused because of this field. */

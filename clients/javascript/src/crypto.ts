@@ -10,8 +10,18 @@ export async function webCrypto(): Promise<WebCrypto> {
   return ((await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as { webcrypto: WebCrypto }).webcrypto;
 }
 
+/** Return the SHA-256 of a text. */
+export async function digestOf(text: string): Promise<string> {
+  const digest = await (await webCrypto()).subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return hex(new Uint8Array(digest));
+}
+
 /** Return a random name for a request. */
 export async function newKey(): Promise<string> {
   const bytes = (await webCrypto()).getRandomValues(new Uint8Array(16));
+  return hex(bytes);
+}
+
+function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

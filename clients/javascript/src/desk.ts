@@ -70,12 +70,9 @@ export interface AskOptions {
 export type AwaitOptions = Asked & AskOptions & WaitOptions;
 
 /** Fields of each request about a function. */
-export type ApproveOptions = Omit<Asked, "kind" | "input" | "toolName" | "toolCallId">;
-
-export interface FunctionCall {
-  /** The id of the call. A program that is started again finds its request, the answer and the result by it. */
-  toolCallId?: string;
-  signal?: AbortSignal;
+export interface ApproveOptions<In> extends Omit<Asked, "kind" | "input" | "toolName" | "toolCallId"> {
+  /** The name of a call, or a function of its input that returns one. */
+  key?: string | ((input: In) => string);
 }
 
 export interface Decision {
@@ -121,18 +118,23 @@ export class Desk {
 
   /**
    * Return a function that asks a person before it runs. It is called with one object, and runs with that object or the
-   * one that the person made of it. It reports what it did, and returns it; if its result is known already, it returns
-   * that and does not run. Throws NotApproved, Refused, Unreachable, and what the function throws.
+   * one that the person made of it. It reports what it did, and returns it. Throws NotApproved, and what `run` throws.
+   *
+   * `key` names a call: one with the same key never runs twice, also in another process; its reported result is
+   * returned, or HasFailed is thrown. Without a key, a call is known by `threadId`, its input, and how often it was
+   * made; without either, each call asks.
    */
   approve<In extends object, Out>(
     toolName: string,
     run: (input: In) => Out,
-    { threadId = "", agent = "", ...asked }: ApproveOptions = {},
-  ): (input: In, call?: FunctionCall) => Promise<Awaited<Out>> {
+    { key = "", threadId = "", agent = "", ...asked }: ApproveOptions<In> = {},
+  ): (input: In, options?: { signal?: AbortSignal }) => Promise<Awaited<Out>> {
     const runs = new Runs(this, asked);
-    return (input, { toolCallId = "", signal } = {}) => {
-      const call = { name: toolName, id: toolCallId, input: input as Json, thread: threadId, agent };
-      return runs.run(call, (approved) => run(approved as In), signal) as Promise<Awaited<Out>>;
+    return async (input, { signal } = {}): Promise<Awaited<Out>> => {
+      const named = typeof key === "string" ? key : key(input);
+      const id = named || (threadId ? await runs.placeOf(toolName, input) : "");
+      const call = { name: toolName, id, input: input as Json, thread: threadId, agent };
+      return (await runs.run(call, (approved) => run(approved as In), signal)) as Awaited<Out>;
     };
   }
 

@@ -43,6 +43,11 @@ export class StillWaiting extends DeskError {
   }
 }
 
+/** The call has run before, and failed. The message is for the model. */
+export class HasFailed extends DeskError {
+  override name = "HasFailed";
+}
+
 /** A person did not let the call run, or nobody decided in time. The message is for the model. */
 export class NotApproved extends DeskError {
   override name = "NotApproved";

@@ -8,10 +8,9 @@ export type {
   Decision,
   DeskOptions,
   Filters,
-  FunctionCall,
   WaitOptions,
 } from "./desk.js";
-export { DeskError, NotApproved, Refused, StillWaiting, Unreachable } from "./errors.js";
+export { DeskError, HasFailed, NotApproved, Refused, StillWaiting, Unreachable } from "./errors.js";
 export { Outcome } from "./outcome.js";
 export type { DecisionDocument, RequestDocument, Result, Status, Verdict } from "./outcome.js";
 export { InvalidWebhook, verifyWebhook } from "./webhooks.js";

@@ -17,6 +17,14 @@ export function same(one: unknown, other: unknown): boolean {
   );
 }
 
+/** Return a JSON value with the fields of its objects in the order of their names. */
+export function ordered(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(ordered);
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, ordered(member(value, name))]));
+}
+
 function member(value: object, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }

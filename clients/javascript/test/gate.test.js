@@ -127,3 +127,20 @@ test("aborting the call ends the waiting", async () => {
   await assert.rejects(execute({ amount: 60 }, { ...CALL, abortSignal: stop.signal }), /stopped/);
   assert.deepEqual(ran, []);
 });
+
+test("a function is known by its key, or by its thread, its input, and how often it was called", async () => {
+  const { desk, calls } = deskThatHears(Array.from({ length: 12 }, (_, place) => [201, place % 2 ? {} : APPROVED]));
+  const ids = async (options, ...inputs) => {
+    calls.length = 0;
+    const refund = desk.approve("refund", () => "done", options);
+    for (const input of inputs) await refund(input);
+    return calls.filter(({ body }) => body.title).map(({ body }) => body.tool_call_id);
+  };
+  const key = ({ order }) => `refund-${order}`;
+  assert.deepEqual(await ids({ key, threadId: "t" }, { order: "1" }), ["t:refund-1"]);
+  assert.deepEqual(await ids({}, { order: "1" }), [undefined]);
+  const [first, again, other] = await ids({ threadId: "t" }, { a: 1, b: 2 }, { b: 2, a: 1 }, { a: 1, b: 3 });
+  assert.match(first, /^t:[0-9a-f]{40}-1$/);
+  assert.equal(again, first.replace(/1$/, "2"));
+  assert.notEqual(other, first);
+});

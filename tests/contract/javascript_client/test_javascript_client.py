@@ -47,14 +47,18 @@ def test_an_approval_is_asked_decided_and_reported_and_its_workflow_ended(desk, 
         asker.key,
         ("awaitHuman", "Refund?", asked),
         ("report", document, {"output": {"paid": 60}}),
+        ("awaitHuman", "Refund?", asked),
         ("endWorkflow", asked["workflowId"]),
     )
-    assert (done[0]["by"], done[0]["comment"], done[1], done[2]["state"]) == (
+    assert (done[0]["by"], done[0]["comment"], done[0]["result"], done[1], done[3]["state"]) == (
         "API key remote of approver",
         "half",
         None,
+        None,
         "completed",
     )
+    # A program that is started again after the result learns that the call has run.
+    assert (done[2]["result"]["state"], done[2]["result"]["output"]) == ("succeeded", {"paid": 60})
 
 
 @pytest.mark.shows("javascript-client", "answer", "cancel")
@@ -97,7 +101,7 @@ def test_a_function_that_fails_is_recorded_as_failed_and_one_that_is_refused_doe
     function.decide(request, "edit", edited_input={"order": "4711", "amount": 0})
     assert told(process) == {"ran": [["4711", 0]], "name": "Error", "message": "too little", "isRefusal": False}
     message = "This call has run already, and failed: Error: too little"
-    assert told(function.start()) == {"ran": [], "name": "Error", "message": message, "isRefusal": False}
+    assert told(function.start()) == {"ran": [], "name": "HasFailed", "message": message, "isRefusal": False}
     function.thread = function.command[-1] = function.thread[::-1]
     process = function.start()
     function.decide(function.waiting(1)["refund"], "reject", comment="Not today")
