@@ -112,7 +112,7 @@ def sent_address(request: SignedIn, name: str) -> str:
     return target if same_site else ""
 
 
-def referring_address(request: SignedIn) -> str:
+def referring_address(request: HttpRequest) -> str:
     """Return the address on this site of the page that a form was on; empty if the browser does not say."""
     target = request.headers.get("Referer", "")
     same_site = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())

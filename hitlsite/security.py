@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.middleware import LoginRequiredMiddleware
@@ -16,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import activity, callers
 from approvals.exceptions import NotFound
-from approvals.http import problem, refusal_page
+from approvals.http import problem, referring_address, refusal_page
 
 POLICY = "; ".join(
     [
@@ -74,11 +75,19 @@ class LoginRequired(LoginRequiredMiddleware):
         # Only where the log-in was checked anyway: elsewhere it would be read for this alone.
         if refused is None and getattr(view_func, "login_required", True) and request.session.session_key:
             activity.note_session(request.session.session_key)
+        # The address of a form is not a page: the log-in leads back to the page that sent it.
         if refused is not None and request.headers.get("HX-Request"):
-            return HttpResponse(status=401, headers={"HX-Redirect": resolve_url("account_login")})
+            return HttpResponse(status=401, headers={"HX-Redirect": _login_from(request)})
         if refused is not None and request.method not in {"GET", "HEAD"}:
-            return redirect("account_login")  # without `next`: the URL of a form is not a page
+            return redirect(_login_from(request))
         return refused
+
+
+def _login_from(request: HttpRequest) -> str:
+    """Return the address of the log-in page, which leads back to the page that sent this request."""
+    page = urlsplit(referring_address(request))
+    query = urlencode({"next": urlunsplit(("", "", page.path, page.query, ""))}) if page.path else ""
+    return resolve_url("account_login") + (f"?{query}" if query else "")
 
 
 def _opens_api_page(request: HttpRequest) -> bool:

@@ -1,276 +1,297 @@
 // Undo. If a person holds their decisions for some seconds (a setting of theirs), the page keeps each one that long before it
 // sends it. The server knows nothing of it: what is stored is final. Critical requests are never held.
+// The states of a decision: docs/decisions/deciding.md, "A held decision has four states".
 (function () {
   "use strict";
 
   const { holdSeconds, person } = document.body.dataset;
-  const STORED = `pausepoint.held.${person}`, FRESH = 60_000, SENDING = 8_000;
-  const held = new Map();
+  const STORED = `pausepoint.held.${person}`;
+  // Seconds: until a slow answer is called unknown; between two looks; until the server has given up every attempt; and until
+  // the page of a decision that it should have sent is gone.
+  const SLOW = 5, LOOK = 2, OVER = 60, GONE = 5;
+  // The decisions that this page takes care of, their timers, and which of them were made here.
+  const own = new Map(), timers = new Map(), made = new Set();
 
   const card = (id) => document.getElementById(`request-${id}`);
   const announce = (words) => { const place = document.getElementById("announcements"); if (place) place.textContent = words; };
   const tell = (name, id) => document.dispatchEvent(new CustomEvent(name, { detail: { id } }));
   const say = (words, values) => interpolate(words, values, true);
+  const age = (moment) => (Date.now() - moment) / 1000;
 
-  // --- What is kept in this browser until the server has confirmed it.
+  // --- Kept in this browser until the outcome is known, by decision and not by request: two tabs may hold one each.
   function stored() {
     try { return JSON.parse(localStorage.getItem(STORED)) ?? {}; } catch { return {}; }
   }
-  function store(entry) {
-    try { localStorage.setItem(STORED, JSON.stringify({ ...stored(), [entry.id]: entry })); } catch { /* The page still sends it. */ }
+  function write(all) {
+    try { localStorage.setItem(STORED, JSON.stringify(all)); } catch { /* The page still sends it. */ }
   }
-  function forget(id) {
-    const { [id]: _sent, ...rest } = stored();
-    try { localStorage.setItem(STORED, JSON.stringify(rest)); } catch { /* As above. */ }
+  // A log-out in another tab has erased it: nothing comes back after that.
+  function change(entry, values) {
+    Object.assign(entry, values);
+    const all = stored();
+    if (entry.key in all) write({ ...all, [entry.key]: entry });
+  }
+  function forget({ key, id }) {
+    clearInterval(timers.get(key));
+    timers.delete(key);
+    own.delete(key);
+    mark(id, false);
+    const { [key]: _known, ...rest } = stored();
+    write(rest);
   }
 
-  // --- A decision is held instead of sent. It runs before htmx, and after the script that notes which parts were opened.
+  // --- Held: instead of sent. This runs before htmx, and after the script that notes which parts were opened.
   document.addEventListener("submit", (event) => {
     const form = event.target, shown = form.closest?.(".request");
     if (!shown || !form.matches("[data-decides]") || event.defaultPrevented) return;
     const id = shown.id.replace("request-", "");
-    if (held.has(id)) return stop(event);
+    if ([...own.values()].some((entry) => entry.id === id && entry.state === "held")) return stop(event);
     if (!Number(holdSeconds) || shown.matches(".urgency-critical")) return;
     stop(event);
     const data = new URLSearchParams(new FormData(form, event.submitter));
     data.set("held", "yes");
     // The token of the page that sends it goes with it as a header: this one ends with the session.
     data.delete("csrfmiddlewaretoken");
-    hold({ id, action: form.getAttribute("action"), body: data.toString(), title: titleOf(id, shown), words: wordsOf(event.submitter), at: Date.now() });
+    const title = shown.querySelector(`#request-title-${CSS.escape(id)}`)?.textContent.trim() ?? "";
+    const words = (event.submitter?.querySelector("b") ?? event.submitter)?.textContent.trim().replace(/\s+/g, " ") ?? "";
+    hold({ key: crypto.getRandomValues(new Uint32Array(2)).join("-"), id, action: form.getAttribute("action"), body: data.toString(), title, words });
   }, true);
 
   function stop(event) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }
-  function titleOf(id, shown) {
-    return shown.querySelector(`#request-title-${CSS.escape(id)}`)?.textContent.trim() ?? "";
-  }
-  function pageOf({ action }) {
-    return action.replace(/decide\/$/, "");
-  }
-  function wordsOf(button) {
-    return (button?.querySelector("b") ?? button)?.textContent.trim().replace(/\s+/g, " ") ?? "";
-  }
+  const pageOf = ({ action }) => action.replace(/decide\/$/, "");
 
   function hold(entry) {
-    const until = Date.now() + Number(holdSeconds) * 1000;
-    const line = addLine(entry.id, `${entry.words}: ${entry.title}`);
-    const left = document.createElement("span"), undo = document.createElement("button");
+    Object.assign(entry, { state: "held", until: Date.now() + Number(holdSeconds) * 1000 });
+    write({ ...stored(), [entry.key]: entry });
+    own.set(entry.key, entry);
+    made.add(entry.key);
+    const line = showLine(entry, `${entry.words}: ${entry.title}`), left = document.createElement("span");
     left.className = "toast-left";
     left.setAttribute("aria-hidden", "true");
-    undo.type = "button";
-    undo.textContent = gettext("Undo");
-    undo.addEventListener("click", () => takeBack(entry.id));
-    line.append(left, undo);
+    line.append(left, makeButton(gettext("Undo"), () => takeBack(entry)));
     const tick = () => {
-      const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000));
+      const seconds = Math.max(0, Math.ceil(-age(entry.until)));
       left.textContent = say(ngettext("%(count)s second", "%(count)s seconds", seconds), { count: seconds });
-      if (Date.now() >= until) send(entry.id);
+      if (seconds === 0) send(entry);
     };
-    held.set(entry.id, { entry, timer: setInterval(tick, 250) });
+    timers.set(entry.key, setInterval(tick, 250));
     tick();
     mark(entry.id, true);
-    store(entry);
     announce(say(gettext("%(words)s: held for %(count)s seconds. Press u to undo."), { words: entry.words, count: holdSeconds }));
     tell("pausepoint:decided", entry.id);
   }
 
-  // The forms of a held request cannot be used.
+  // The forms of a held request cannot be used, and its row in the list does not look as if it were waiting.
   function mark(id, on) {
+    document.getElementById(`row-${id}`)?.toggleAttribute("data-held", on);
     const shown = card(id);
     if (!shown) return;
     shown.toggleAttribute("data-held", on);
-    for (const part of shown.querySelectorAll("form")) part.inert = on;
+    for (const form of shown.querySelectorAll("form")) form.inert = on;
   }
 
-  function release(id) {
-    const found = held.get(id);
-    if (!found) return undefined;
-    clearInterval(found.timer);
-    held.delete(id);
-    mark(id, false);
-    return found.entry;
-  }
-
-  function takeBack(id) {
-    const entry = release(id);
-    if (!entry) return;
-    forget(id);
-    endLine(id, say(gettext("Undone. Nothing was sent: %(title)s"), { title: entry.title }), { link: pageOf(entry), brief: true });
-    tell("pausepoint:undone", id);
-    (card(id)?.querySelector(".decision-bar button") ?? document.getElementById("main")).focus({ preventScroll: true });
+  function takeBack(entry) {
+    forget(entry);
+    endLine(entry, say(gettext("Undone. Nothing was sent: %(title)s"), entry), { brief: true });
+    tell("pausepoint:undone", entry.id);
+    (card(entry.id)?.querySelector(".decision-bar button") ?? document.getElementById("main")).focus({ preventScroll: true });
   }
   document.addEventListener("pausepoint:undo", () => {
-    const last = [...held.keys()].at(-1);
+    const last = [...own.values()].filter(({ state }) => state === "held").at(-1);
     if (last) takeBack(last);
     else announce(gettext("There is nothing to undo."));
   });
 
-  // --- Sending; returns whether it was stored. A decision that arrives twice is stored once, so sending again is safe.
-  async function send(id) {
-    const entry = release(id) ?? stored()[id];
-    if (!entry) return false;
-    store({ ...entry, sending: true });
-    let answer;
+  // --- Sent: a slow or a broken answer says nothing about arrival. A decision that arrives twice is stored once.
+  async function send(entry) {
+    clearInterval(timers.get(entry.key));
+    change(entry, { state: "sent", sentAt: Date.now() });
+    showLine(entry, say(gettext("Sending: %(words)s, %(title)s"), entry));
+    timers.set(entry.key, setTimeout(() => showUnknown(entry), SLOW * 1000));
+    let response, text;
     try {
-      answer = await post(entry, AbortSignal.timeout(SENDING));
+      response = await post(entry);
+      text = await response.text();
     } catch {
-      return unsent(entry);
+      return lookUp(entry);
     }
-    return settle(entry, answer);
+    // Another attempt, or a look, may have settled it.
+    return own.has(entry.key) ? settle(entry, response, text) : response.ok;
   }
-
-  function post({ action, body }, signal) {
+  function post({ action, body }) {
     const headers = { "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded", Accept: "text/html", ...JSON.parse(document.body.getAttribute("hx-headers") ?? "{}") };
-    return fetch(action, { method: "POST", body, headers, keepalive: body.length < 60_000, signal, redirect: "manual" });
+    return fetch(action, { method: "POST", body, headers, keepalive: body.length < 60_000, redirect: "manual" });
   }
 
-  async function settle(entry, answer) {
-    const text = await answer.text();
-    const answered = text.includes(`id="request-${entry.id}"`) || answer.status === 404;
-    // Logged out, too many requests, or an error of the server: the decision was not looked at.
-    if (!answered) return unsent(entry);
-    forget(entry.id);
-    tell(answer.ok ? "pausepoint:stored" : "pausepoint:refused", entry.id);
+  function settle(entry, response, text) {
+    clearTimeout(timers.get(entry.key));
+    // Logged out, or too many requests: the decision was not looked at. Any other answer may come from a proxy.
+    if ([401, 403, 429].includes(response.status) || response.type === "opaqueredirect") return offer(entry);
+    const isCard = text.includes(`id="request-${entry.id}"`);
+    if (!isCard && response.status !== 404) return lookUp(entry);
+    forget(entry);
+    tell(response.ok ? "pausepoint:stored" : "pausepoint:refused", entry.id);
     const shown = card(entry.id);
-    if (shown && answer.status !== 404) htmx.swap(shown, text, { swapStyle: "outerHTML" });
-    if (answer.ok) {
-      endLine(entry.id, `${entry.words}: ${entry.title}`, { brief: true, done: true });
-      return true;
+    if (shown && isCard) {
+      window.pausepoint.typing.keepFocus(shown);
+      htmx.swap(shown, text, { swapStyle: "outerHTML" });
     }
-    const parts = new DOMParser().parseFromString(text, "text/html");
-    const reason = parts.querySelector(".refusal p, .problem p, p")?.textContent.trim() ?? "";
-    const words = say(gettext("Not stored: %(title)s. %(reason)s"), { title: entry.title, reason });
-    endLine(entry.id, words, { link: pageOf(entry), alert: true });
+    if (response.ok) endLine(entry, say(gettext("Stored: %(words)s, %(title)s"), entry), { brief: true, done: true });
+    else {
+      const page = parse(text), reason = (page.querySelector(".refusal p") ?? page.querySelector(".problem p, p"))?.textContent.trim() ?? "";
+      endLine(entry, say(gettext("Not stored: %(title)s. %(reason)s"), { title: entry.title, reason }), { alert: true });
+    }
+    return response.ok;
+  }
+  const parse = (text) => new DOMParser().parseFromString(text, "text/html");
+
+  // --- Not known yet: looked up until the request has ended, or still waits when the server has given up every attempt.
+  function showUnknown(entry) {
+    showLine(entry, say(gettext("Not known yet whether your decision was stored: %(words)s, %(title)s."), entry), true)
+      .append(makeButton(gettext("Send again"), () => send(entry)));
+  }
+  async function lookUp(entry) {
+    const { sentAt } = entry;
+    let page;
+    try {
+      const response = await fetch(pageOf(entry), { headers: { Accept: "text/html" } });
+      if (response.ok && !response.redirected) page = parse(await response.text()).getElementById(`request-${entry.id}`);
+    } catch { /* Looked up again. */ }
+    // Meanwhile it was sent again, or this person logged out.
+    if (own.get(entry.key) !== entry || entry.sentAt !== sentAt) return false;
+    if (page?.querySelector(".outcome p")) return end(entry, page);
+    if (page && age(sentAt) > OVER) return offer(entry);
+    if (age(sentAt) > SLOW) showUnknown(entry);
+    clearTimeout(timers.get(entry.key));
+    timers.set(entry.key, setTimeout(() => lookUp(entry), LOOK * 1000));
+    return false;
+  }
+  function end(entry, shown) {
+    forget(entry);
+    endLine(entry, `${entry.title}: ${outcomeOf(shown)}`, { brief: true, done: true });
+    return true;
+  }
+  const outcomeOf = (shown) => shown.querySelector(".outcome p")?.textContent.trim().replace(/\s+/g, " ") ?? "";
+
+  // --- Not sent: only what is certainly not stored may be discarded.
+  function offer(entry) {
+    change(entry, { state: "unsent" });
+    mark(entry.id, false);
+    const words = made.has(entry.key) ? gettext("Your decision was not sent: %(words)s, %(title)s.") : gettext("A decision from an earlier visit was not sent: %(words)s, %(title)s.");
+    const line = showLine(entry, say(words, entry), true), drop = () => { forget(entry); line.remove(); };
+    line.append(makeButton(gettext("Send now"), () => send(entry)), makeButton(gettext("Discard"), drop));
     return false;
   }
 
-  function unsent(entry) {
-    store({ ...entry, sending: false, failed: true });
-    offer(entry, say(gettext("Your decision was not sent: %(words)s, %(title)s."), entry));
-    return false;
-  }
-  function offer(entry, words) {
-    const line = endLine(entry.id, words, { alert: true, stays: true });
-    const again = document.createElement("button"), drop = document.createElement("button");
-    for (const button of [again, drop]) button.type = "button";
-    again.textContent = gettext("Send now");
-    drop.textContent = gettext("Discard");
-    again.addEventListener("click", () => send(entry.id));
-    drop.addEventListener("click", () => { forget(entry.id); line.remove(); });
-    line.append(again, drop);
-  }
-
-  // When the page is left, what is held is sent at once; the next page confirms it.
+  // When the page is left, what is held is sent at once; the next page looks it up.
+  const heldHere = () => [...own.values()].filter(({ state }) => state === "held");
   addEventListener("pagehide", () => {
-    for (const id of [...held.keys()]) {
-      const entry = release(id);
-      store({ ...entry, sending: true });
-      post(entry).then((answer) => { if (answer.ok) forget(id); }, () => {});
+    for (const entry of heldHere()) {
+      change(entry, { state: "sent", sentAt: Date.now(), left: true });
+      post(entry).then((response) => { if (response.ok) forget(entry); }, () => {});
+      clearInterval(timers.get(entry.key));
+      own.delete(entry.key);
     }
   });
   // A log-out waits for them, because nothing can be sent after it. If one was not stored, this page stays and says so.
   document.addEventListener("submit", (event) => {
-    if (!event.target.matches?.("form[data-logout]") || !held.size) return;
+    if (!event.target.matches?.("form[data-logout]") || !heldHere().length) return;
     stop(event);
-    const ids = [...held.keys()];
-    Promise.all(ids.map(send)).then((sent) => { if (sent.every(Boolean)) event.target.requestSubmit(); });
+    Promise.all(heldHere().map(send)).then((sent) => { if (sent.every(Boolean)) event.target.requestSubmit(); });
   }, true);
-  function resume() {
-    for (const entry of Object.values(stored())) {
-      if (held.has(entry.id)) continue;
-      // Another page of this browser may be about to send it.
-      const age = Date.now() - entry.at;
-      if (age < FRESH && entry.sending) send(entry.id);
-      else if (entry.sending) lookUp(entry);
-      else if (age >= FRESH || entry.failed) offerEarlier(entry);
+
+  // --- Whatever no page takes care of any more: its page was left, or was killed before it could send or hear.
+  function adopt(isNew) {
+    for (const [key, kept] of Object.entries(stored())) {
+      if (own.has(key)) continue;
+      // As earlier versions kept it.
+      const entry = { key, state: kept.sending ? "sent" : "unsent", sentAt: kept.at, left: true, ...kept };
+      const isGone = entry.state === "held" ? age(entry.until) > GONE : entry.state === "sent" ? entry.left || age(entry.sentAt) > OVER : isNew;
+      if (!isGone) continue;
+      own.set(key, entry);
+      if (entry.state === "sent") lookUp(entry);
+      else offer(entry);
     }
   }
-  function offerEarlier(entry) {
-    offer(entry, say(gettext("A decision from an earlier visit was not sent: %(words)s, %(title)s."), entry));
-  }
+  // Another tab has sent or discarded it, or its person has logged out there.
+  addEventListener("storage", ({ key }) => {
+    if (key !== STORED && key !== null) return;
+    const kept = stored();
+    for (const entry of [...own.values()]) {
+      if (entry.state === "sent" || kept[entry.key]?.state === entry.state) continue;
+      clearInterval(timers.get(entry.key));
+      own.delete(entry.key);
+      mark(entry.id, false);
+      if (entry.state === "held") endLine(entry, say(gettext("You logged out, so your decision was not sent: %(words)s, %(title)s."), entry), { alert: true });
+      else document.getElementById(`hold-${entry.key}`)?.remove();
+    }
+  });
 
-  // It was sent while its page was left, so no page knows whether it arrived. Too long ago to send it again unasked.
-  async function lookUp(entry) {
-    const answer = await fetch(pageOf(entry), { headers: { Accept: "text/html" } }).catch(() => undefined);
-    const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-    const outcome = page?.querySelector(`[id="request-${entry.id}"]:not(.is-pending) .outcome p`);
-    if (!outcome) return offerEarlier(entry);
-    forget(entry.id);
-    const words = `${entry.title}: ${outcome.textContent.trim().replace(/\s+/g, " ")}`;
-    endLine(entry.id, words, { brief: true, done: true, link: pageOf(entry) });
-  }
-
-  // --- Somebody else was faster: their decision stands, and the held one is not sent.
+  // --- The request has ended: somebody else's decision stands, and the held one is not sent.
   function notice() {
-    for (const [id, { entry }] of held) {
-      const shown = card(id);
-      if (shown && !shown.matches(".is-pending")) {
-        release(id);
-        forget(id);
-        tell("pausepoint:refused", id);
-        const outcome = shown.querySelector(".outcome p")?.textContent.trim().replace(/\s+/g, " ") ?? "";
-        const words = say(gettext("Somebody else was faster: %(outcome)s Your decision was not sent: %(title)s"), { outcome, title: entry.title });
-        endLine(id, words, { link: pageOf(entry), alert: true });
-      } else mark(id, true);
+    for (const entry of [...own.values()]) {
+      const shown = card(entry.id), isOver = shown && !shown.matches(".is-pending");
+      if (isOver && entry.state === "unsent") end(entry, shown);
+      else if (!isOver && entry.state !== "unsent") mark(entry.id, true);
+      if (!isOver || entry.state !== "held") continue;
+      forget(entry);
+      tell("pausepoint:refused", entry.id);
+      const words = gettext("Somebody else was faster: %(outcome)s Your decision was not sent: %(title)s");
+      endLine(entry, say(words, { outcome: outcomeOf(shown), title: entry.title }), { alert: true });
     }
   }
   for (const name of ["htmx:wsAfterMessage", "htmx:afterSettle", "htmx:load"]) document.addEventListener(name, notice);
 
   // --- The lines at the edge of the window.
-  function area() {
-    let found = document.getElementById("holds");
-    if (!found) {
-      found = document.createElement("section");
-      found.id = "holds";
-      found.setAttribute("aria-label", gettext("Your decisions"));
-      document.body.append(found);
-    }
-    return found;
+  function makeButton(words, act) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = words;
+    button.addEventListener("click", act);
+    return button;
   }
-  function addLine(id, words) {
-    document.getElementById(`hold-${id}`)?.remove();
-    const line = document.createElement("div"), text = document.createElement("p");
-    line.id = `hold-${id}`;
+  function showLine({ key, id, action }, words, alert = false) {
+    let area = document.getElementById("holds");
+    if (!area) {
+      area = document.createElement("section");
+      area.id = "holds";
+      area.setAttribute("aria-label", gettext("Your decisions"));
+      document.body.append(area);
+    }
+    const line = document.createElement("div"), text = document.createElement("p"), link = document.createElement("a");
+    line.id = `hold-${key}`;
     line.className = "toast";
+    line.classList.toggle("toast-alert", alert);
+    if (alert) line.setAttribute("role", "alert");
     text.textContent = words;
-    line.append(text);
-    area().append(line);
+    link.href = pageOf({ action });
+    link.textContent = gettext("Open it");
+    line.append(text, ...(alert && !card(id) ? [link] : []));
+    document.getElementById(line.id)?.remove();
+    area.append(line);
     return line;
   }
-  function endLine(id, words, { brief, link, alert, done, stays } = {}) {
-    const line = addLine(id, words);
-    if (alert) line.setAttribute("role", "alert");
-    line.classList.toggle("toast-alert", Boolean(alert));
+  function endLine(entry, words, { brief, alert, done }) {
+    const line = showLine(entry, words, alert);
     line.classList.toggle("toast-done", Boolean(done));
-    if (link && !card(id)) {
-      const open = document.createElement("a");
-      open.href = link;
-      open.textContent = gettext("Open it");
-      line.append(open);
-    }
-    if (alert && !stays) {
-      const close = document.createElement("button");
-      close.type = "button";
-      close.textContent = gettext("Close");
-      close.addEventListener("click", () => line.remove());
-      line.append(close);
-    }
-    if (brief) {
-      announce(words);
-      setTimeout(() => line.remove(), 5000);
-    }
-    return line;
+    if (alert) line.append(makeButton(gettext("Close"), () => line.remove()));
+    if (!brief) return;
+    announce(words);
+    setTimeout(() => line.remove(), 5000);
   }
 
   // --- Decisions that are sent at once are announced to the page, too.
   document.addEventListener("htmx:afterRequest", (event) => {
     const form = event.detail.elt;
-    if (!form.matches?.("form[data-decides]") || !event.detail.successful) return;
+    if (!form.matches?.("form[data-decides]") || event.detail.xhr.status >= 400) return;
     const id = form.getAttribute("action").split("/").at(-3);
     if (id) tell("pausepoint:decided", id);
   });
 
-  if (person) document.addEventListener("DOMContentLoaded", resume);
+  if (!person) return;
+  document.addEventListener("DOMContentLoaded", () => adopt(true));
+  setInterval(adopt, LOOK * 1000);
 })();

@@ -67,7 +67,7 @@
     const folds = "details:not([hx-preserve] details)";
     const open = [...shown.querySelectorAll(folds)].map((details) => details.open);
     fresh.querySelectorAll(folds).forEach((details, index) => { if (open[index]) details.open = true; });
-    if (event.detail.shouldSwap && shown.matches(".request.is-pending")) {
+    if (event.detail.shouldSwap && shown.matches(".request.is-pending") && !shown.closest(".request-main")) {
       const before = height(shown);
       queueMicrotask(() => keepHeight(fresh, before));
     }
@@ -83,7 +83,7 @@
     if (before.value && document.getElementById("text").value.trim()) next.value = before.value;
   }
 
-  // When someone else decides, the card keeps its height, so that no other card moves below a pointer.
+  // When someone else decides, a card beside others keeps its height, so that none of them moves below a pointer.
   // Use a style sheet: htmx would copy a style attribute, and the content security policy forbids it.
   const heights = new CSSStyleSheet();
   document.adoptedStyleSheets.push(heights);

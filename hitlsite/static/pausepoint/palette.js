@@ -5,6 +5,7 @@
   const PAGES = document.getElementById("palette-pages");
   if (!PAGES) return;
 
+  const say = (words, values) => interpolate(words, values, true);
   const ICONS = PAGES.dataset.icons, MAX = 12, PATIENCE = 1500;
   const pages = [...PAGES.content.querySelectorAll("a")].map((link) => ({
     label: link.textContent.trim(), hint: link.dataset.hint ?? "", icon: link.dataset.icon, url: link.getAttribute("href"), key: link.dataset.key,
@@ -130,18 +131,31 @@
     return made;
   }
 
-  // Every word has to be in the label or hint.
-  function fits(item, words) {
-    const text = `${item.label} ${item.hint}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+  // The themes of the user menu, whose buttons apply and store them.
+  function themes() {
+    return [...document.querySelectorAll("#user-menu [data-themes] button")].map((button) => ({
+      label: say(gettext("Theme: %(name)s"), { name: button.textContent.trim() }), hint: gettext("Action"), icon: "sun", act: () => button.click(),
+    }));
+  }
+
+  // How well an item fits: 0 if its label begins with the first word, 1 if it has every word, 2 if it has the letters of each
+  // word in their order, near each other ("aprove", "wflow"), undefined if it does not fit.
+  function rank(item, words) {
+    const label = item.label.toLowerCase(), text = `${label} ${item.hint.toLowerCase()}`;
+    if (words.every((word) => text.includes(word))) return words.length && label.startsWith(words[0]) ? 0 : 1;
+    return words.every((word) => text.includes(word) || label.split(/\s+/).some((part) => isNear(word, part))) ? 2 : undefined;
+  }
+  function isNear(word, part) {
+    let place = -1;
+    const isInside = word[0] === part[0] && [...word].every((letter) => (place = part.indexOf(letter, place + 1)) >= 0);
+    return isInside && word.length > 2 && place - word.length < 4;
   }
 
   function list() {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const known = [...pages, ...actions(), ...(loaded ?? [])].filter((item) => fits(item, words));
-    const begins = (item) => (words.length && item.label.toLowerCase().startsWith(words[0]) ? 0 : 1);
-    known.sort((one, other) => begins(one) - begins(other));
-    offered = [...known.slice(0, MAX), ...found];
+    const known = [...actions(), ...pages, ...themes(), ...(loaded ?? [])].map((item) => [rank(item, words), item]).filter(([order]) => order !== undefined);
+    known.sort(([one], [other]) => one - other);
+    offered = [...known.slice(0, MAX).map(([, item]) => item), ...found];
     chosen = Math.min(chosen, Math.max(0, offered.length - 1));
     results.replaceChildren(...offered.map((item, number) => element(
       "li", { role: "option", id: `palette-${number}`, "data-number": String(number), "aria-selected": String(number === chosen) },

@@ -15,6 +15,9 @@
   const idOf = (row) => row.id.replace("row-", "");
   const rowOf = (id) => page.querySelector(`.inbox-list > [id="row-${id}"]`);
   const rows = () => [...page.querySelectorAll(".inbox-list > .inbox-row")];
+  // What j and k step through: in a list of what waits, no row that was decided since, here or elsewhere.
+  const steps = () => rows().filter((row) => page.dataset.steps === "all" || row === rowOf(current) || isWaiting(row));
+  const isWaiting = (row) => row.matches(".is-pending:not([data-held])");
   const isSplit = () => page.classList.contains("split") && wide.matches;
   const card = () => body.querySelector(`[id="request-${current}"]`);
 
@@ -117,13 +120,20 @@
     if (row) {
       titleOf(row).setAttribute("aria-current", "true");
       if (isSplit()) row.scrollIntoView({ block: "nearest" });
-      const place = rows().indexOf(row) + 1;
-      document.getElementById("detail-place").textContent = interpolate(gettext("%s of %s"), [place, rows().length]);
+      showPlace(row);
     }
     for (const other of page.querySelectorAll(".row-title[aria-current]")) {
       if (other.closest(".inbox-row") !== row) other.removeAttribute("aria-current");
     }
     document.getElementById("detail-whole").href = current ? `/requests/${current}/` : "/";
+  }
+
+  // All that the list has, also what is not loaded yet.
+  function showPlace(row) {
+    const found = steps().filter((other) => page.dataset.steps === "all" || isWaiting(other));
+    const place = found.indexOf(row) + 1, total = document.getElementById("inbox-count")?.dataset.count ?? String(found.length);
+    const words = place ? interpolate(gettext("%s of %s"), [place, parseInt(total, 10) < found.length ? found.length : total]) : "";
+    document.getElementById("detail-place").textContent = words;
   }
 
   function close({ history: remember = true } = {}) {
@@ -157,7 +167,7 @@
   // --- Move from row to row. With both in view, the pane follows; a key that is held down loads only the last one.
   let soon = 0;
   function move(step) {
-    const found = rows(), from = selected();
+    const from = selected(), found = rows().filter((row) => row === from || steps().includes(row));
     const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
     if (!next) {
       const more = step > 0 && document.querySelector("#more-rows a");
@@ -189,7 +199,7 @@
   function openNext(id) {
     const found = rows(), place = found.findIndex((row) => idOf(row) === id);
     const waiting = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))]
-      .find((row) => row.matches(".is-pending") && !decided.has(idOf(row)));
+      .find((row) => isWaiting(row) && !decided.has(idOf(row)));
     const more = document.querySelector("#more-rows a");
     if (more && (!waiting || found.indexOf(waiting) < place)) {
       document.addEventListener("htmx:afterSettle", () => openNext(id), { once: true });
@@ -230,11 +240,24 @@
   document.getElementById("detail-next").addEventListener("click", () => step(1));
   document.getElementById("detail-previous").addEventListener("click", () => step(-1));
   function step(by) {
-    const found = rows(), next = found[found.indexOf(rowOf(current)) + by];
+    const found = steps(), next = found[found.indexOf(rowOf(current)) + by];
     if (next) open(idOf(next));
     else announce(gettext("There is no other request in this direction."));
   }
   wide.addEventListener("change", show);
+  document.addEventListener("htmx:wsAfterMessage", () => { if (rowOf(current)) showPlace(rowOf(current)); });
+
+  // A decision that was taken back is open again.
+  document.addEventListener("pausepoint:undone", ({ detail }) => {
+    decided.delete(detail.id);
+    open(detail.id, { focus: true });
+  });
+
+  // Another order of the list keeps the open request.
+  page.addEventListener("click", (event) => {
+    const link = event.target.closest(".orders a");
+    if (link && current) link.hash = current;
+  });
 
   const pane = {
     open, close, move, selected, isSplit, openNext, idOf, rowOf, titleOf, show,

@@ -173,3 +173,15 @@ def test_the_default_urls_of_allauth_do_not_exist(client, address):
 def test_the_admin_does_not_show_mail_addresses(client):
     client.force_login(User.objects.create_superuser("root"))
     assert client.get("/admin/account/emailaddress/").status_code == 404
+
+
+def test_a_form_sent_without_a_session_leads_back_to_its_page_after_the_log_in():
+    client = Client()
+    for sender, place in (
+        ("http://testserver/?tool=pay", "/login/?next=%2F%3Ftool%3Dpay"),
+        ("https://evil.example/", "/login/"),
+    ):
+        refused = client.post("/bulk/", headers={"Referer": sender})
+        assert (refused.status_code, refused.headers["Location"]) == (302, place)
+        refused = client.post("/bulk/", headers={"Referer": sender} | {"HX-Request": "true"})
+        assert (refused.status_code, refused.headers["HX-Redirect"]) == (401, place)

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from tests.proofs.browser.test_deliberate_decisions import FOLDED, held
-from tests.proofs.browser.test_inbox import status
+from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, held
+from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -138,3 +139,99 @@ def test_the_snooze_key_acts_on_the_selected_row_and_says_which(windows, people,
     page.keyboard.press("1")
     page.locator(f"#row-{second}").wait_for(state="detached")
     assert page.locator(f"#row-{first}").count() == 1
+
+
+def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offered_for_discarding(windows, server, ask):
+    windows.tolerate("ERR_", " 502 ")
+    slow, broken = ask("Pay the slow one?"), ask("Pay the broken one?")
+    page = held(windows, server.person("approver"), slow, 1)
+    page.clock.install()
+    answers = []
+    page.route("**/decide/", lambda route: answers.append(route))
+    line = page.locator("#holds .toast")
+    card(page, slow).locator("button[data-key=a]").click()
+    page.clock.run_for(1_500)
+    line.get_by_text("Sending: Approve, Pay the slow one?").wait_for()
+    until(lambda: answers, "the decision was sent")
+    page.clock.run_for(6_000)
+    line.get_by_text("Not known yet whether your decision was stored: Approve, Pay the slow one?.").wait_for()
+    assert line.get_by_role("button").all_inner_texts() == ["Send again"]
+    answers.pop().continue_()
+    line.get_by_text("Stored: Approve, Pay the slow one?", exact=True).wait_for()
+    assert (status(server, slow), json.loads(page.evaluate(KEPT))) == ("approved", {})
+
+    # A proxy answers in place of the server, which has stored it all the same.
+    page = held(windows, server.person("approver"), broken, 1)
+    page.route("**/decide/", lambda route: (route.fetch(), route.fulfill(status=502, body="Bad gateway")))
+    card(page, broken).locator("button[data-key=a]").click()
+    page.locator("#holds .toast").get_by_text("Pay the broken one?: Approved by approver").wait_for()
+    assert (status(server, broken), json.loads(page.evaluate(KEPT))) == ("approved", {})
+
+
+def test_a_decision_of_a_killed_page_is_offered_and_each_tab_keeps_its_own(windows, server, ask):
+    first, second = ask("Pay the killed one?"), ask("Pay twice?")
+    page = held(windows, server.person("approver"), second, 60)
+    killed = {
+        "key": "1",
+        "id": first,
+        "action": f"/requests/{first}/decide/",
+        "body": "",
+        "title": "Pay the killed one?",
+    }
+    killed |= {"words": "Approve", "state": "held", "until": 0}
+    page.evaluate(f"kept => {KEPT.replace('getItem(', 'setItem(')[:-1]}, kept)", json.dumps({"1": killed}))
+    page.get_by_text("A decision from an earlier visit was not sent: Approve, Pay the killed one?.").wait_for()
+    page.get_by_role("button", name="Discard").click()
+    other = page.context.new_page()
+    other.add_init_script(f"document.addEventListener('readystatechange', () => {{ {HOLD.format(60)} }})")
+    other.goto(page.url)
+    for tab in (page, other):
+        card(tab, second).locator("button[data-key=a]").click()
+        tab.get_by_role("button", name="Undo").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    assert len(json.loads(other.evaluate(KEPT))) == 1
+    # A log-out in one tab leaves nothing behind, and the other says so.
+    page.locator(".user").click()
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login/")
+    other.get_by_text("You logged out, so your decision was not sent: Approve, Pay twice?.").wait_for()
+    kept = "Object.keys(localStorage).filter((key) => key.startsWith('pausepoint.held'))"
+    assert (other.evaluate(kept), status(server, second)) == ([], "pending")
+
+
+def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people, server, ask):
+    word = f"undo{ask()[:8]}"
+    first, second, third = (ask(f"{name} {word}?") for name in ("First", "Second", "Third"))
+    page = held(windows, people("approver"), first, 60)
+    page.goto(f"{server.address}/?q={word}#{first}")
+    page.wait_for_selector('#live[data-state="on"]')
+    place, row = page.locator("#detail-place"), page.locator(f"#row-{first}")
+    opened(page, first)
+    assert place.inner_text() == "1 of 3"
+    page.keyboard.press("a")
+    opened(page, second)
+    assert row.get_attribute("data-held") == ""
+    page.keyboard.press("j")
+    opened(page, third)
+    page.keyboard.press("k")
+    opened(page, second)
+    page.keyboard.press("k")
+    announced(page, "This is the first request on this page.")
+    page.keyboard.press("u")
+    opened(page, first)
+    assert (row.get_attribute("data-held"), place.inner_text()) == (None, "1 of 3")
+    people("admin").decide(second, verdict="reject")
+    page.locator(f"#row-{second}.is-rejected").wait_for()
+    page.locator(f"#row-{first} .row-title").focus()
+    page.keyboard.press("j")
+    opened(page, third)
+    # Another order keeps the open request; the palette forgives a slip, and puts what can be done here first.
+    page.keyboard.press("s")
+    page.wait_for_url(f"**sort=deadline*#{third}")
+    opened(page, third)
+    page.keyboard.press("Control+k")
+    first_of = page.locator(".palette-label").first
+    assert first_of.inner_text() == "Approve"
+    for typed, label in (("aprove", "Approve"), ("wflow", "Workflows"), ("theme dark", "Theme: Dark")):
+        page.locator(".palette input").fill(typed)
+        assert first_of.inner_text() == label
