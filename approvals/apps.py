@@ -25,7 +25,10 @@ class ApprovalsConfig(AppConfig):
     verbose_name = _("Approvals")
 
     def ready(self) -> None:
+        from django.contrib.auth.models import User
+
         from approvals import actions
+        from approvals.access.usernames import validate_new_username
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
@@ -36,6 +39,8 @@ class ApprovalsConfig(AppConfig):
         from approvals.states import Channel
 
         translate_labels(self)
+        # For every form of Django that makes a user, and `createsuperuser`.
+        User._meta.get_field("username").validators.append(validate_new_username)
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         append_only.protect(RequestComment)

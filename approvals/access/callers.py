@@ -61,9 +61,8 @@ class Caller:
             raise ScopeMissing(scope)
 
     def count_ask(self) -> None:
-        """Count one more request against the rate limit; each client token has its own. TooMany."""
-        who = self.scope if self.thread is None else f"{self.scope} {self.thread}"
-        rate_limits.asks.count(who, settings.HITL_ASKS_PER_MINUTE)
+        """Count one more request against the rate limit, which a key or person shares with their client tokens. TooMany."""
+        rate_limits.asks.count(self.scope, settings.HITL_ASKS_PER_MINUTE)
 
 
 class MachineMiddleware:

@@ -26,7 +26,7 @@ from approvals.actions.publishing import publish_handling
 from approvals.asking.resume_states import seal, unseal
 from approvals.exceptions import NotAllowed, Refusal
 from approvals.models import ApprovalRequest
-from approvals.models.actors import Actor
+from approvals.models.actors import Actor, KeyActor
 from approvals.models.resuming import MAX_WORKER, ResumeState, Resumption
 from approvals.runtime.canonical import utc
 from approvals.runtime.text import visible
@@ -170,10 +170,14 @@ def _take(locked: Locked, token: str, holder: str, lease: timedelta, *, by: Acto
 
 
 def _token(request_id: UUID, by: Actor, idempotency_key: str | None) -> str:
-    """Return a new token, or the one of this key, so that a response that got lost can be repeated without storing it."""
+    """Return a new token, or the one of this idempotency key, so that a lost response can be repeated without storing it.
+
+    An idempotency key belongs to the API key that sent it: two programs of one user share no resume.
+    """
     if idempotency_key is None:
         return TOKEN_PREFIX + secrets.token_urlsafe(32)
-    named = json.dumps([str(request_id), by.pk, idempotency_key])
+    api_key = by.key.pk if isinstance(by, KeyActor) else None
+    named = json.dumps([str(request_id), by.pk, api_key, idempotency_key])
     return TOKEN_PREFIX + salted_hmac("approvals.resume-token", named, algorithm="sha256").hexdigest()
 
 

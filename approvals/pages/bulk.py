@@ -20,6 +20,7 @@ from approvals.pages.comparison import Comparison, compare_inputs
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.lookalikes import marked_name
 from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
 
 MAX_PICKS = 50
@@ -156,6 +157,6 @@ def _decide(user: User, order: Order, step: Step) -> Step:
 
 def _already_decided(request: ApprovalRequest) -> str:
     decision = request.decision
-    who = decision.by_name or _("Pausepoint")
+    who = marked_name(decision.by_name) or _("Pausepoint")
     what = verdict_label(request.kind, decision.verdict)
     return _("Already %(what)s by %(who)s.") % {"what": what.lower(), "who": who}

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from confusable_homoglyphs import categories, utils
 from django.utils.translation import gettext as _
 
-from approvals.runtime.text import INVISIBLE, code_point, visible_name
+from approvals.runtime.text import INVISIBLE, code_point, visible, visible_name
 
 #: Scripts that may be mixed within one word ("Highly Restrictive" in UTS 39).
 TOGETHER = (
@@ -61,6 +61,14 @@ def plain_lookalike(name: str) -> str:
     seen = unicodedata.normalize("NFKC", name)
     taken_for = "".join(one if one.isascii() else _prototypes().get(one, one) for one in seen)
     return taken_for if taken_for.isascii() else ""
+
+
+def marked_name(name: str) -> str:
+    """Return a name of a person for display: letters by which it passes for another name are followed by their code point."""
+    odd = set(foreign_letters(name))
+    if not odd and plain_lookalike(name):
+        odd = {character for character in name if not character.isascii()}
+    return "".join(f"{one}{code_point(one)}" if one in odd else one for one in visible(name))
 
 
 def count_lookalikes(names: Sequence[str]) -> Mapping[str, int]:

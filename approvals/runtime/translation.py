@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from approvals.runtime.lookalikes import marked_name
 from approvals.runtime.translatable import TranslatableError, gettext_noop
 from approvals.states import Verdict
 
@@ -44,7 +45,7 @@ DECIDED = {
 
 def decided_words(verdict: str, who: str, at: datetime) -> str:
     """Return who decided a request, how and when; without a name it was Pausepoint itself."""
-    return str(DECIDED[Verdict(verdict)]) % {"who": who or "Pausepoint", "when": ago(at)}
+    return str(DECIDED[Verdict(verdict)]) % {"who": marked_name(who) or "Pausepoint", "when": ago(at)}
 
 
 def ago(moment: datetime) -> str:

@@ -20,6 +20,7 @@ from approvals.forms.shown_calls import Line
 from approvals.models import ApprovalRequest
 from approvals.runtime import append_only
 from approvals.runtime.alignment import Budget, Op, text_runs
+from approvals.runtime.lookalikes import marked_name
 from approvals.runtime.markdown import linked, to_html
 from approvals.runtime.text import visible
 from approvals.states import ORIGINS, Door, status_label, verdict_label
@@ -37,6 +38,7 @@ def markdown(text: str) -> SafeString:
 
 register.filter("visible", visible)
 register.filter("linked", linked)
+register.filter("person_name", marked_name)
 
 
 @register.simple_tag

@@ -43,7 +43,7 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
         transactions.lock_name(LOCK)
         change, person = _locked(change_id, by)
         if by.pk == person.pk:
-            raise NotAllowed(_("Nobody confirms a change of their own access. Ask another administrator."))
+            raise NotAllowed(_("No one confirms a change of their own access. Ask another administrator."))
         if by.pk == change.requested_by_id and needs_second(by):
             raise NotAllowed(_("You requested this change. Another administrator must confirm it."))
         if not permissions.may_administer(change.requested_by):

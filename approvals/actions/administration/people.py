@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.administering import needs_second, protected_roles, waits_for_second
+from approvals.access.usernames import validate_new_username
 from approvals.actions.administration.changeable import LOCK, changeable_person
 from approvals.actions.administration.confirming import names_of_roles, request_change
 from approvals.actions.administration.roles import give_roles
@@ -38,6 +40,10 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         transactions.lock_name(LOCK)
         if User.objects.filter(username__iexact=username).exists():
             raise Conflict(_("Somebody has this username already. Choose another one."))
+        try:
+            validate_new_username(username)
+        except ValidationError as error:
+            raise Conflict(" ".join(error.messages)) from None
         person = User(username=username, email=email)
         person.set_unusable_password()
         person.save()
@@ -62,7 +68,7 @@ def change_person(
         person = changeable_person(person_id, by)
         before, held = _described(person), set(roles_of(person))
         if person.pk == by.pk and set(roles) != held:
-            raise NotAllowed(_("Nobody changes their own roles. Ask another administrator."))
+            raise NotAllowed(_("No one changes their own roles. Ask another administrator."))
         waiting: dict[Kind, object] = {}
         if needs_second(by) and (protected := protected_roles(set(roles) - held)):
             waiting[Kind.ROLES] = sorted(protected)

@@ -20,6 +20,7 @@ from approvals.queries.filters import Filters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
+from approvals.runtime.lookalikes import marked_name
 from approvals.runtime.text import visible
 from approvals.states import ASKS, Kind, Priority, Status, status_label, verdict_label
 
@@ -106,7 +107,7 @@ class InboxRow:
         label = verdict_label(self.request.kind, self.decision.verdict)
         if not self.decision.by_name:
             return label
-        return _("%(outcome)s by %(name)s") % {"outcome": label, "name": visible(self.decision.by_name)}
+        return _("%(outcome)s by %(name)s") % {"outcome": label, "name": marked_name(self.decision.by_name)}
 
 
 def with_words(parts: dict[str, Any]) -> dict[str, Any]:

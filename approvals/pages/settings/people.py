@@ -69,7 +69,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
     own_teams = [str(key) for key in teams().filter(user=found).values_list("pk", flat=True)]
     initial = {"email": found.email, "roles": roles_of(found), "teams": own_teams}
     form = PersonForm(request.POST if request.method == "POST" else None, initial=initial)
-    # Nobody changes their own roles.
+    # No one changes their own roles.
     form.fields["roles"].disabled = found.pk == request.user.pk
     if form.is_bound and form.is_valid():
         given = form.cleaned_data

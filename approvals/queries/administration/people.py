@@ -15,6 +15,7 @@ from approvals.access.administering import needs_second
 from approvals.access.rights import DECIDE, holds
 from approvals.models import PushSubscription
 from approvals.models.people import Invitation, PendingChange, PersonSession, Role, RoleName
+from approvals.runtime.lookalikes import marked_name
 from approvals.runtime.text import visible
 
 PAGE = 50
@@ -71,7 +72,7 @@ def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
 
 
 def _pending_row(change: PendingChange, viewer: User) -> PendingRow:
-    name = visible(change.person.get_username())
+    name = marked_name(change.person.get_username())
     if change.kind == PendingChange.Kind.ROLES:
         labels = ", ".join(str(RoleName(role).label) for role in change.value)
         words = _("Give %(name)s these roles: %(roles)s") % {"name": name, "roles": labels}
