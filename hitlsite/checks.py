@@ -14,6 +14,7 @@ from django.db import DatabaseError, connections
 from django.utils.translation import gettext as _
 
 from approvals.models import processes
+from approvals.outbound import push
 
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
@@ -49,6 +50,12 @@ def _addresses() -> Iterator[CheckMessage]:
             % {"url": settings.PUBLIC_URL},
             hint=_("Set PUBLIC_URL to the site's public URL, such as https://desk.example.org."),
             id="hitlsite.W003",
+        )
+    elif not push.is_available():
+        yield Warning(
+            _("PUBLIC_URL is %(url)s, so devices are not notified.") % {"url": settings.PUBLIC_URL},
+            hint=_("Push services ask for an https address. Set PUBLIC_URL to one, such as https://desk.example.org."),
+            id="hitlsite.W008",
         )
     if not settings.ALLOWED_HOSTS:
         yield Warning(

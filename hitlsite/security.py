@@ -36,8 +36,18 @@ POLICY = "; ".join(
 )
 
 
+#: No page uses these parts of a device.
+PERMISSIONS = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone", "midi",
+        "payment", "usb",
+    )
+)  # fmt: skip
+
+
 class ContentSecurityPolicyMiddleware:
-    """Sets the policy: Django 5.2 has no setting for it, and one header needs no package."""
+    """Sets the headers that restrict what a page may do and who may load it: Django 5.2 has no setting for them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -45,6 +55,9 @@ class ContentSecurityPolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        # Pages of other sites cannot embed a response; CORS_ALLOWED_ORIGINS is about scripts that read one.
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response
 
 

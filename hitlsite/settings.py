@@ -182,6 +182,9 @@ ACCOUNT_RATE_LIMITS = {
 }
 SESSION_ENGINE = "hitlsite.accounts.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
+if SESSION_COOKIE_SECURE:
+    # Browsers take cookies of these names only from this very host, over HTTPS: no other subdomain can plant one.
+    SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 #: The proxy in front sets `X-Forwarded-Proto` and removes the header that a client sends.
 TRUST_FORWARDED_PROTO = env.boolean("TRUST_FORWARDED_PROTO", default=False)

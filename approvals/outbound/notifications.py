@@ -109,6 +109,8 @@ def _recipients(
 
 def _browsers(request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
     """Yield the browsers of the people who may decide the request."""
+    if not push.is_available():
+        return
     subscriptions = list(
         PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
     )
@@ -237,7 +239,7 @@ def _push(pk: str, rows: list[OutboxEvent]) -> bool:
         PushSubscription.objects.filter(Exists(alive), pk=pk, person__is_active=True).select_related("person").first()
     )
     requests = _still_waiting(rows, [found.person]) if found is not None else []
-    if found is None or not requests:
+    if found is None or not requests or not push.is_available():
         return False
     language = languages_of([found.person_id])[found.person_id]
     connections.close_all()

@@ -10,6 +10,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from functools import cache
+from time import time
 from urllib.parse import urlsplit
 
 import http_ece
@@ -19,7 +20,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext, ngettext
-from py_vapid import Vapid02
+from py_vapid.jwt import sign
 
 from approvals.models import ApprovalRequest, PushSubscription
 from approvals.outbound import http_post
@@ -30,6 +31,8 @@ ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 GONE = frozenset({403, 404, 410})
 #: How long, in seconds, a push service keeps a message for a browser that is away.
 KEPT = 24 * 3600
+#: How long, in seconds, a signature is valid; a day at most (RFC 8292).
+VALID = 12 * 3600
 MAX_TITLE = 120
 #: The bytes of a public key and of a secret (RFC 8291).
 POINT, SECRET = 65, 16
@@ -41,6 +44,11 @@ def vapid_key() -> ec.EllipticCurvePrivateKey:
     """Return this installation's key. It is derived from SECRET_KEY, so every process has the same and none is stored."""
     number = int.from_bytes(salted_hmac("approvals.push", "vapid", algorithm="sha512").digest()) % (ORDER - 1) + 1
     return ec.derive_private_key(number, ec.SECP256R1())
+
+
+def is_available() -> bool:
+    """Return whether browsers can be notified: push services ask for a contact, which is PUBLIC_URL, with https."""
+    return settings.PUBLIC_URL.startswith("https://")
 
 
 def public_key() -> str:
@@ -104,10 +112,11 @@ def _encrypted(subscription: PushSubscription, message: bytes) -> bytes:
 
 
 def _signature(endpoint: str) -> dict[str, str]:
+    """Return the header that signs a message; the library itself refuses the address of a service that is an IPv6 literal."""
     split = urlsplit(endpoint)
-    claims = {"aud": f"{split.scheme}://{split.netloc}", "sub": settings.PUBLIC_URL}
-    signed: dict[str, str] = Vapid02(private_key=vapid_key()).sign(claims)
-    return signed
+    audience = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
+    claims = {"aud": audience, "sub": settings.PUBLIC_URL, "exp": int(time()) + VALID}
+    return {"Authorization": f"vapid t={sign(claims, vapid_key())},k={public_key()}"}
 
 
 def _point(key: ec.EllipticCurvePublicKey) -> bytes:

@@ -29,7 +29,7 @@ from approvals.background import sweep
 from approvals.http import SignedIn
 from approvals.models import processes
 from approvals.models.processes import WorkerKind
-from approvals.outbound import outbox
+from approvals.outbound import outbox, push
 from approvals.pages.settings.guards import administrators_only
 from approvals.states import Channel
 from hitlsite.health import readiness
@@ -170,6 +170,14 @@ def _mail() -> Iterator[Line]:
         yield Line(_("Mail"), WARN, _("Not set up"), advice)
 
 
+def _push() -> Iterator[Line]:
+    if push.is_available():
+        yield Line(_("Notifications on devices"), OK, _("Set up. People subscribe their devices under Notifications."))
+    else:
+        advice = _("Set PUBLIC_URL to an address with https://, which push services ask for.")
+        yield Line(_("Notifications on devices"), WARN, _("Off: PUBLIC_URL does not begin with https://"), advice)
+
+
 def _model() -> Iterator[Line]:
     if not apps.is_installed("chats"):
         return
@@ -196,5 +204,6 @@ PARTS: tuple[Callable[[], Iterator[Line]], ...] = (
     _deliveries,
     _disk,
     _mail,
+    _push,
     _model,
 )

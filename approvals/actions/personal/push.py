@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
 from approvals.models import PushSubscription
-from approvals.outbound.push import is_public_key, is_secret
+from approvals.outbound.push import is_available, is_public_key, is_secret
 from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import clean_text
 
@@ -20,7 +20,12 @@ MAX_BROWSERS = 20
 def subscribe(
     person: User, *, endpoint: str, p256dh: str, auth: str, browser: str, session_key: str
 ) -> PushSubscription:
-    """Store what a browser says of its subscription; a browser that had another person's is taken over. Raise Invalid."""
+    """Store what a browser says of its subscription. Raise Invalid.
+
+    A browser that somebody else used before is taken over only with its own keys: an address alone may be known to others.
+    """
+    if not is_available():
+        raise Invalid(_("Devices cannot be notified, because PUBLIC_URL does not begin with https://."), {})
     errors = {}
     try:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
@@ -38,6 +43,11 @@ def subscribe(
         raise Invalid(_("This browser's subscription is not valid."), errors)
     fields = {"p256dh": p256dh, "auth": auth, "browser": clean_text(browser)[:300], "session_key": session_key}
     with transaction.atomic():
+        others = (
+            PushSubscription.objects.select_for_update(no_key=True).filter(endpoint=endpoint).exclude(person=person)
+        )
+        if others.exclude(p256dh=p256dh, auth=auth).exists():
+            raise Invalid(_("This browser's subscription is not valid."), {"endpoint": _("belongs to another browser")})
         found, _created = PushSubscription.objects.update_or_create(
             endpoint=endpoint, defaults={"person": person, **fields}
         )

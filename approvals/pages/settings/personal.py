@@ -23,7 +23,7 @@ from approvals.exceptions import BadBody, Conflict, NotFound
 from approvals.http import SignedIn, referring_address, refusals_as_pages
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.models.preferences import Theme
-from approvals.outbound.push import public_key
+from approvals.outbound.push import is_available, public_key
 from approvals.pages.settings.browsers import describe_browser
 from approvals.pages.settings.forms import PreferencesForm, QuietHoursForm
 from approvals.pages.settings.guards import status_of
@@ -106,7 +106,7 @@ def notifications(request: SignedIn) -> HttpResponse:
         "mail": settings.HITL_MAIL,
         "rules": rules_for(request.user.pk),
         "browsers": [(one, describe_browser(one.browser)) for one in subscriptions_of(request.user)],
-        "push_key": public_key(),
+        "push_key": public_key() if is_available() else "",
         "here": "notifications",
     }
     return render(request, "approvals/settings/notifications.html", context, status=status_of(form))

@@ -15,10 +15,11 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from py_vapid import Vapid02
+from py_vapid.jwt import decode
 
 from approvals.actions.personal.preferences import store_preferences
 from approvals.models import OutboxEvent, PushSubscription
-from approvals.outbound.push import public_key
+from approvals.outbound.push import _signature, public_key
 from approvals.states import Channel, Kind, Verdict
 from tests.support.desk.carrying import carry, later
 from tests.support.desk.requests import decide, make_request
@@ -214,9 +215,38 @@ def test_an_endpoint_that_no_database_can_store_unsubscribes_nothing(bobs):
 
 def test_a_browser_belongs_to_who_subscribed_last_and_only_they_remove_it(service, bobs):
     other = Browser(carol(), bobs.endpoint)
-    other.subscribe()
+    # Whoever knows the address of a browser, and not its keys, takes nothing over.
+    assert other.subscribe().status_code == 422
+    assert [found.person.username for found in PushSubscription.objects.all()] == ["bob"]
+    other.key = bobs.key
+    assert other.subscribe().status_code == 204
     assert [found.person.username for found in PushSubscription.objects.all()] == ["carol"]
     bobs.client.post("/settings/notifications/unsubscribe/", {"endpoint": bobs.endpoint})
     assert PushSubscription.objects.count() == 1
     other.client.post("/settings/notifications/unsubscribe/", {"endpoint": bobs.endpoint})
     assert PushSubscription.objects.count() == 0
+
+
+def test_without_https_devices_are_off_in_words_and_nothing_is_logged(service, bobs, settings, caplog):
+    settings.PUBLIC_URL = "http://127.0.0.1:8000"
+    make_request(alice())
+    carry()
+    assert (service.got, OutboxEvent.objects.filter(channel=Channel.PUSH).count()) == ([], 0)
+    assert [one for one in caplog.records if one.levelname in {"ERROR", "WARNING"}] == []
+    refused = Browser(carol(), service.url("/push/2")).subscribe()
+    assert (refused.status_code, "PUBLIC_URL does not begin with https://" in refused.text) == (422, True)
+    page = bobs.client.get("/settings/notifications/").text
+    assert ("push-switch" in page, "Devices cannot be notified here" in page) == (False, True)
+    root = Client()
+    root.force_login(User.objects.create_superuser("root"))
+    assert "Off: PUBLIC_URL does not begin with https://" in root.get("/settings/system/").text
+
+
+@pytest.mark.parametrize("host", ["[2001:db8::1]", "[2001:db8::1]:8443", "push.example.org", "push.example.org:444"])
+def test_a_message_is_signed_for_any_push_service(host):
+    kind, _, rest = _signature(f"https://{host}/push/1")["Authorization"].partition(" ")
+    token, key = (part.partition("=")[2] for part in rest.split(","))
+    claims = decode(token, public_key())
+    assert (kind, claims["aud"], claims["sub"], key) == (
+        "vapid", f"https://{host}", "https://desk.example.org", public_key(),
+    )  # fmt: skip

@@ -72,7 +72,7 @@ def test_the_composition_holds_no_secret_and_refuses_to_start_without_them():
             if SECRET.search(name):
                 assert re.fullmatch(rf"\$\{{{name}:(-|\?set {name} in \.env)\}}", value), name
     text = (ROOT / "compose.yaml").read_text()
-    needed = {"SECRET_KEY", "POSTGRES_PASSWORD", "PUBLIC_URL", "ALLOWED_HOSTS"}
+    needed = {"SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "PUBLIC_URL", "ALLOWED_HOSTS"}
     assert set(re.findall(r"\$\{(\w+):\?", text)) == needed
 
 

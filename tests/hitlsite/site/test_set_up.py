@@ -67,8 +67,9 @@ def test_an_untrusted_https_origin_is_reported(production):
 def test_missing_trusted_proxies_are_reported(production):
     production.TRUSTED_PROXIES = 0
     assert ids() == ["W007"]
+    # Without HTTPS it does not matter, but devices cannot be notified.
     production.PUBLIC_URL = "http://desk.example.org"
-    assert ids() == []
+    assert ids() == ["W008"]
 
 
 @pytest.mark.django_db

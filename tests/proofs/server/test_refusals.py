@@ -22,7 +22,7 @@ settings.DEBUG, settings.STATIC_ROOT = False, Path({folder!r})
 """
 PROXY = b"X-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.7\r\nAccept: text/html\r\n"
 KNOWN, FORM = b"Host: 127.0.0.1\r\n", b"Content-Type: multipart/form-data; boundary=x\r\n"
-OWN = b"Origin: https://127.0.0.1\r\nCookie: csrftoken=" + b"c" * 32 + b"\r\n"
+OWN = b"Origin: https://127.0.0.1\r\nCookie: __Host-csrftoken=" + b"c" * 32 + b"\r\n"
 MANY = b"&".join(b"f%d=" % number for number in range(1_001))
 
 #: The request line and headers, the body, the status, and the loggers that write a line each.
