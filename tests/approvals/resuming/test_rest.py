@@ -165,14 +165,6 @@ def test_a_repeat_of_a_take_gets_the_same_token_while_that_holds_the_resume(agen
     assert [event for event, _name, _data in events(path)] == ["resume.taken", "resume.completed"]
 
 
-def test_two_keys_of_one_user_with_one_idempotency_key_share_no_resume(agent, approver):
-    path, key = decided(agent, approver), {"idempotency_key": "try-1"}
-    taken = agent.post(f"{path}/resume", {}, **key)
-    other = Machine(agent.key.user)
-    assert other.post(f"{path}/resume", {}, **key).refusal == (409, "resume_taken")
-    assert agent.post(f"{path}/resume", {}, **key).body == taken.body
-
-
 def test_a_result_that_was_reported_is_told_to_the_next_attempt(agent, approver):
     path = decided(agent, approver)
     taken = take(agent, path).body

@@ -137,5 +137,7 @@ def test_an_unknown_host_gets_a_page_in_words_without_the_database(log, proto):
     answer = Client(raise_request_exception=False, headers=headers).get("/")
     assert (answer.status_code, answer.headers["Content-Type"]) == (400, "text/html; charset=utf-8")
     assert "The request is invalid." in answer.text
+    assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=(), " in answer.headers["Permissions-Policy"]
     (line,) = log.getvalue().splitlines()
     assert "ERROR django.security.DisallowedHost: Invalid HTTP_HOST header: 'evil.example'." in line
