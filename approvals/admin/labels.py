@@ -1,7 +1,4 @@
-"""The names of models and their fields, as the admin shows them, in the current language.
-
-They are translated when the apps start, because names in the models themselves would need a migration for every field.
-"""
+"""The names of models and fields in the admin, translated when apps start: in the models, each would need a migration."""
 
 from __future__ import annotations
 
@@ -238,6 +235,8 @@ LABELS = frozenset(
         gettext_noop("suspended at"),
         gettext_noop("tail"),
         gettext_noop("taken at"),
+        gettext_noop("taken by"),
+        gettext_noop("taker"),
         gettext_noop("target"),
         gettext_noop("text"),
         gettext_noop("theme"),
