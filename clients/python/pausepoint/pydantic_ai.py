@@ -153,7 +153,7 @@ async def ask_and_store(
 
     The output of the run is `DeferredToolRequests`. The process may end then; `resume_from_desk` continues the run.
     """
-    return await _store(result, desk, conversation_id, asked or {}, "")
+    return await _store(result, desk, conversation_id, asked or {}, "", {})
 
 
 async def resume_from_desk(
@@ -203,21 +203,26 @@ async def _resumed(
         **run,
     )
     if isinstance(result.output, DeferredToolRequests):
-        waiting = await _store(result, desk, stored.thread_id, asked, stored.workflow_id)
+        waiting = await _store(result, desk, stored.thread_id, asked, stored.workflow_id, once.schemas)
         return Resumption("waiting", result, waiting.requests)
     await durable.end_workflow(desk, stored.workflow_id)
     return Resumption("finished", result)
 
 
 async def _store(
-    result: AgentRunResult[Any], desk: AsyncDesk, thread: str, asked: Mapping[str, Any], workflow_id: str
+    result: AgentRunResult[Any],
+    desk: AsyncDesk,
+    thread: str,
+    asked: Mapping[str, Any],
+    workflow_id: str,
+    schemas: Mapping[str, dict[str, Any]],
 ) -> Resumption:
     requests = result.output
     if not isinstance(requests, DeferredToolRequests):
         raise TypeError("The run did not end with DeferredToolRequests: add it to the output_type of the agent.")
     questions = [call for call in requests.calls if requests.kind(call.tool_call_id) == "question"]
     wanted = [
-        *(_wanted(_part(call, thread), requests, asked, {}) for call in requests.approvals),
+        *(_wanted(_part(call, thread), requests, asked, schemas) for call in requests.approvals),
         *(Wanted(_part(call, thread), question=True, asked=asked) for call in questions),
     ]
     if not wanted:

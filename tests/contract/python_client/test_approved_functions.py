@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from pausepoint import AsyncDesk, Desk
+from pausepoint import AsyncDesk, Desk, Refused
 from pausepoint.approve import NotApproved
 from pausepoint.gate import HasFailed
 
@@ -132,6 +132,38 @@ def test_equal_calls_of_one_run_are_asked_about_one_by_one(server, agent, decide
         assert decider.send("POST", f"/requests/{waiting['id']}/decision", {"verdict": "approve"}).status == 200
         results.append(result())
     assert (results, refunds.ran) == (["refunded 250"] * 2, [["4711", 250]] * 2)
+
+
+def test_a_request_is_the_same_after_only_the_schema_of_the_function_has_changed(server, agent, decider):
+    thread = str(uuid.uuid4())
+    desk = Desk(server.address, agent.key)
+
+    def integer(amount: int) -> int:
+        return amount
+
+    def number(amount: float) -> float:
+        return amount
+
+    result = in_a_thread(lambda: desk.approve("refund", key=thread, thread_id=thread)(integer)(250))
+    decide(decider, thread, verdict="approve")
+    assert result() == 250
+    assert desk.approve("refund", key=thread, thread_id=thread)(number)(250) == 250
+    with pytest.raises(Refused, match="409 conflict"):
+        desk.approve("refund", key=thread, thread_id=thread)(number)(251)
+
+
+def test_a_schema_that_the_server_does_not_take_is_left_out(server, agent, decider):
+    thread = str(uuid.uuid4())
+
+    def paint(colour: str) -> str:
+        return colour
+
+    paint.__annotations__["colour"] = Literal["x" * 70_000, "red"]
+    result = in_a_thread(lambda: Desk(server.address, agent.key).approve("paint", thread_id=thread)(paint)("red"))
+    request = the_one(decider, thread)
+    assert agent.send("GET", f"/requests/{request['id']}").body["response_schema"] is None
+    decide(decider, thread, verdict="approve")
+    assert result() == "red"
 
 
 def _waiting(reader: Remote, thread: str) -> list[dict[str, Any]]:

@@ -58,7 +58,16 @@ def asking(agent, tmp_path):
         yield agent.start()
 
 
-@pytest.mark.shows("claude-agent-sdk", "approve", "edit", "reject", "answer")
+@pytest.mark.shows("claude-agent-sdk", "approve")
+def test_a_call_that_was_approved_runs_as_it_was_requested(agent, asking, tmp_path):
+    agent.decide(agent.waiting(1)["Write"], "approve")
+    agent.decide(agent.waiting(1)["Bash"], "reject")
+    agent.decide(agent.waiting(1)["Which colour?"], "reject")
+    assert told(asking)["last"] == "done"
+    assert (tmp_path / "a.txt").read_text() == "one"
+
+
+@pytest.mark.shows("claude-agent-sdk", "edit", "reject", "answer")
 def test_claude_code_runs_what_was_approved_and_is_told_the_rest(agent, asking, tmp_path):
     write = agent.waiting(1)["Write"]
     edited = {"file_path": str(tmp_path / "a.txt"), "content": "two"}

@@ -8,12 +8,6 @@ from tests.contract.frameworks.stored import Stored, check_one_ran
 
 pytestmark = pytest.mark.server
 
-MESSAGES = {
-    "drop": ["error", "User rejected the tool call for `drop` with reason: "
-             "A person declined this call: Not on a Friday. Do not repeat it."],
-    "ask_human": ["success", "red"],
-}  # fmt: skip
-
 
 @pytest.fixture
 def stored(agent, desk, tmp_path) -> Stored:
@@ -31,7 +25,10 @@ def test_a_stored_thread_is_asked_once_and_resumed_with_the_decisions(stored, lo
     agent.decide(waiting["Which colour?"], "respond", answer="red")
     (found,) = stored.resume(**loop) if not loop else stored.resume_on_a_loop()
     assert (found["status"], stored.ran(), found["last"]) == ("finished", ["refund 4711 99"], "done")
-    assert {name: found["messages"][name] for name in MESSAGES} == MESSAGES
+    assert found["messages"]["ask_human"] == ["success", "red"]
+    # LangChain puts words of its own before those of the person, in some versions.
+    status, text = found["messages"]["drop"]
+    assert (status, text.endswith("A person declined this call: Not on a Friday. Do not repeat it.")) == ("error", True)
     assert found["messages"]["refund"][1].endswith("refunded 99")
     assert agent.result(waiting["refund"]).endswith("refunded 99")
     for request in waiting.values():

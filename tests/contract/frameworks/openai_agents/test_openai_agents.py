@@ -86,11 +86,21 @@ def test_a_killed_agent_finds_its_requests_when_it_is_started_again(agent):
 
 
 @pytest.mark.shows("openai-agents", "expire", "cancel")
-def test_calls_that_nobody_decides_do_not_run(agent):
+def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
     program = agent.start()
     waiting = agent.waiting(2)
     agent.withdraw(waiting["refund"], "The order is closed")
     agent.let_expire(waiting["drop"])
     for _ in range(2):
         agent.let_expire(agent.waiting(1)["refund"])
-    assert told(program)["ran"] == []
+    found = told(program)
+    late = "Nobody decided in time, so this call was not run."
+    assert (found["ran"], found["outputs"]) == (
+        [],
+        {
+            "refund": "This call was cancelled: The order is closed. Do not repeat it.",
+            "drop": late,
+            "again": late,
+            "more": late,
+        },
+    )
