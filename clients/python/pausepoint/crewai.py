@@ -147,7 +147,11 @@ def _tool_names(holders: list[Any]) -> Iterator[str]:
     """Yield the names of the tools of agents and tasks, those included that an agent has got for its task."""
     for holder in holders:
         executor = getattr(holder, "agent_executor", None)
-        for tools in (holder.tools, getattr(executor, "tools", None), getattr(executor, "original_tools", None)):
+        for tools in (
+            getattr(holder, "tools", None),
+            getattr(executor, "tools", None),
+            getattr(executor, "original_tools", None),
+        ):
             yield from (tool.name for tool in tools or ())
 
 
