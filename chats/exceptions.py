@@ -43,7 +43,7 @@ class TurnRunning(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__(_("The assistant is still answering. Wait for it to finish, or stop it."))
+        super().__init__(_("The agent is still answering. Wait for it to finish, or stop it."))
 
 
 class ApprovalPending(Refusal):
@@ -56,8 +56,8 @@ class ApprovalPending(Refusal):
         self.requests = list(requests)
         names = "; ".join(f"“{request.title}”" for request in self.requests)
         offers = any(request.options for request in self.requests)
-        answer = _("The assistant is waiting for: %(names)s. Answer that first, or stop the turn.")
-        choose = _("The assistant is waiting for: %(names)s. Choose an option on its card first, or stop the turn.")
+        answer = _("The agent is waiting for: %(names)s. Answer that first, or stop the turn.")
+        choose = _("The agent is waiting for: %(names)s. Choose an option on its card first, or stop the turn.")
         super().__init__((choose if offers else answer) % {"names": names})
 
     def members(self) -> dict[str, Any]:

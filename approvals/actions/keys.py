@@ -34,7 +34,7 @@ def create_key(
     by: User | None = None,
     via: str = Door.SYSTEM,
 ) -> tuple[ApiKey, str]:
-    """Make a key, on record; return it with its secret text, which is shown once and never stored.
+    """Create a key, on record; return it with its secret text, which is shown once and never stored.
 
     `text` is the secret text if it is not to be random. NotAllowed if `by` may not make such a key for somebody else.
     """

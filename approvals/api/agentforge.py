@@ -19,7 +19,7 @@ HEARTBEAT = b": heartbeat\n\n"
 LONGEST_TIMER = 2**31 - 1
 
 UNANSWERED = "Nobody answered before the deadline."
-CANCELLED = "The request was withdrawn."
+CANCELLED = "The request was cancelled."
 DECLINED = "The person declined to answer."
 
 _ID_PREFIX = re.compile(r"^[\w-]{1,80};", re.ASCII)

@@ -44,8 +44,8 @@ def plain_errors(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]
 def _pattern(value: Any, schema: Any) -> str:
     examples = schema.get("examples") if isinstance(schema, Mapping) else None
     if isinstance(examples, list) and examples and isinstance(examples[0], str):
-        return _("does not have the expected form, such as “%(example)s”") % {"example": examples[0][:80]}
-    return _("does not have the expected form")
+        return _("is not in the format that the agent asked for, such as “%(example)s”") % {"example": examples[0][:80]}
+    return _("is not in the format that the agent asked for")
 
 
 def _type(value: Any, schema: Any) -> str:
@@ -54,7 +54,7 @@ def _type(value: Any, schema: Any) -> str:
 
 
 def _format(value: Any, schema: Any) -> str:
-    return str(FORMATS.get(value, "")) or _("does not have the expected form")
+    return str(FORMATS.get(value, "")) or _("is not in the format that the agent asked for")
 
 
 def _counted(singular: str, plural: str) -> Callable[[Any, Any], str]:
@@ -72,7 +72,9 @@ WORDS: dict[str, Callable[[Any, Any], str]] = {
     "pattern": _pattern,
     "type": _type,
     "format": _format,
-    **dict.fromkeys(("anyOf", "oneOf", "not"), lambda value, schema: _("does not have the expected form")),
+    **dict.fromkeys(
+        ("anyOf", "oneOf", "not"), lambda value, schema: _("is not in the format that the agent asked for")
+    ),
     "enum": lambda value, schema: _("is not one of the options"),
     "const": lambda value, schema: _("is not the one possible value"),
     "minLength": _counted("needs at least %(count)s character", "needs at least %(count)s characters"),

@@ -94,7 +94,7 @@ class ChatConsumer(LiveConsumer):
                 checked = monotonic()
             if silent and isinstance(event, events.FIRST_WORDS):
                 silent = False
-                await self.send(_turn_words(gettext("The assistant is working…")))
+                await self.send(_turn_words(gettext("The agent is working…")))
             match event:
                 case events.StepStarted(index):
                     step = index

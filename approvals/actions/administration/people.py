@@ -39,7 +39,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
     with transaction.atomic():
         transactions.lock_name(LOCK)
         if User.objects.filter(username__iexact=username).exists():
-            raise Conflict(_("Somebody has this username already. Choose another one."))
+            raise Conflict(_("That username is taken. Choose another one."))
         try:
             validate_new_username(username)
         except ValidationError as error:

@@ -54,7 +54,9 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
         label=_("Hold my decisions for (seconds)"),
         min_value=0,
         max_value=MAX_HOLD,
-        help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
+        help_text=_(
+            "You can undo a decision during this time. 0 sends decisions at once. Critical requests are never held."
+        ),
     )
 
     language = forms.ChoiceField(label=_("Language"), required=False, choices=language_choices)

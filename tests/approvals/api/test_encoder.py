@@ -186,7 +186,7 @@ def test_the_agent_resumes_with_the_answer(asked, ended, value):
 def test_a_cancelled_request_is_an_error_and_a_stopped_agent_does_not_resume(asked):
     ended = Ended(status="cancelled", comment="Stopped.", stopped=True)
     (error,) = end_events(asked, ended, last=True)
-    assert (error.event, error.data["error"]) == ("human_error", "The request was withdrawn. Stopped.")
+    assert (error.event, error.data["error"]) == ("human_error", "The request was cancelled. Stopped.")
 
 
 def test_a_frame_has_the_event_name_agentforges_id_and_the_cursor():

@@ -200,7 +200,7 @@ def test_digest_covers_the_raw_json(refund):
 @pytest.mark.parametrize(
     ("kind", "fields", "words"),
     [
-        (Kind.APPROVAL, {}, "If no one decides by then, this is rejected."),
+        (Kind.APPROVAL, {}, "If no one decides by then, it is rejected."),
         (Kind.FORM, {}, "If no one answers by then, the agent continues without an answer."),
         (
             Kind.QUESTION,

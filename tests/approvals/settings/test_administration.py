@@ -115,7 +115,7 @@ def test_a_username_that_is_taken_is_refused_in_the_form():
     refused = browser(administrator()).post("/settings/people/", {"username": "BOB", "roles": []})
     assert refused.status_code == 422
     assert [one.words for one in parse(refused.text).find("p", class_="refusal")] == [
-        "Somebody has this username already. Choose another one."
+        "That username is taken. Choose another one."
     ]
 
 

@@ -80,7 +80,7 @@ def test_a_message_chooses_no_option(multiple):
     with pytest.raises(ApprovalPending) as refused:
         say(chat, "Thanks, and what else do you sell?")
     assert str(refused.value) == (
-        f"The assistant is waiting for: “{request.title}”. Choose an option on its card first, or stop the turn."
+        f"The agent is waiting for: “{request.title}”. Choose an option on its card first, or stop the turn."
     )
     request.refresh_from_db()
     assert (request.status, chat.messages.count()) == ("pending", 2)

@@ -89,7 +89,7 @@ def test_a_chat_without_two_checkpoints_says_so(settings):
     settings.HITL_AGENTS = [agents.PATH]
     chat = Chat.objects.create(owner=alice(), public_id="c", agent="oddball")
     (words,) = parse(browser(chat.owner).get(f"/chats/{chat.pk}/compare/").text).find("p", class_="empty")
-    assert words.words.startswith("There are no two checkpoints yet")
+    assert words.words.startswith("You need two checkpoints to compare")
 
 
 def test_repeated_press_creates_one_branch(paid):

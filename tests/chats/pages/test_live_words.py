@@ -76,5 +76,5 @@ async def test_a_silent_model_is_told_until_its_first_word():
         ]
         streams.publish(await run(lambda: chat.turns.get().pk), [(4, events.TextDelta("t", "Yes."))])
         (words,) = parse(await page.push()).find("span", id="turn-words")
-        assert words.words == "The assistant is working…"
+        assert words.words == "The agent is working…"
         assert await run(actions.stop_turn, chat, by=chat.owner, via="chat")

@@ -90,7 +90,7 @@ def test_plain_form_posts_a_message(chat):
     assert (sent.status_code, sent.headers["Location"]) == (302, chat.get_absolute_url())
     page = client.get(chat.get_absolute_url()).text
     assert bubbles(page) == ["hello", "Hello back.", "And now?"]
-    assert state_line(page) == "The assistant is working…"
+    assert state_line(page) == "The agent is working…"
 
 
 def test_htmx_gets_an_empty_composer_and_the_message(chat):
@@ -117,7 +117,7 @@ def refusal(chat, data) -> tuple[int, str, str]:
 
 def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(chat):
     turn = say(chat, "hello")
-    busy = "The assistant is still answering. Wait for it to finish, or stop it."
+    busy = "The agent is still answering. Wait for it to finish, or stop it."
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
     begin(turn)
     assert refusal(chat, {"text": "Wait <b>"}) == (409, busy, "Wait <b>")
@@ -126,7 +126,7 @@ def test_a_message_while_the_assistant_answers_is_refused_and_its_draft_kept(cha
 
 def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
     paused(chat)
-    words = "The assistant is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
+    words = "The agent is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
     assert refusal(chat, {"text": "Hurry up"}) == (409, words, "Hurry up")
 
 

@@ -73,7 +73,7 @@ def test_the_chat_page_shows_its_web_searches(chat):
 def test_a_chat_without_answers_shows_no_usage(chat):
     assert summary(browser(chat.owner).get(chat.get_absolute_url()).text) == ""
     page = parse(browser(chat.owner).get(f"/chats/{chat.pk}/usage/").text)
-    assert [cell.words for cell in page.find("td", class_="empty")] == ["No model has been asked in this chat."]
+    assert [cell.words for cell in page.find("td", class_="empty")] == ["No model calls in this chat yet."]
 
 
 def test_the_usage_page_lists_the_turns_of_a_chat_the_latest_first(chat):

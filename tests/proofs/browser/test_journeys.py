@@ -132,7 +132,7 @@ def add_person(page, name: str, *roles: str) -> str:
 
 def make_key(page, name: str, user: str) -> str:
     """Make an API key in the settings; return it."""
-    page.get_by_text("Make a key").click()
+    page.get_by_text("New API key").click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Acts for").fill(user)
     press(page, "Make the key")

@@ -173,9 +173,7 @@ def test_a_message_that_is_refused_stays_in_its_field(windows, people):
     write(chat, "Hurry up!")
     refusal = chat.locator("#composer .refusal")
     refusal.wait_for()
-    assert (
-        refusal.inner_text() == "The assistant is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
-    )
+    assert refusal.inner_text() == "The agent is waiting for: “Run issueRefund?”. Answer that first, or stop the turn."
     assert chat.input_value("#composer textarea") == "Hurry up!"
 
 

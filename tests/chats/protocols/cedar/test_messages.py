@@ -102,7 +102,7 @@ def test_a_message_approves_nothing():
     page = front_end(people.bob())
     run = page.paused("approve payment")
     for words in ("yes", "approved", "hello"):
-        assert "The assistant is waiting for: “Run sendPayment?”" in refusal(page.say(words))
+        assert "The agent is waiting for: “Run sendPayment?”" in refusal(page.say(words))
     answer = page.ask("yes, approve it")
     assert (answer.status, answer.code) == (409, "approval_pending")
     assert page.open_runs() == [run["runId"]]
