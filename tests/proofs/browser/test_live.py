@@ -185,7 +185,7 @@ def type_across(page, kind: Kind, request: str, end) -> str:
     """Type a sentence into a field while the request ends; returns the text of the field in use."""
     page.locator(f"#request-detail #request-{request}").wait_for()
     if kind.field.startswith("details.edit"):
-        page.locator("details.edit > summary").click()
+        page.locator("#request-detail a.to-edit").click()
     page.locator(f"#request-detail {kind.field}").click()
     page.keyboard.press("Control+a")
     page.keyboard.type(BEGUN)
