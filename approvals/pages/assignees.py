@@ -59,15 +59,20 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
         return _redirect(request, reverse("approvals:dashboard"))
     if found is None:
         raise NotFound
-    return _notes_response(request, found, refusal, assign_to=name)
+    return _notes_response(request, found, refusal, assign_to=name if refusal else "", typed=_note_in(request))
 
 
 @require_POST
 @refusals_as_pages
 def comment(request: SignedIn, pk: UUID) -> HttpResponse:
-    typed = request.POST.get("text", "").replace("\r\n", "\n")
-    refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=typed))
-    return _notes_response(request, queries.get_request_for(request.user, pk), refusal, typed=typed)
+    text = _note_in(request)
+    refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=text))
+    found = queries.get_request_for(request.user, pk)
+    return _notes_response(request, found, refusal, assign_to=request.POST.get("to", ""), typed=text if refusal else "")
+
+
+def _note_in(request: SignedIn) -> str:
+    return request.POST.get("text", "").replace("\r\n", "\n")
 
 
 def _status(refusal: Refusal | None) -> int:
@@ -89,11 +94,11 @@ def _assignee_response(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> H
 
 
 def _notes_response(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, **typed: str) -> HttpResponse:
-    """Return the notes, with the refusal and what was typed if there was one; without htmx, the whole page."""
-    notes = comments.notes_for(request.user, found)
+    """Return the notes with the refusal, if there was one, and what was typed and not stored; without htmx, the whole page."""
+    notes = replace(comments.notes_for(request.user, found), **typed)  # type: ignore[arg-type]
     if refusal is not None:
         errors = refusal.errors if isinstance(refusal, Invalid) else {}
-        notes = replace(notes, refusal=str(refusal), errors=errors, **typed)  # type: ignore[arg-type]
+        notes = replace(notes, refusal=str(refusal), errors=errors)
     if request.headers.get("HX-Request"):
         # Include the assignee, in case no push arrives.
         context = {"notes": notes, "focus": True, "card": card_for(request.user, found), "swapped": True}

@@ -100,6 +100,7 @@ def suggestions(request: SignedIn) -> HttpResponse:
     filters = filters_from(query)
     found = suggested_values(request.user, filters, name)
     context = {
+        "name": name,
         "values": [(visible(value), filters.with_value(name, value), number) for value, number in found],
         "home": reverse("approvals:dashboard"),
     }

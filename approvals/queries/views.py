@@ -40,7 +40,7 @@ def counts_of(user: User, views: list[SavedView]) -> dict[int, int]:
     return {pk: request_list.count_of(user, filters) for pk, filters in found.items() if filters is not None}
 
 
-def suggested_values(user: User, filters: Filters, name: str, limit: int = 12) -> list[tuple[str, int]]:
+def suggested_values(user: User, filters: Filters, name: str, limit: int = 50) -> list[tuple[str, int]]:
     """Return the most frequent values of a filter among the requests that the others match, with how many have each.
 
     Only as many requests as a count counts are looked at.

@@ -110,17 +110,44 @@ def test_htmx_redirects_people_who_lose_access_to_the_dashboard():
     assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, "/")
 
 
-@pytest.mark.parametrize("name", ["", "  ", "nobody-of-that-name", "\x00", "x" * 5000])
-def test_unknown_username_is_refused(name):
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("", "An empty name"),
+        ("  ", "An empty name"),
+        ("nobody-of-that-name", "“nobody-of-that-name”"),
+        ("\x00", "“⟨U+0000⟩”"),
+        ("x" * 5000, f"“{'x' * 149}…”"),
+    ],
+)
+def test_unknown_username_is_refused(name, shown):
     request, by = make_request(alice()), bob()
     for headers in (HTMX, {}):
         refused = browser(by).post(f"{request.get_absolute_url()}assign/", {"to": name}, headers=headers)
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "This request cannot be assigned to that user. to is not the name of a user who can answer this request",
+            "This request cannot be assigned to that user. "
+            f"{shown} is not the name of a user who can answer this request",
         )
     assert stored(request).assigned_to is None
+
+
+def test_assigning_and_adding_a_note_keep_what_was_typed_in_the_other_form():
+    request, by = make_request(alice()), bob()
+    make_person("dora", "decide_approvalrequest")
+    address = request.get_absolute_url()
+
+    def typed_after(action: str, to: str, note: str) -> tuple[int, str, str]:
+        answer = browser(by).post(f"{address}{action}/", {"to": to, "text": note}, headers=HTMX)
+        page = parse(answer.text)
+        (field,), (area,) = page.find("input", name="to"), page.find("textarea", name="text")
+        return answer.status_code, field.attributes["value"], area.words
+
+    assert typed_after("assign", "do", "Half a note") == (422, "do", "Half a note")
+    assert typed_after("assign", "dora", "Half a note") == (200, "", "Half a note")
+    assert typed_after("comments", "do", "A whole note") == (200, "do", "")
+    assert typed_after("comments", "do", "x" * 5001) == (422, "do", "x" * 5001)
 
 
 def test_concurrent_assignment_names_the_current_assignee():

@@ -1,0 +1,149 @@
+// Comboboxes: a field filters its suggestions while a person types. The arrow keys go through them, Enter takes the marked one,
+// which is the best match at first, and Escape closes them. Without this script the browser suggests what a datalist has.
+(function () {
+  "use strict";
+
+  const FIELD = "input[data-combobox]", PAUSE = 150;
+  const listOf = (field) => document.getElementById(field.getAttribute("aria-controls"));
+  const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
+  const valueOf = (option) => (option.dataset.value ?? option.textContent).trim();
+  const fold = (text) => text.trim().toLowerCase();
+  const isOpen = (field) => field.getAttribute("aria-expanded") === "true";
+  // Suggestions that are links are part of the menu of a chip, which shows them all the time.
+  const isMenu = (list) => list.matches(".suggestions *");
+
+  // The suggestions of a field are in its datalist, come from an address, or are links in a menu.
+  function prepare(field) {
+    if (field.getAttribute("aria-controls")) return;
+    const list = document.createElement("div"), datalist = field.list;
+    list.id = `${field.id}-options`;
+    list.className = "combobox-list";
+    list.hidden = true;
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", field.labels[0]?.firstChild.textContent.trim() ?? "");
+    const attributes = { role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": list.id };
+    for (const [name, value] of Object.entries(attributes)) field.setAttribute(name, value);
+    field.removeAttribute("list");
+    field.after(list);
+    fill(list, datalist ? [...datalist.options].map((option) => option.value) : []);
+  }
+
+  function fill(list, values) {
+    list.replaceChildren(...values.map((value, number) => {
+      const option = document.createElement("div");
+      option.id = `${list.id}-${number}`;
+      option.dataset.value = option.textContent = value;
+      option.setAttribute("role", "option");
+      return option;
+    }));
+  }
+
+  async function load(field) {
+    const { source } = field.dataset, typed = field.value;
+    let values;
+    try {
+      const response = await fetch(`${source}?${new URLSearchParams({ q: typed })}`);
+      if (!response.ok) return;
+      ({ values } = await response.json());
+    } catch { return; }
+    if (field.value !== typed || field !== document.activeElement) return;
+    fill(listOf(field), values);
+    show(field);
+  }
+
+  function rank(option, typed) {
+    const value = fold(valueOf(option));
+    if (value === typed) return 0;
+    if (value.startsWith(typed)) return 1;
+    return value.includes(typed) ? 2 : 3;
+  }
+
+  function show(field) {
+    const list = listOf(field), typed = fold(field.value);
+    if (!list) return;
+    const options = optionsOf(list);
+    for (const [number, option] of options.entries()) option.dataset.order ??= number;
+    options.sort((one, other) => rank(one, typed) - rank(other, typed) || one.dataset.order - other.dataset.order);
+    for (const option of options) option.hidden = rank(option, typed) > 2;
+    list.append(...options);
+    const shown = options.filter((option) => !option.hidden);
+    // A value that is complete needs no suggestions.
+    const open = shown.length > 0 && (isMenu(list) || shown.some((option) => valueOf(option) !== field.value));
+    field.setAttribute("aria-expanded", String(open));
+    if (!isMenu(list)) list.hidden = !open;
+    mark(field, open && typed ? shown[0] : undefined);
+  }
+
+  function mark(field, marked) {
+    for (const option of optionsOf(listOf(field))) option.setAttribute("aria-selected", String(option === marked));
+    if (marked) field.setAttribute("aria-activedescendant", marked.id);
+    else field.removeAttribute("aria-activedescendant");
+    marked?.scrollIntoView({ block: "nearest" });
+  }
+
+  function close(field) {
+    const list = listOf(field);
+    if (!list || isMenu(list)) return;
+    list.hidden = true;
+    field.setAttribute("aria-expanded", "false");
+    mark(field);
+  }
+
+  function take(field, option) {
+    if (option.href) return option.click();
+    field.value = valueOf(option);
+    close(field);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  document.addEventListener("focusin", ({ target: field }) => {
+    if (!field.matches(FIELD)) return;
+    prepare(field);
+    if (field.dataset.source) load(field);
+    else if (listOf(field) && isMenu(listOf(field))) show(field);
+  });
+  document.addEventListener("focusout", ({ target: field }) => { if (field.matches(FIELD)) close(field); });
+
+  let later = 0;
+  document.addEventListener("input", ({ target: field, isTrusted }) => {
+    if (!isTrusted || !field.matches(FIELD)) return;
+    prepare(field);
+    show(field);
+    clearTimeout(later);
+    if (field.dataset.source) later = setTimeout(load, PAUSE, field);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const field = event.target, list = field.matches?.(FIELD) && listOf(field);
+    if (!list || event.isComposing) return;
+    const marked = document.getElementById(field.getAttribute("aria-activedescendant"));
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      if (!isOpen(field)) show(field);
+      const shown = optionsOf(list).filter((option) => !option.hidden), step = event.key === "ArrowDown" ? 1 : -1;
+      const next = marked ? shown.indexOf(marked) + step : Math.min(step, 0);
+      if (isOpen(field)) mark(field, shown.at(next % shown.length));
+    } else if (event.key === "Enter" && isOpen(field) && marked) take(field, marked);
+    else if (event.key === "Escape" && isOpen(field) && !isMenu(list)) close(field);
+    else return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+
+  // The field keeps the focus while an option is pressed.
+  document.addEventListener("mousedown", (event) => { if (event.target.closest?.(".combobox-list")) event.preventDefault(); });
+  document.addEventListener("click", ({ target }) => {
+    const option = target.closest?.(".combobox-list [role=option]");
+    if (option) take(document.querySelector(`[aria-controls="${option.parentElement.id}"]`), option);
+  });
+
+  // --- The menu of a chip: its field has the focus at once, unless that opens the keyboard of a phone over the suggestions.
+  document.addEventListener("toggle", ({ target, newState }) => {
+    const field = newState === "open" && target.matches?.("details") && target.querySelector(`.chip-form ${FIELD}`);
+    if (field && matchMedia("(pointer: fine)").matches) field.focus({ preventScroll: true });
+  }, true);
+  document.addEventListener("htmx:afterSwap", ({ target }) => {
+    if (!target.matches?.(".suggestions")) return;
+    const field = document.querySelector(`[aria-controls="${target.firstElementChild?.id}"]`);
+    if (field && field === document.activeElement) show(field);
+  });
+})();
