@@ -8,7 +8,7 @@ from approvals.pages import assignees, confirm, inbox, request, review, workflow
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
-from approvals.pages.lists import palette, snoozes, views
+from approvals.pages.lists import palette, snoozes, suggestions, views
 
 app_name = "approvals"
 
@@ -37,6 +37,7 @@ urlpatterns = [
     path("views/", views.save, name="save-view"),
     path("views/counts/", views.counts, name="view-counts"),
     path("views/<int:pk>/delete/", views.delete, name="delete-view"),
+    path("suggestions/<str:kind>/", suggestions.suggested, name="suggested"),
     path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),

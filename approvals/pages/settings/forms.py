@@ -12,6 +12,7 @@ from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import Group, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
+from django.urls import reverse_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -45,6 +46,13 @@ def language_choices() -> list[tuple[str, str]]:
     own = name_of_language(settings.LANGUAGE_CODE)
     others = [(code, name_of_language(code)) for code in settings.HITL_LANGUAGES]
     return [("", gettext("As this installation (%(language)s)") % {"language": own}), *others]
+
+
+def combobox(kind: str) -> forms.TextInput:
+    """Return a field that suggests names while a person types; see `static/pausepoint/combobox.js`."""
+    source = reverse_lazy("approvals:suggested", args=[kind])
+    attributes = {"data-combobox": "", "data-source": source, "autocomplete": "off", "autocapitalize": "none"}
+    return forms.TextInput(attrs=attributes)
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
@@ -132,7 +140,10 @@ class KeyForm(forms.Form):
         label=_("Name"), max_length=MAX_KEY_NAME, help_text=_("What the key is for, such as “billing agent”.")
     )
     user = forms.CharField(
-        label=_("Acts for"), max_length=150, help_text=_("The username of the person whose rights the key has.")
+        label=_("Acts for"),
+        max_length=150,
+        help_text=_("The username of the person whose rights the key has."),
+        widget=combobox("people"),
     )
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"), choices=[(name, SCOPE_WORDS[name]) for name in SCOPES], widget=forms.CheckboxSelectMultiple
@@ -180,13 +191,16 @@ def group_choices() -> list[tuple[str, str]]:
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """Whom to notify of what."""
 
-    person = forms.CharField(label=_("Person"), required=False, max_length=150, help_text=_("A username."))
+    person = forms.CharField(
+        label=_("Person"), required=False, max_length=150, help_text=_("A username."), widget=combobox("people")
+    )
     group = forms.ChoiceField(label=_("or a team or role"), required=False, choices=group_choices)
 
     class Meta:
         model = NotificationRule
         fields = ("person", "group", "route", "slack_url", "min_priority", "tool_name", "active")
         labels: ClassVar = {"route": _("How"), "active": _("Active")}
+        widgets: ClassVar = {"tool_name": combobox("tools")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

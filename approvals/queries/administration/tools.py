@@ -11,7 +11,7 @@ from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries.preferences import settings_of_tools
 
 PAGE = 50
-#: Goes from one name to the next in an index that begins with the column, and takes the latest request of each.
+#: Goes from one name to the next in an index that begins with the column.
 _NAMES = """
     WITH RECURSIVE names(name) AS (
         SELECT min({column}) FROM approvals_approvalrequest WHERE {column} > %s
@@ -19,11 +19,17 @@ _NAMES = """
         SELECT (SELECT min({column}) FROM approvals_approvalrequest WHERE {column} > names.name)
         FROM names WHERE names.name IS NOT NULL
     )
+"""
+#: The names with the latest request of each.
+_SEEN = (
+    _NAMES
+    + """
     SELECT name, (
         SELECT id FROM approvals_approvalrequest WHERE {column} = names.name
         ORDER BY changed_at DESC, id DESC LIMIT 1
     ) FROM names WHERE name IS NOT NULL LIMIT %s
 """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,15 @@ def agents_seen(*, after: str = "") -> tuple[list[Seen], str]:
     return [Seen(name, latest[name]) for name in names], more
 
 
+def tool_names(limit: int) -> list[str]:
+    """Return the names of the first tools by name."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_NAMES} SELECT name FROM names WHERE name IS NOT NULL LIMIT %s".format(column="tool_name"), ["", limit]
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
 def latest_of_tool(name: str) -> ApprovalRequest | None:
     """Return the latest request of a tool with its input; None if none has asked."""
     return ApprovalRequest.objects.filter(tool_name=name).order_by("-changed_at", "-id").first()
@@ -55,7 +70,7 @@ def latest_of_tool(name: str) -> ApprovalRequest | None:
 
 def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest], str]:
     with connection.cursor() as cursor:
-        cursor.execute(_NAMES.format(column=column), [after, PAGE + 1])
+        cursor.execute(_SEEN.format(column=column), [after, PAGE + 1])
         rows = [(name, UUID(str(pk))) for name, pk in cursor.fetchall()]
     shown = rows[:PAGE]
     ids = [pk for _name, pk in shown]

@@ -84,7 +84,9 @@ def test_suggestions_are_the_most_frequent_values_that_the_other_filters_match()
         (someone, "field=tool", ["No values."]),
     ):
         page = parse(browser(person).get(f"/requests/suggestions/?{query}").text)
-        assert sorted(one.words for one in [*page.find("a", role="option"), *page.find("p", class_="hint")]) == sorted(found)
+        assert sorted(one.words for one in [*page.find("a", role="option"), *page.find("p", class_="hint")]) == sorted(
+            found
+        )
     (link,) = parse(browser(decider).get("/requests/suggestions/?priority=high&field=tool").text).find("a")
     assert link.attributes["href"] == "/?priority=high&tool=deploy"
     statuses = [
