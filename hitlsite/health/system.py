@@ -32,6 +32,7 @@ from approvals.models.processes import WorkerKind
 from approvals.outbound import outbox, push
 from approvals.pages.settings.guards import administrators_only
 from approvals.states import Channel
+from hitlsite import __version__
 from hitlsite.health import readiness
 
 if apps.is_installed("chats"):
@@ -68,7 +69,7 @@ def system(request: SignedIn) -> HttpResponse:
 
 
 def _versions() -> Iterator[Line]:
-    names = f"Django {django.get_version()}, Python {platform.python_version()}"
+    names = f"Pausepoint {__version__}, Django {django.get_version()}, Python {platform.python_version()}"
     yield Line(_("Versions"), OK, names)
 
 
