@@ -25,7 +25,7 @@
       place.querySelector("time").after(left);
     }
     const shown = reducedMotion.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
-    const clock = end.toLocaleString([], { dateStyle: seconds > 72000 ? "medium" : undefined, timeStyle: "short" });
+    const clock = end.toLocaleString([], { dateStyle: end.toDateString() === new Date().toDateString() ? undefined : "medium", timeStyle: "short" });
     const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;
     const words = seconds < 3600 ? `${clock} · ${ticks}` : clock;
     if (left.textContent !== words) left.textContent = words;

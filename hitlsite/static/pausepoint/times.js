@@ -16,7 +16,9 @@
   function relative(moment, seconds) {
     if (Math.abs(seconds) >= DAY) return words.format(days(moment), "day");
     for (const [unit, size] of UNITS) {
-      if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
+      // What is 89 minutes away is not “in 1 hour”.
+      const least = unit === "hour" && seconds > 0 ? 2 * size : size;
+      if (Math.abs(seconds) >= least) return words.format(Math.trunc(seconds / size), unit);
     }
     return Math.abs(seconds) < 10 && seconds <= 0 ? gettext("just now") : words.format(Math.trunc(seconds), "second");
   }
