@@ -173,10 +173,10 @@ def _mail() -> Iterator[Line]:
 
 def _push() -> Iterator[Line]:
     if push.is_available():
-        yield Line(_("Notifications on devices"), OK, _("Set up. People subscribe their devices under Notifications."))
+        yield Line(_("Device notifications"), OK, _("Set up. People subscribe their devices under Notifications."))
     else:
         advice = _("Set PUBLIC_URL to an address with https://, which push services ask for.")
-        yield Line(_("Notifications on devices"), WARN, _("Off: PUBLIC_URL does not begin with https://"), advice)
+        yield Line(_("Device notifications"), WARN, _("Off: PUBLIC_URL does not begin with https://"), advice)
 
 
 def _model() -> Iterator[Line]:

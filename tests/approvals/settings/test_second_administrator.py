@@ -92,9 +92,9 @@ def test_administrators_are_made_by_two_and_a_new_one_waits_too():
     dora, ewa = administrator(), administrator("ewa")
     eve = add_person(username="eve", email="", roles=["administrator", "requester"], by=dora)
     assert (may(eve), waiting()) == (set(), [("eve", "roles", ["administrator"], "dora")])
-    shown = parse(browser(ewa).get("/settings/people/").text).find("section", class_="pending-changes")[0].words
+    shown = parse(browser(ewa).get("/settings/people/").text).find("ul", class_="pending-changes")[0].words
     assert "Give eve these roles: Administrator" in shown
-    own = parse(browser(dora).get(f"/settings/people/{eve.pk}/").text).find("section", class_="pending-changes")[0]
+    own = parse(browser(dora).get(f"/settings/people/{eve.pk}/").text).find("ul", class_="pending-changes")[0]
     assert [button.words for button in own.find("button")] == ["Withdraw"]
     assert press(dora, "withdraw")[0] == 302
     assert (may(eve), waiting(), steps()[-1]) == (set(), [], ("dora", "withdrawn", "roles"))
