@@ -47,6 +47,18 @@ def test_empty_inbox_explains_itself():
     assert [one.words for one in page.find("span", id="tab-inbox")] == ["0"]
 
 
+def test_counts_beside_each_other_say_what_they_count():
+    make_request(alice())
+
+    def counts(person) -> list[str]:
+        page = parse(browser(person).get("/").text)
+        tab = page.find("nav", class_="tabs")[0].find("a")[0]
+        return [tab.words, page.find("span", id="inbox-count")[0].words]
+
+    assert counts(carol()) == ["Inbox 0 for you", "1 waiting"]
+    assert counts(bob()) == ["Inbox 1", "1 waiting"]
+
+
 def test_card_shows_what_an_approver_needs():
     request = make_request(
         alice(),
