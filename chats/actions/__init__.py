@@ -11,7 +11,7 @@ from chats.actions.branching import branch_chat
 from chats.actions.calling import begin_call, claim_call, finish_call, time_out_call
 from chats.actions.claiming import begin_run, claim_turn, release_turn, renew_lease
 from chats.actions.delegating import delegate_call, settle_delegated
-from chats.actions.ending import UnfinishedAnswer, abandon_turn, end_stopped, fail_turn, finish_turn, stop_turn
+from chats.actions.ending import abandon_turn, end_stopped, fail_turn, finish_turn, stop_turn
 from chats.actions.posting import add_user_message, answer_again, find_or_create_chat, open_chat, post_message
 from chats.actions.pruning import (
     begin_pruning,
@@ -23,7 +23,7 @@ from chats.actions.pruning import (
     turns_to_prune,
 )
 from chats.actions.resuming import resume_turn
-from chats.actions.stepping import NewStep, append_events, commit_step, pause_turn
+from chats.actions.stepping import NewStep, UnfinishedAnswer, append_events, commit_step, pause_turn
 
 __all__ = [
     "NewStep",

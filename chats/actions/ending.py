@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -22,7 +22,7 @@ from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions.calling import give_back_calls
 from chats.actions.resuming import resume_parent
-from chats.actions.stepping import NewStep, add_usage, store_step
+from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, keep_answer, store_step
 from chats.actions.writes import (
     RUNNER,
     Claim,
@@ -40,30 +40,15 @@ from chats.actions.writes import (
 )
 from chats.agent import events
 from chats.exceptions import StopRequested
-from chats.models import Chat, Step, Turn
+from chats.models import Chat, Turn
 from chats.queries import Progress, projection, subagents
 from chats.queries.remarks import BROKEN_OFF, REFUSAL, STOPPED_ANSWER, remarks_in, remarks_on
+from chats.queries.usage import message_metadata
 from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
 NOT_RUN = "The answer was broken off before this call was run."
 OUTCOME_UNKNOWN = "The turn ended while this ran; whether it was done is not known."
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedAnswer:
-    """What there is of an answer when its turn ends: the texts that people have read, and what is known of it otherwise.
-
-    `calls` are the toolCallIds that were streamed.
-    """
-
-    texts: Sequence[str] = ()
-    metered: events.AnswerMetered | None = None
-    provider: str = ""
-    calls: Sequence[str] = ()
-
-
-NOTHING_LEFT = UnfinishedAnswer()
 
 
 def finish_turn(
@@ -84,12 +69,13 @@ def finish_turn(
             raise StopRequested
         if new is not None:
             store_step(claim, turn, new)
-        progress = claim.progress()
+        progress = claim.progress() or queries.steps_of(turn)
         workflow = lock_workflow(turn)
-        text = _closing_text(turn, step, projection.NO_TEXT, progress)
-        last = _closing(next_seq, step, [*text, events.StepEnded(step), events.TurnEnded(reason)])
+        text = _closing_text(progress, step, projection.NO_TEXT)
+        metadata = message_metadata(turn, progress)
+        last = _closing(next_seq, step, [*text, events.StepEnded(step), events.TurnEnded(reason, metadata=metadata)])
         write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.COMPLETED, reason, workflow, progress, never_paused=claim.never_paused)
+        _end(turn, TurnState.COMPLETED, reason, workflow, progress, metadata, never_paused=claim.never_paused)
     return last
 
 
@@ -109,13 +95,16 @@ def fail_turn(
     """
     with claimed_turn(claim) as (turn, last_seq):
         turn.error = clean_text(error)[:2000]
-        kept = _keep_answer(turn, left, BROKEN_OFF)
+        kept = keep_answer(turn, left, BROKEN_OFF)
         remarks = [events.AnswerRemarked(remark) for remark in remarks_on(BROKEN_OFF, {})] if kept else []
         workflow, closed = _close_after_failure(claim, turn)
         closed += [events.ToolFailed(call_id, NOT_RUN) for call_id in left.calls]
-        last = _closing(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error)])
+        progress = queries.steps_of(turn)
+        metadata = message_metadata(turn, progress)
+        last = _closing(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error, metadata)])
         write_events(turn, last_seq, [*recorded, *last])
-        _fail(turn, workflow, answered_by=left.metered.answered_by if left.metered is not None else None)
+        _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, progress, metadata)
+        _record_failure(turn, left.metered.answered_by if left.metered is not None else {})
     return last
 
 
@@ -128,7 +117,8 @@ def abandon_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorde
     with claimed_turn(claim) as (turn, _):
         turn.error = clean_text(error)[:2000]
         workflow, _closed = _close_after_failure(claim, turn)
-        _fail(turn, workflow, is_storable=False)
+        _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, None, {})
+        _record_failure(turn, {})
     return _closing(next_seq, step, [events.TurnFailed(turn.error)])
 
 
@@ -137,14 +127,7 @@ def _close_after_failure(claim: Claim, turn: Turn) -> tuple[Workflow | None, lis
     return _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
 
 
-def _fail(
-    turn: Turn,
-    workflow: Workflow | None,
-    *,
-    answered_by: Mapping[str, str] | None = None,
-    is_storable: bool = True,
-) -> None:
-    _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, is_storable=is_storable)
+def _record_failure(turn: Turn, answered_by: Mapping[str, str]) -> None:
     data = {"error": turn.error} | ({"answered_by": answered_by} if answered_by else {})
     audit.record("turn.failed", audit_subject(turn), data=data, actor=None, via=RUNNER)
 
@@ -173,7 +156,9 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
         transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
     else:
         workflow, _closed = _close_calls(turn, by=by, via=Door.STOP, reason=STOPPED)
-        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
+        progress = queries.steps_of(turn)
+        metadata = message_metadata(turn, progress)
+        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow, progress, metadata)
     notify_after_commit(turn.chat_id)
     return True
 
@@ -183,36 +168,26 @@ def end_stopped(
 ) -> list[Recorded]:
     """End a turn that was stopped while it ran: keep the model's texts so far, and cancel its open calls. LeaseLost."""
     with claimed_turn(claim) as (turn, last_seq):
-        _keep_answer(turn, left, STOPPED_ANSWER)
+        keep_answer(turn, left, STOPPED_ANSWER)
         give_back_calls(claim)
         workflow, closed = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
-        text = _closing_text(turn, step, projection.STOPPED)
-        last = _closing(next_seq, step, [*closed, *text, events.TurnEnded(FinishReason.OTHER, stopped=True)])
+        progress = queries.steps_of(turn)
+        text = _closing_text(progress, step, projection.STOPPED)
+        metadata = message_metadata(turn, progress)
+        ended = events.TurnEnded(FinishReason.OTHER, stopped=True, metadata=metadata)
+        last = _closing(next_seq, step, [*closed, *text, ended])
         write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow)
+        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow, progress, metadata)
     return last
-
-
-def _keep_answer(turn: Turn, left: UnfinishedAnswer, stop_reason: str) -> bool:
-    """Store what there is of an answer that was not finished as a step; return whether people have read texts of it."""
-    blocks = [{"type": "text", "text": clean_text(text)} for text in left.texts if text.strip()]
-    metered = left.metered
-    if blocks or metered is not None:
-        step = Step(turn=turn, index=turn.steps.count(), blocks=blocks, provider=left.provider, stop_reason=stop_reason)
-        if metered is not None:
-            step.model, step.usage, step.answered_by = metered.model, metered.usage, metered.answered_by
-            add_usage(turn, metered.usage)
-        step.save(force_insert=True)
-    return bool(blocks)
 
 
 def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[Recorded]:
     return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
 
 
-def _closing_text(turn: Turn, step: int, text: str, progress: Progress | None = None) -> list[events.Event]:
+def _closing_text(progress: Progress, step: int, text: str) -> list[events.Event]:
     """Return the events for the text with which a message ends whose turn ended without a text of its own."""
-    views = progress.views if progress is not None else queries.steps_of(turn).views
+    views = progress.views
     closing = projection.closing_parts(views, projection.message_parts(views), text)
     if not closing:
         return []
@@ -266,18 +241,18 @@ def _end(
     state: TurnState,
     reason: FinishReason,
     workflow: Workflow | None,
-    progress: Progress | None = None,
+    progress: Progress | None,
+    metadata: dict[str, Any],
     *,
     never_paused: bool = False,
-    is_storable: bool = True,
 ) -> None:
-    """End a turn; without its message and checkpoint if they are not `is_storable`."""
+    """End a turn; without its message and checkpoint if they cannot be stored, so that there is no `progress`."""
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
     turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
-    parts = parts_of(turn, progress, closing=closing) if is_storable else []
-    if is_storable:
-        store_message(turn, parts)
+    parts = parts_of(turn, progress, closing=closing) if progress is not None else []
+    if progress is not None:
+        store_message(turn, parts, metadata)
         write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
     remarks = remarks_in(parts)

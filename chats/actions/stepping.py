@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.runtime import transactions
-from approvals.runtime.canonical import clean_json
+from approvals.runtime.canonical import clean_json, clean_text
 from approvals.runtime.transactions import async_commit
 from chats.actions.asking import ask_people
 from chats.actions.calling import Execution, start_calls
@@ -46,6 +46,22 @@ class NewStep:
     finished: events.ModelFinished
     planned: Sequence[PlannedCall]
     provider: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedAnswer:
+    """What there is of an answer when its turn ends: the texts that people have read, and what is known of it otherwise.
+
+    `calls` are the toolCallIds that were streamed.
+    """
+
+    texts: Sequence[str] = ()
+    metered: events.AnswerMetered | None = None
+    provider: str = ""
+    calls: Sequence[str] = ()
+
+
+NOTHING_LEFT = UnfinishedAnswer()
 
 
 def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
@@ -194,3 +210,16 @@ def pause_turn(
         enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
         notify_after_commit(turn.chat_id)
     return last
+
+
+def keep_answer(turn: Turn, left: UnfinishedAnswer, stop_reason: str) -> bool:
+    """Store what there is of an answer that was not finished as a step; return whether people have read texts of it."""
+    blocks = [{"type": "text", "text": clean_text(text)} for text in left.texts if text.strip()]
+    metered = left.metered
+    if blocks or metered is not None:
+        step = Step(turn=turn, index=turn.steps.count(), blocks=blocks, provider=left.provider, stop_reason=stop_reason)
+        if metered is not None:
+            step.model, step.usage, step.answered_by = metered.model, metered.usage, metered.answered_by
+            add_usage(turn, metered.usage)
+        step.save(force_insert=True)
+    return bool(blocks)

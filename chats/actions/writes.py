@@ -160,10 +160,10 @@ def parts_of(turn: Turn, progress: Progress | None = None, *, closing: str = "")
     return projection.message_parts(views, closing=closing)
 
 
-def store_message(turn: Turn, parts: list[dict[str, Any]]) -> None:
+def store_message(turn: Turn, parts: list[dict[str, Any]], metadata: dict[str, Any]) -> None:
     """Store the message of a turn that ends. Until then its parts are not stored, because each write would copy them all."""
-    if parts and not turn.chat.shown.filter(message_id=turn.message_id).update(parts=parts):
-        add_message(turn.chat, turn.message_id, "assistant", parts)
+    if parts and not turn.chat.shown.filter(message_id=turn.message_id).update(parts=parts, metadata=metadata):
+        add_message(turn.chat, turn.message_id, "assistant", parts, metadata=metadata)
 
 
 _LAST_POSITION: Prepared[int] = Prepared(

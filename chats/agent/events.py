@@ -163,11 +163,14 @@ class TurnPaused:
 class TurnEnded:
     finish_reason: str
     stopped: bool = False
+    #: What clients are told about the message: `chats.queries.usage.message_metadata`.
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed:
     error_text: str
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 Event = (

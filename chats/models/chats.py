@@ -78,7 +78,8 @@ class Message(models.Model):
     message_id = models.CharField(max_length=200)
     role = models.CharField(max_length=10, choices=[("user", "User"), ("assistant", "Assistant")])
     parts = ExactJSONField(default=list)
-    #: What the client that sent it keeps with it; null without any. The model is not shown it.
+    #: Of a user's message, what the client that sent it keeps with it; of an answer, what clients are told about it
+    #: (`queries.usage.message_metadata`). Null without any. The model is not shown it.
     metadata = ExactJSONField(null=True)
     position = models.PositiveIntegerField()
     created_at = models.DateTimeField(default=timezone.now)

@@ -10,8 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from django.db.models import Q
+from django.utils import timezone
 
+from approvals.runtime.canonical import utc
 from chats.models import Chat, ModelPrice, Step, Turn
+from chats.queries.progress import Progress
 from chats.states import TurnState
 
 MILLION = 1_000_000
@@ -79,6 +82,21 @@ def tokens_of(usage: Mapping[str, Any]) -> Tokens:
     )
     counts = [usage.get(name) for name in names]
     return Tokens(*(count if isinstance(count, int) and count > 0 else 0 for count in counts))
+
+
+def message_metadata(turn: Turn, progress: Progress) -> dict[str, Any]:
+    """Return what clients are told about the message of a turn that ends: the model, its tokens, and when it answered."""
+    tokens = tokens_of(turn.usage)
+    counts = {
+        "inputTokens": tokens.read,
+        "outputTokens": tokens.output,
+        "cachedInputTokens": tokens.cache_read,
+        "reasoningTokens": tokens.thinking,
+    }
+    step = progress.steps[-1][0] if progress.steps else None
+    model = (step.answered_by.get("model") or step.model) if step is not None else ""
+    times = {"createdAt": utc(turn.created_at), "finishedAt": utc(timezone.now())}
+    return {**({"model": model} if model else {}), "usage": counts, **times}
 
 
 class Prices:

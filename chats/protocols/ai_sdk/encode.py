@@ -7,7 +7,7 @@ null. Observed with the real clients, and read in packages/ai/src/ui-message-str
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from approvals.live import sse
@@ -99,25 +99,26 @@ class MessageStream:
                 return [part]
             case events.TurnPaused():
                 return self.finish(FinishReason.TOOL_CALLS)
-            case events.TurnEnded(reason, stopped):
-                return self.abort() if stopped else self.finish(reason)
-            case events.TurnFailed(error_text):
-                return self.fail(error_text)
+            case events.TurnEnded(reason, stopped, metadata):
+                return self.abort(metadata) if stopped else self.finish(reason, metadata)
+            case events.TurnFailed(error_text, metadata):
+                return self.fail(error_text, metadata)
             case _:
                 return [_tool_chunk(event)]
 
-    def finish(self, reason: str) -> list[Chunk]:
-        return self._close({"type": "finish", "finishReason": str(reason)})
+    def finish(self, reason: str, metadata: Mapping[str, Any] | None = None) -> list[Chunk]:
+        return self._close({"type": "finish", "finishReason": str(reason)}, metadata)
 
-    def abort(self) -> list[Chunk]:
+    def abort(self, metadata: Mapping[str, Any] | None = None) -> list[Chunk]:
         """Return the last chunks of a turn that a person stopped."""
-        return self._close({"type": "abort"})
+        return self._close({"type": "abort"}, metadata)
 
-    def fail(self, error_text: str) -> list[Chunk]:
-        return self._close({"type": "error", "errorText": error_text})
+    def fail(self, error_text: str, metadata: Mapping[str, Any] | None = None) -> list[Chunk]:
+        return self._close({"type": "error", "errorText": error_text}, metadata)
 
-    def _close(self, last: Chunk) -> list[Chunk]:
-        chunks = [*self._end_step(), last]
+    def _close(self, last: Chunk, metadata: Mapping[str, Any] | None) -> list[Chunk]:
+        told: list[Chunk] = [{"type": "message-metadata", "messageMetadata": metadata}] if metadata else []
+        chunks = [*self._end_step(), *told, last]
         self.closed = True
         return chunks
 

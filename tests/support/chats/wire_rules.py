@@ -30,6 +30,7 @@ FIELDS: dict[str, tuple[str, str]] = {
     "data-server-tool": ("data", ""),
     "data-remark": ("data", ""),
     "data-status": ("data transient", ""),
+    "message-metadata": ("messageMetadata", ""),
     "finish": ("", "finishReason messageMetadata"),
     "error": ("errorText", ""),
 }

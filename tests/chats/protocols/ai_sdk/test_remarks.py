@@ -43,11 +43,13 @@ def test_a_stream_tells_how_the_answer_ended_and_the_message_keeps_it(
     claude.will(ends(text("So far"), stop_reason=stop_reason))
     chunks = client.say("Hello").chunks
     remark = {"type": "data-remark", "data": {"code": stop_reason, "text": words}}
-    assert (problems(chunks), chunks[-3:]) == (
+    answer = client.read()["messages"][-1]
+    metadata = {"type": "message-metadata", "messageMetadata": answer["metadata"]}
+    assert (problems(chunks), chunks[-4:]) == (
         [],
-        [remark, {"type": "finish-step"}, {"type": "finish", "finishReason": finish_reason}],
+        [remark, {"type": "finish-step"}, metadata, {"type": "finish", "finishReason": finish_reason}],
     )
-    assert client.read()["messages"][-1]["parts"] == [
+    assert answer["parts"] == [
         {"type": "step-start"},
         {"type": "text", "text": "So far", "state": "done"},
         remark,
@@ -78,6 +80,6 @@ def test_a_citation_is_streamed_and_kept_as_a_source(claude, client):
     claude.will(Reply(items=[START, start, *deltas, citation, stop, *end()]))
     chunks = client.say("Hello").chunks
     source = {"type": "source-url", "sourceId": "https://a.example/", "url": "https://a.example/", "title": "A"}
-    assert (problems(chunks), chunks[-3]) == ([], source)
+    assert (problems(chunks), chunks[-4]) == ([], source)
     kept = [{"type": "text", "text": "Bamboo.", "state": "done"}, source]
     assert client.read()["messages"][-1]["parts"][1:] == kept

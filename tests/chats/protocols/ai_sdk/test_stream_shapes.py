@@ -47,7 +47,7 @@ def step(*lines: str) -> list[str]:
 
 
 PAUSE = ["finish tool-calls"]
-STOP = ["finish stop"]
+STOP = ["message-metadata", "finish stop"]
 AFTERWARDS = [*step(*TEXT), *STOP]
 
 

@@ -22,6 +22,7 @@ from tests.support.machines import Client, answer_on, machine, served
 
 IDS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.text(max_size=5)
+METADATA = st.sampled_from([{}, {"model": "scripted"}])
 EVENTS = st.one_of(
     st.builds(events.StepStarted, st.integers(0, 4)),
     st.builds(events.StepEnded, st.integers(0, 4)),
@@ -42,8 +43,8 @@ EVENTS = st.one_of(
     st.builds(events.ToolFailed, IDS, TEXTS),
     st.builds(events.ToolDenied, IDS),
     st.builds(events.TurnPaused),
-    st.builds(events.TurnEnded, st.sampled_from(["stop", "length", "other"]), st.booleans()),
-    st.builds(events.TurnFailed, TEXTS),
+    st.builds(events.TurnEnded, st.sampled_from(["stop", "length", "other"]), st.booleans(), METADATA),
+    st.builds(events.TurnFailed, TEXTS, METADATA),
 )
 
 
@@ -81,12 +82,14 @@ def odd(settings):
 @pytest.mark.django_db(transaction=True)
 def test_the_closing_text_of_an_empty_turn_is_streamed(odd):
     """Otherwise the client would see a finished tool step and post it again for ever."""
-    assert odd.say("nothing").chunks[1:] == [
+    answer = odd.say("nothing")
+    assert answer.chunks[1:] == [
         {"type": "start-step"},
         {"type": "text-start", "id": "closing"},
         {"type": "text-delta", "id": "closing", "delta": "(The assistant ended its turn without a further word.)"},
         {"type": "text-end", "id": "closing"},
         {"type": "finish-step"},
+        {"type": "message-metadata", "messageMetadata": odd.read()["messages"][-1]["metadata"]},
         {"type": "finish", "finishReason": "stop"},
     ]
 
@@ -124,10 +127,12 @@ def test_a_turn_that_fails_ends_with_an_error_chunk():
         return await answer_on(line, start)
 
     answer = served(story)
-    assert answer.chunks == [
+    start, metadata, error = answer.chunks
+    assert (start, metadata["type"], error) == (
         {"type": "start", "messageId": turn.message_id},
+        "message-metadata",
         {"type": "error", "errorText": "No agent is named 'gone'."},
-    ]
+    )
     assert client.read()["status"] == "failed"
 
 
@@ -146,7 +151,7 @@ def test_a_stop_aborts_the_stream_and_keeps_the_text(odd):
     stopped, answer = served(story)
     assert (stopped.status, stopped.json) == (200, {"stopped": True})
     assert problems(answer.chunks) == []
-    assert answer.types[-2:] == ["finish-step", "abort"]
+    assert answer.types[-3:] == ["finish-step", "message-metadata", "abort"]
     assert client.read()["status"] == "idle"
     said = "".join(chunk["delta"] for chunk in answer.chunks if chunk["type"] == "text-delta")
     assert [part["text"] for part in client.last["parts"] if part["type"] == "text"] == [said]
