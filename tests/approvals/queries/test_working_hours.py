@@ -57,7 +57,7 @@ def test_days_are_those_of_the_time_zone_of_the_site(settings):
 
 
 @pytest.mark.parametrize(
-    ("hours", "words"), [(None, "no working hours are set"), (OFFICE, "Mon\N{EN DASH}Fri 09:00\N{EN DASH}17:00 (UTC)")]
+    ("hours", "words"), [(None, "Working hours are not set"), (OFFICE, "Mon\N{EN DASH}Fri 09:00\N{EN DASH}17:00 (UTC)")]
 )
 def test_the_page_says_which_hours_count(settings, hours, words):
     settings.HITL_WORKING_HOURS = hours

@@ -122,7 +122,10 @@ def test_parts_that_were_opened_on_the_page_of_a_mail_count_as_seen(windows, peo
     address = (tmp_path / "link").read_text()
     page = windows.open(people("approver"), address[address.index("/requests/") :])
     page.get_by_text("20 more values").click()
-    page.get_by_text("all 1,400 characters").click()
+    page.get_by_text("all 5,000 characters").click()
+    for down in (-9_000, *[300] * 20):
+        page.mouse.wheel(0, down)
+        page.evaluate("() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
     page.get_by_role("button", name="Approve", exact=True).click()
     page.locator(".outcome").wait_for()
     assert status(server, request) == "approved"
