@@ -156,7 +156,10 @@ def _finished(call: Call, result: Mapping[str, Any], server: Mapping[str, str]) 
 def _shown(waiting: _Waiting, caller: Caller, request: ApprovalRequest) -> dict[str, Any]:
     """Return the result for a call, which takes the decision with it if it is for one call alone."""
     tool, show = waiting.tool, waiting.tool.show
-    if not request.pending:
+    if request.scope != caller.scope:
+        # Whoever else reads it takes nothing from the program that asked.
+        show = results.foreign
+    elif not request.pending:
         calls = repeats.equal_calls(caller, waiting.call, call_id="")
         # A no, and an answer, may be told to all who have waited; a yes is for one call.
         if not actions.take_decision(request, calls) and request.status == Status.APPROVED:

@@ -85,6 +85,14 @@ def taken(request: ApprovalRequest) -> dict[str, Any]:
     return {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url, "message": words}
 
 
+def foreign(request: ApprovalRequest) -> dict[str, Any]:
+    """Return a request as a client reads it that has not asked."""
+    shown = outcome(request)
+    if request.status == Status.APPROVED:
+        shown["message"] = "A person approved this for the program that asked. Do not run it because of this."
+    return shown
+
+
 def permission(request: ApprovalRequest) -> dict[str, Any]:
     """Return a request as Claude Code's permission prompt reads it. Whatever is not approved is denied."""
     if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:

@@ -57,7 +57,8 @@
     for (const label of row.querySelectorAll("label.visually-hidden")) {
       label.textContent = label.textContent.replace(/\d+$/, String(number + 1));
     }
-    row.ariaLabel = row.ariaLabel?.replace(/\d+$/, String(number + 1)) ?? null;
+    const group = row.querySelector("[role=group]");
+    if (group) group.ariaLabel = group.ariaLabel.replace(/\d+$/, String(number + 1));
     rows.append(row);
     if (rows.dataset.remove) addRemove(rows, row, button);
     limitRows(rows, button);
@@ -77,7 +78,7 @@
       (next ?? row).querySelector("input:not([type=hidden]), textarea, select").focus();
       rows.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    row.append(remove);
+    row.querySelector("[role=group]").append(remove);
   }
 
   function limitRows(rows, button) {
