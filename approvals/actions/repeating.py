@@ -44,7 +44,9 @@ def next_ids(calls: EqualCalls, latest: ApprovalRequest | None, tool_call_id: st
     """Return the key and the tool call id of the next request in a series: the second one has `#2` behind its id."""
     if latest is None:
         return calls.key, tool_call_id
-    number = int((latest.idempotency_key or "")[len(calls.key) :] or 0) + 1
+    # Another kind of call may have had the same tool call id: its key is of no series of ours.
+    in_series = (latest.idempotency_key or "").startswith(calls.key)
+    number = int((latest.idempotency_key or "")[len(calls.key) :] or 0) + 1 if in_series else 1
     key = f"{calls.key}{number:0{SERIES_DIGITS}}"
     if tool_call_id is None:
         return key, None

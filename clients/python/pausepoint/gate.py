@@ -233,7 +233,7 @@ async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error:
         logger.exception("The result of request %s could not be reported.", outcome.request_id)
 
 
-def run(desk: Desk, outcome: Outcome, act: Callable[..., Any], *values: Any, **named: Any) -> Any:
+def run(desk: Desk, outcome: Outcome, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
     """Run an approved call, report what it does and return it; return what was reported instead if the call has run."""
     if outcome.result is not None:
         return _known_output(outcome.result)
@@ -246,7 +246,7 @@ def run(desk: Desk, outcome: Outcome, act: Callable[..., Any], *values: Any, **n
     return output
 
 
-async def arun(desk: AnyDesk, outcome: Outcome, act: Callable[..., Any], *values: Any, **named: Any) -> Any:
+async def arun(desk: AnyDesk, outcome: Outcome, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
     """Like `run`, without blocking the event loop for the report; the call may be a coroutine function."""
     if outcome.result is not None:
         return _known_output(outcome.result)
