@@ -56,6 +56,11 @@ def test_errors_name_the_row_and_the_field():
     }
 
 
+def test_an_edit_without_the_fields_of_a_list_does_not_empty_it():
+    request = form(Kind.APPROVAL, schema=ORDER, input={"items": [{"kind": "item", "sku": "A"}]})
+    assert refused(request, sent("edit")) == {"edited_input.items": "was not sent completely; reload the page"}
+
+
 def test_columns_of_different_lengths_are_refused():
     data = sent(**rows(sku=["A", "B"], quantity=["1"], wrapping=["", ""]))
     assert refused(form(schema=ORDER), data) == {"answer.items": "was not sent completely; reload the page"}

@@ -73,6 +73,20 @@ def test_a_check_takes_the_decision_too_and_later_ones_hear_who_did():
     assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
 
 
+def test_another_client_that_reads_an_approval_takes_nothing_from_who_asked():
+    agent, decider = Agent(alice()), bob()
+    reader = Agent(decider)
+    request = {"request_id": agent.call("request_approval", REFUND).outcome["request_id"]}
+    decide(decider, Verdict.APPROVE)
+    read = reader.call("check_request", request).outcome
+    assert (read["status"], read["by"], read["message"]) == (
+        "approved",
+        "bob",
+        "A person approved this for the program that asked. Do not run it because of this.",
+    )
+    assert (only().taker, agent.call("request_approval", REFUND).outcome["status"]) == ("", "approved")
+
+
 def test_a_rejection_and_an_answer_may_be_read_again():
     agent, decider = Agent(alice()), bob()
     asked = agent.call("ask_human", QUESTION).outcome
