@@ -222,13 +222,17 @@ def test_a_stop_cuts_claude_short_and_keeps_its_text(claude, monkeypatch):
             if event == events.TextDelta("text-0", "three"):
                 break
         await database.run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
-        assert [event async for _, event in seen] == [events.TurnEnded("other", stopped=True)]
+        ended = [event async for _, event in seen]
         assert await asyncio.to_thread(request.gone.wait, 60)
         await jobs.drain()
-        return turn.pk
+        return turn.pk, ended
 
-    pk = asyncio.run(asyncio.wait_for(scenario(), 120))
+    pk, ended = asyncio.run(asyncio.wait_for(scenario(), 120))
     turn = Turn.objects.select_related("chat__owner").get(pk=pk)
+    stored = turn.chat.messages.get(message_id=turn.message_id).metadata
+    assert ended == [events.TurnEnded("other", stopped=True, metadata=stored)]
+    usage = {"inputTokens": 10, "outputTokens": 1, "cachedInputTokens": 0, "reasoningTokens": 0}
+    assert (stored["model"], stored["usage"]) == ("claude-sonnet-4-6-20260901", usage)
     assert (turn.state, turn.stopped, parts(turn)) == (TurnState.STOPPED, True, ["One, two, three"])
     claude.will(says(text("Four.")))
     assert run(say(chat, "Go on")).state == TurnState.COMPLETED
