@@ -6,6 +6,8 @@ import fcntl
 import shutil
 import subprocess
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -19,13 +21,19 @@ TOOLS = ROOT / ".venv-contract" / "packages"
 def build_javascript(to: Path) -> Path:
     """Compile, check and pack the npm package."""
     install_packages(JAVASCRIPT)
-    with (JAVASCRIPT / "tsconfig.json").open() as mark:
-        # Tests that run in several processes would compile into each other's folder.
-        fcntl.flock(mark, fcntl.LOCK_EX)
+    with javascript_alone():
         shutil.rmtree(JAVASCRIPT / "dist", ignore_errors=True)
         run([find_npm(), "pack", "--pack-destination", str(to)], JAVASCRIPT)
     (packed,) = to.glob("*.tgz")
     return packed
+
+
+@contextmanager
+def javascript_alone() -> Iterator[None]:
+    """Keep other processes of the tests from compiling into the folder that this one compiles into or reads."""
+    with (JAVASCRIPT / "tsconfig.json").open() as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        yield
 
 
 def install_javascript(packed: Path, folder: Path) -> None:
