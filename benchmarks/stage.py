@@ -47,9 +47,18 @@ class Stage:
 
 @contextmanager
 def stage(
-    database: str = POSTGRESQL, *, webs: int = 1, workers: int = 1, redis: bool = True, **settings: str
+    database: str = POSTGRESQL,
+    *,
+    webs: int = 1,
+    workers: int = 1,
+    redis: bool = True,
+    cluster: Cluster | None = None,
+    **settings: str,
 ) -> Iterator[Stage]:
-    """Start a new installation, and remove it at the end of the block. On SQLite it is one process."""
+    """Start a new installation, and remove it at the end of the block. On SQLite it is one process.
+
+    Its database is on `cluster`, or on a cluster of its own.
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pausepoint-bench-")))
         # As in production: with DEBUG, Django would keep a copy of every statement.
@@ -59,7 +68,7 @@ def stage(
             served | {"HITL_AGENTS": AGENTS, "HITL_ASKS_PER_MINUTE": "0"} | settings,
         )
         if database == POSTGRESQL:
-            url = stack.enter_context(postgresql())
+            url = new_database(cluster or stack.enter_context(postgresql()))
             if redis:
                 more["REDIS_URL"] = redis_server.started().url
             if not workers:
@@ -77,14 +86,19 @@ def stage(
 
 
 @contextmanager
-def postgresql() -> Iterator[str]:
-    """Return the URL of a new database on its own cluster, with fsync and otherwise the defaults of PostgreSQL."""
+def postgresql(**settings: str) -> Iterator[Cluster]:
+    """Start a cluster with fsync and otherwise the defaults of PostgreSQL, and remove it at the end of the block."""
     cluster = Cluster()
     try:
-        cluster.start(fsync="on")
-        name = f"bench_{uuid4().hex[:8]}"
-        with psycopg.connect(cluster.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-        yield cluster.url(name)
+        cluster.start(fsync="on", **settings)
+        yield cluster
     finally:
         cluster.remove()
+
+
+def new_database(cluster: Cluster) -> str:
+    """Return the URL of a new database."""
+    name = f"bench_{uuid4().hex[:8]}"
+    with psycopg.connect(cluster.url(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return cluster.url(name)
