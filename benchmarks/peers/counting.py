@@ -15,8 +15,8 @@ Connection = psycopg.Connection[tuple[object, ...]]
 
 #: What the cluster needs for it.
 SETTINGS = {"shared_preload_libraries": "pg_stat_statements"}
-#: Statements that the sessions of one database sent, BEGIN and COMMIT among them, but not those by which PostgreSQL checks foreign
-#: keys. Those of deferred keys run when the transaction ends, where pg_stat_statements takes them for the session's own.
+#: Statements that the sessions of one database sent, BEGIN and COMMIT among them. The checks of deferred foreign keys are not
+#: sent, but pg_stat_statements counts them as if they were, because they run when the transaction ends.
 STATEMENTS = b"""
 SELECT coalesce(sum(calls), 0) FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
 WHERE d.datname = %s AND query NOT LIKE '%% FROM ONLY %% FOR KEY SHARE OF x'

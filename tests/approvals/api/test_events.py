@@ -208,7 +208,7 @@ def test_a_page_of_events_costs_the_same_number_of_queries_whatever_is_on_it():
             frames, rest = feed.FrameCache().frames(page.entries)
         assert (len(frames), rest) == (3 * how_many, None)
         costs.append(len(found.captured_queries))
-    assert costs == [4, 4]
+    assert costs[0] == costs[1] <= 4
 
 
 def test_a_read_loads_only_receivable_entries_and_a_bounded_amount(monkeypatch):

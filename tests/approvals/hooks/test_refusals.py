@@ -16,6 +16,7 @@ from approvals.actions.keys import create_key
 from approvals.models import ApprovalRequest, AuditEntry
 from tests.approvals.hooks import calls
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, ELICITATION, PERMISSION, QUESTION, decide
+from tests.support.budgets import over
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, mallory
 
@@ -170,8 +171,9 @@ def test_a_call_costs_as_many_statements_as_any_other_request():
     lock = int(connection.vendor == "postgresql")
     asking, again = cost(BASH), cost(BASH)
     decide(decider, "approve")
+    costs = {"another tool": cost(BASH | {"tool_name": "Read"}), "ask": asking, "again": again, "decided": cost(BASH)}
     # Within the transaction of a test, each transaction is a savepoint of two statements.
-    assert (cost(BASH | {"tool_name": "Read"}), asking, again, cost(BASH)) == (1, 9 + lock, 4 + lock, 4 + lock)
+    assert over({"another tool": 1, "ask": 9 + lock, "again": 4 + lock, "decided": 4 + lock}, costs) == {}
     create_key(decider, name="other")
     assert AuditEntry.objects.filter(event="request.created").count() == 1
 

@@ -58,7 +58,7 @@ def desk(request):
 )
 def test_inbox_takes_constant_queries(desk, query, queries):
     client = browser(desk)
-    assert cost(lambda: client.get(f"/requests/?{query}")) == SIGNED_IN + queries
+    assert cost(lambda: client.get(f"/requests/?{query}")) <= SIGNED_IN + queries
 
 
 def test_inbox_of_people_who_see_only_their_own_takes_more_but_constant_queries(desk):
@@ -66,18 +66,18 @@ def test_inbox_of_people_who_see_only_their_own_takes_more_but_constant_queries(
     client.get("/requests/")
     person = User.objects.get(username="person-0")
     person.user_permissions.clear()
-    assert cost(lambda: client.get("/requests/")) == SIGNED_IN + 16
+    assert cost(lambda: client.get("/requests/")) <= SIGNED_IN + 16
 
 
 def test_inbox_push_takes_constant_queries(desk):
     missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
     desk.get_all_permissions()
     few = cost(lambda: render_push(desk, BatchCache(), Filters(), missed[:1]))
-    assert few == cost(lambda: render_push(desk, BatchCache(), Filters(), missed)) == 6
+    assert few == cost(lambda: render_push(desk, BatchCache(), Filters(), missed)) <= 6
 
 
 def test_bulk_preview_takes_one_query(desk):
     made = ApprovalRequest.objects.all()
     order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
     desk.get_all_permissions()
-    assert cost(lambda: bulk.plan(desk, order)) == 1
+    assert cost(lambda: bulk.plan(desk, order)) <= 1

@@ -132,7 +132,7 @@ def test_a_push_costs_the_same_for_any_number_of_open_pages(people):
         keys.append(client.session.session_key)
     wanted = (consumers._workflow_changed, (made.workflow_id, str(made.pk)))
     html: list[object] = []
-    assert len(queries(lambda: html.extend(consumers._rendered(wanted, keys)))) == PUSHED + 3
+    assert len(queries(lambda: html.extend(consumers._rendered(wanted, keys)))) <= PUSHED + 3
     assert {(page.count(">Approve</button>"), str(made.pk) in page) for page in html} == {(0, True), (1, True)}
 
 
@@ -140,14 +140,14 @@ def test_a_push_costs_the_same_for_any_number_of_open_pages(people):
 def test_the_desk_costs_the_same_for_any_number_of_pending_requests(rows):
     waiting(rows)
     made = ApprovalRequest.objects.filter(kind=Kind.APPROVAL).first()
-    assert of_page(bob_once(), "/") == SIGNED_IN + 9
-    assert of_page(bob_once(), "/workflows/") == SIGNED_IN + 5
-    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 5
-    assert of_push(made.workflow, str(made.pk)) == PUSHED + 3
+    assert of_page(bob_once(), "/") <= SIGNED_IN + 9
+    assert of_page(bob_once(), "/workflows/") <= SIGNED_IN + 5
+    assert of_page(bob_once(), made.get_absolute_url()) <= SIGNED_IN + 5
+    assert of_push(made.workflow, str(made.pk)) <= PUSHED + 3
     decide(made, made.requested_by, Verdict.APPROVE)
     # One of them is for its result.
-    assert of_push(made.workflow, str(made.pk)) == PUSHED + 4
-    assert of_push(made.workflow) == PUSHED + 3
+    assert of_push(made.workflow, str(made.pk)) <= PUSHED + 4
+    assert of_push(made.workflow) <= PUSHED + 3
 
 
 @pytest.mark.parametrize("rows", [10, MANY])
@@ -157,14 +157,14 @@ def test_a_request_costs_the_same_for_any_number_of_earlier_decisions(rows):
         decide(make_request(owner, tool_name="refund"), decider, Verdict.APPROVE)
     said = [{"role": "user", "text": "Please."}]
     made = make_request(owner, tool_name="refund", said_before=said)
-    assert of_page(decider, made.get_absolute_url()) == SIGNED_IN + 9
-    assert of_page(owner, made.get_absolute_url()) == SIGNED_IN + 6
+    assert of_page(decider, made.get_absolute_url()) <= SIGNED_IN + 9
+    assert of_page(owner, made.get_absolute_url()) <= SIGNED_IN + 6
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_the_desk_costs_the_same_for_any_number_of_ended_workflows(rows):
     ended(rows)
-    assert of_page(bob_once(), "/workflows/") == SIGNED_IN + 5
+    assert of_page(bob_once(), "/workflows/") <= SIGNED_IN + 5
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -172,22 +172,22 @@ def test_a_requesters_desk_costs_the_same_for_any_number_of_requests(rows):
     owner = alice()
     for _ in range(rows):
         make_request(owner)
-    assert of_page(owner, "/") == SIGNED_IN + 15
+    assert of_page(owner, "/") <= SIGNED_IN + 15
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_a_workflow_costs_the_same_for_any_number_of_steps(rows):
     made = steps(rows)
-    assert of_page(bob_once(), made.get_absolute_url()) == SIGNED_IN + 3
+    assert of_page(bob_once(), made.get_absolute_url()) <= SIGNED_IN + 3
     last = made.requests.last()
-    assert of_push(made, str(last.pk)) == PUSHED + (4 if last.status != "pending" else 3)
+    assert of_push(made, str(last.pk)) <= PUSHED + (4 if last.status != "pending" else 3)
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_catching_up_costs_the_same_for_any_number_of_changes(rows):
     waiting(rows // 2)
     ended(rows // 4)
-    assert of_catching_up() == 8
+    assert of_catching_up() <= 8
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
@@ -197,17 +197,17 @@ def test_a_chat_costs_the_same_for_any_length(rows):
     # One reads the results of all approved calls on the page; with few messages there are none.
     results = 1 if rows == MANY else 0
     # Two of them are the steps and calls of its unfinished turn, of which no message is stored yet; two are for its usage.
-    assert of_page(user, page) == SIGNED_IN + 12 + results
-    assert of_page(user, f"{page}timeline/") == SIGNED_IN + 14
-    assert of_page(user, f"{page}compare/") == SIGNED_IN + 5
-    assert of_page(user, f"{page}checkpoints/") == SIGNED_IN + 3
-    assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") == SIGNED_IN + 3
+    assert of_page(user, page) <= SIGNED_IN + 12 + results
+    assert of_page(user, f"{page}timeline/") <= SIGNED_IN + 14
+    assert of_page(user, f"{page}compare/") <= SIGNED_IN + 5
+    assert of_page(user, f"{page}checkpoints/") <= SIGNED_IN + 3
+    assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") <= SIGNED_IN + 3
     user = User.objects.get(pk=user.pk)
-    assert len(queries(lambda: render_push(user, found))) == 13 + results
+    assert len(queries(lambda: render_push(user, found))) <= 13 + results
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_the_list_of_chats_costs_the_same_for_any_number_of_chats(rows):
     for number in range(rows):
         make_chat(someone(number))
-    assert of_page(bob_once(), "/chats/") == SIGNED_IN + 1
+    assert of_page(bob_once(), "/chats/") <= SIGNED_IN + 1
