@@ -16,7 +16,7 @@ from approvals.actions.keys import create_key
 from approvals.models import ApprovalRequest, AuditEntry
 from tests.approvals.hooks import calls
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, ELICITATION, PERMISSION, QUESTION, decide
-from tests.support.budgets import over
+from tests.support.load.budgets import over
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, mallory
 

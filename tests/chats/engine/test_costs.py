@@ -24,9 +24,9 @@ from chats.engine import ledger, streams
 from chats.models import Chat, Turn
 from chats.states import TurnState
 from tests.support import people
-from tests.support.budgets import over
 from tests.support.chats import agents
 from tests.support.chats.turns import decide, make_chat, only_request, reload, run, say
+from tests.support.load.budgets import over
 from tests.support.machines import served
 
 #: With transactions as they are in use: inside that of a test, each would be a savepoint.

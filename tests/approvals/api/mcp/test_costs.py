@@ -16,7 +16,7 @@ from approvals.models import ApprovalRequest
 from approvals.runtime.database import run
 from approvals.states import Door, Verdict
 from tests.approvals.api.mcp.agent import REFUND, Agent
-from tests.support.budgets import over
+from tests.support.load.budgets import over
 from tests.support.machines import served
 from tests.support.people import alice, bob
 
