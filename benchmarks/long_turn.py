@@ -10,7 +10,7 @@ is to the first row: a pause should cost the same however long its turn is.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from benchmarks.chat_client import ChatClient
@@ -44,9 +44,8 @@ asker = Agent(
 )
 
 
-def measured(at: Sequence[int]) -> list[float]:
-    """Return the ms of CPU of one pause at each of these, which grow in steps of ten or more."""
-    means = []
+def measured(at: Sequence[int]) -> Iterator[float]:
+    """Yield the ms of CPU of one pause at each of these, which grow in steps of ten or more."""
     with stage(workers=0, redis=False, HITL_AGENTS="benchmarks.long_turn.asker") as installation:
         (web,) = installation.webs
         client = ChatClient(installation.program())
@@ -55,8 +54,7 @@ def measured(at: Sequence[int]) -> list[float]:
             approve(client, last - before - WINDOW)
             began = cpu(web)
             approve(client, WINDOW)
-            means.append((cpu(web) - began) / WINDOW * 1000)
-    return means
+            yield (cpu(web) - began) / WINDOW * 1000
 
 
 def approve(client: ChatClient, times: int) -> None:
@@ -69,10 +67,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--pauses", type=int, nargs="+", default=[10, 100, 500], help=f"at most {MOST}")
     pauses = sorted(options.parse_args().pauses)
-    means = measured(pauses)
     print(f"{'pause':>6}{'CPU ms':>10}{'ratio':>8}")
-    for pause, ms in zip(pauses, means, strict=True):
-        print(f"{pause:>6}{ms:>10.1f}{ms / means[0]:>7.2f}x")
+    first = 0.0
+    for pause, ms in zip(pauses, measured(pauses), strict=True):
+        first = first or ms
+        print(f"{pause:>6}{ms:>10.1f}{ms / first:>7.2f}x", flush=True)
 
 
 if __name__ == "__main__":
