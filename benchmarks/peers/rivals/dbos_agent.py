@@ -52,6 +52,7 @@ def main() -> None:
         "name": "rival",
         "system_database_url": url,
         "log_level": "ERROR",
+        # By default, an event waits 10 ms for others before its readers are told.
         "notification_coalesce_sec": 0.001,
     }
     DBOS(config=config)

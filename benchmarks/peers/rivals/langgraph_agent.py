@@ -3,6 +3,7 @@
     python langgraph_agent.py postgresql://... CLIENTS
 
 Each client has a checkpointer of its own, because a `PostgresSaver` does one thing at a time; all use one pool.
+With its default durability (`async`), the graph goes on while a step is stored, and `invoke` returns when all is.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def client(pool: ConnectionPool) -> Callable[[], None]:
 
 def main() -> None:
     url, clients = sys.argv[1:]
-    # As LangGraph's documentation says: its own transactions are pipelines.
+    # What `PostgresSaver.from_conn_string` sets.
     kept = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
     with ConnectionPool(url, min_size=int(clients), max_size=int(clients), kwargs=kept) as pool:
         PostgresSaver(pool).setup()
