@@ -276,13 +276,13 @@ ANTHROPIC_API_KEY = env.text("ANTHROPIC_API_KEY")
 #: Which model provider answers. `scripted` works offline and needs no key.
 HITL_PROVIDER = env.choice(
     "HITL_PROVIDER",
-    {"scripted", "anthropic", "openai"},
+    {"scripted", "anthropic", "openai", "openai-responses"},
     default="anthropic" if ANTHROPIC_API_KEY else "scripted" if DEBUG else "",
 )
-#: For `openai`: any server with OpenAI's Chat Completions API, and the key for it.
+#: For `openai`: any server with OpenAI's Chat Completions API, and the key for it. For `openai-responses`: with its Responses API.
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.http_url("OPENAI_BASE_URL", "https://api.openai.com/v1")
 #: The model that answers, unless the agent names one.
-HITL_MODEL = env.text("HITL_MODEL", "" if HITL_PROVIDER == "openai" else "claude-sonnet-5-5")
+HITL_MODEL = env.text("HITL_MODEL", "" if HITL_PROVIDER in {"openai", "openai-responses"} else "claude-sonnet-5-5")
 #: Seconds for which all tries of one question to a model may take until its first words.
 HITL_MODEL_PATIENCE = env.whole_number("HITL_MODEL_PATIENCE", default=120, lowest=10, highest=1800)

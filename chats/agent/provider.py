@@ -35,6 +35,9 @@ CONTEXT_WORDS = (
 #: What a model is told behind an answer that its provider paused in the use of a tool which cannot be continued now.
 GO_ON = "(What you began last cannot be continued here. Go on without it.)"
 
+#: In a block: what its provider keeps there for itself. No other provider is sent it.
+ITEM = "item"
+
 
 class ProviderError(TranslatableError):
     """The model could not be asked. The message is shown to people and says what to do."""

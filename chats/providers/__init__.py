@@ -15,10 +15,13 @@ from chats.providers.scripted import ScriptedProvider
 #: As in the extra `openai` of pyproject.toml.
 OPENAI_PACKAGE = '"openai>=3.54,<4"'
 
+#: The providers for the two APIs of OpenAI: Chat Completions and Responses.
+OPENAI = ("openai", "openai-responses")
+
 
 def current() -> Provider:
     """Return the provider named by HITL_PROVIDER. ProviderError, which says what to set, without one."""
-    if settings.HITL_PROVIDER == "openai":
+    if settings.HITL_PROVIDER in OPENAI:
         key, base_url = settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL
     else:
         key, base_url = settings.ANTHROPIC_API_KEY, ""
@@ -35,19 +38,19 @@ def _make(name: str, api_key: str, model: str, patience: int, base_url: str) -> 
         anthropic = import_module("chats.providers.anthropic")
         provider = anthropic.AnthropicProvider(api_key=api_key, model=model, patience=patience)
         return provider
-    if name == "openai":
-        openai = _openai()
-        provider = openai.OpenAIProvider(api_key=api_key, model=model, base_url=base_url, patience=patience)
+    if name in OPENAI:
+        make = _openai(name).PROVIDERS[name]
+        provider = make(api_key=api_key, model=model, base_url=base_url, patience=patience)
         return provider
     raise ProviderError(_("No model provider is configured. Set HITL_PROVIDER."))
 
 
-def _openai() -> Any:
-    """Return the package of the provider for OpenAI. ProviderError without its SDK, which is optional."""
+def _openai(name: str) -> Any:
+    """Return the package of the providers for OpenAI. ProviderError without its SDK, which is optional."""
     try:
         return import_module("chats.providers.openai")
     except ModuleNotFoundError as error:
         if error.name != "openai":
             raise
-        words = _("HITL_PROVIDER=openai needs the package openai. Install it: pip install %(package)s")
-        raise ProviderError(words % {"package": OPENAI_PACKAGE}) from None
+        words = _("HITL_PROVIDER=%(name)s needs the package openai. Install it: pip install %(package)s")
+        raise ProviderError(words % {"name": name, "package": OPENAI_PACKAGE}) from None

@@ -141,15 +141,15 @@ def _of_tools(body: Body) -> Iterator[str]:
         if tool["type"] != "function" or tool["function"]["parameters"].get("type") != "object":
             yield f"Invalid schema for function '{tool['function']['name']}': schema must be a JSON Schema of 'type: object'"
         if tool["function"].get("strict"):
-            yield from _of_strict(tool["function"]["parameters"], f"function '{tool['function']['name']}'")
+            yield from of_strict(tool["function"]["parameters"], f"function '{tool['function']['name']}'")
 
 
 def _of_format(form: Body | None) -> Iterator[str]:
     if form is not None:
-        yield from _of_strict(form["json_schema"]["schema"], "response_format")
+        yield from of_strict(form["json_schema"]["schema"], "response_format")
 
 
-def _of_strict(schema: Body, of: str) -> Iterator[str]:
+def of_strict(schema: Body, of: str) -> Iterator[str]:
     """A strict schema names every field as required and allows no others."""
     if schema.get("additionalProperties") is not False:
         yield f"Invalid schema for {of}: 'additionalProperties' is required to be supplied and to be false."

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.support.anthropic_server import AnthropicServer, Reply, Request
@@ -66,12 +66,12 @@ def answer(
     """The events of an answer up to its end, in pieces of `size` characters."""
     events = [chunk({"role": "assistant", "content": "" if words else None, "refusal": None})]
     for name, whole in (("reasoning_content", thoughts), ("content", words), ("refusal", refusal)):
-        events += [chunk({name: part}) for part in _parts(whole, size)]
+        events += [chunk({name: part}) for part in parts(whole, size)]
     for index, made in enumerate(calls):
         function = made["function"]
         begin = {"index": index, **made, "function": {"name": function["name"], "arguments": ""}}
         events.append(chunk({"tool_calls": [begin]}))
-        for part in _parts(function["arguments"], size):
+        for part in parts(function["arguments"], size):
             events.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]}))
     return [*events, chunk({}, finish_reason or ("tool_calls" if calls else "stop"))]
 
@@ -97,16 +97,25 @@ def encode(event: Any) -> bytes:
     return f"data: {json.dumps(event, ensure_ascii=False)}\n\n".encode()
 
 
-def _parts(words: str, size: int) -> Sequence[str]:
+def parts(words: str, size: int) -> Sequence[str]:
     return [words[start : start + size] for start in range(0, len(words), size)]
 
 
 class OpenAIServer(AnthropicServer):
     """See the module."""
 
+    path = "/v1/chat/completions"
+
     @property
     def base_url(self) -> str:
         return f"{self.url}/v1"
+
+    def objections(self, body: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """Every reason to answer 400: its words, and the `param` and `code` that go with them."""
+        return objections(body)
+
+    def reply(self, request: Request) -> Reply:
+        return self.replies.pop(0)
 
     def take(self, request: Request) -> Reply:
         """Record a request; gives its reply."""
@@ -114,7 +123,7 @@ class OpenAIServer(AnthropicServer):
             self.requests.append(request)
             self._changed.notify_all()
             given, model = request.headers.get("authorization", ""), request.body["model"]
-            if request.path != "/v1/chat/completions":
+            if request.path != self.path:
                 return Reply(items=[b"404 page not found"], status=404)
             if given != f"Bearer {KEY}":
                 words = f"Incorrect API key provided: {given[len('Bearer ') :]}. You can find your API key at ..."
@@ -122,9 +131,10 @@ class OpenAIServer(AnthropicServer):
             if model not in MODELS:
                 words = f"The model `{model}` does not exist or you do not have access to it."
                 return refuses(404, "invalid_request_error", words, "model_not_found")
-            words, param, code = next(objections(request.body), ("", "", ""))
+            words, param, code = next(self.objections(request.body), ("", "", ""))
+            self.refused += [words] if words else []
             if words or not self.replies:
                 told = {"message": words or "The test has scripted no more replies.", "type": "invalid_request_error"}
                 body = {"error": told | {"param": param or None, "code": code or None}}
                 return Reply(items=[json.dumps(body).encode()], status=400)
-            return self.replies.pop(0)
+            return self.reply(request)

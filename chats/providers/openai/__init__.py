@@ -1,8 +1,13 @@
-"""OpenAI, and any server with its Chat Completions API, through OpenAI's SDK, which is an optional package.
+"""OpenAI, and any server with one of its APIs, through OpenAI's SDK, which is an optional package. Nothing else imports it.
 
-What is asked is in `request`, the answer in `stream`, and what may fail in `errors`. Nothing else imports the SDK.
+`chat_completions` and `responses` hold what differs: what is asked, and the streamed answer. How a server is asked is in
+`provider`, and what may fail in `errors`; `conversation` and `settings` read what both are asked with, `answer` is the part
+that both answers share.
 """
 
-from chats.providers.openai.provider import OpenAIProvider
+from chats.providers.openai.chat_completions import OpenAIProvider
+from chats.providers.openai.responses import ResponsesProvider
 
-__all__ = ["OpenAIProvider"]
+__all__ = ["PROVIDERS", "OpenAIProvider", "ResponsesProvider"]
+
+PROVIDERS = {provider.name: provider for provider in (OpenAIProvider, ResponsesProvider)}

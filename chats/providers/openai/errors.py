@@ -1,4 +1,4 @@
-"""What may fail when a Chat Completions server is asked: what can be retried, and what people are shown.
+"""What may fail when a server is asked: what can be retried, and what people are shown.
 
 Nothing that the server said gets out of here without `scrub`.
 """
@@ -6,14 +6,13 @@ Nothing that the server said gets out of here without `scrub`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import openai
 from django.utils.translation import gettext as _
 
 from chats.providers import retries
-from chats.providers.openai.settings import OPTIONAL
 from chats.providers.scrubbing import scrub, scrub_ids
 
 #: The header with the id of a request.
@@ -32,9 +31,16 @@ STATUSES = {
     "server_error": 500,
     "api_error": 500,
     "overloaded_error": 503,
+    "context_length_exceeded": 413,
+    # What Responses says of an answer that has failed.
+    "invalid_prompt": 400,
+    "bio_policy": 400,
+    "misalignment_policy_violation": 400,
 }
 #: How servers say that they do not take an argument at all. One with a wrong value is for people to change.
 NOT_TAKEN = re.compile(r"unsupported|(?:not|n.t) support|extra|unknown|unrecogni|unexpected|permitted|deprecated", re.I)
+#: How servers speak of thoughts that they cannot read, that they do not find, or that lack what belongs to them.
+ABOUT_THOUGHTS = re.compile(r"encrypted.content|reasoning|\brs_", re.IGNORECASE)
 TOO_LONG = ("context_length_exceeded", "maximum context length", "context window", "too long")
 
 
@@ -49,7 +55,7 @@ def status_of(error: Exception) -> int:
     if isinstance(error, openai.APIStatusError) and retries.is_redirect(error.status_code):
         return error.status_code
     for word in (error.code, error.type):
-        if word in STATUSES:
+        if isinstance(word, str) and word in STATUSES:
             return STATUSES[word]
     if isinstance(error, openai.APIStatusError):
         return error.status_code
@@ -65,11 +71,25 @@ def said_by(error: Exception) -> str:
     return message if isinstance(message, str) else str(error)
 
 
-def unsupported_argument(error: Exception, arguments: Mapping[str, Any]) -> str:
-    """Return the argument that this model refused and that can be left out; "" for any other error."""
+def unsupported_argument(error: Exception, arguments: Mapping[str, Any], optional: Iterable[str]) -> str:
+    """Return which of the `optional` arguments this model refused; "" for any other error.
+
+    An argument inside of another one is named with a dot.
+    """
     if status_of(error) not in {400, 422} or not NOT_TAKEN.search(f"{_code(error)} {said_by(error)}"):
         return ""
-    return next((name for name in OPTIONAL if name in arguments and name in said_by(error)), "")
+    said = f"{error.param if isinstance(error, openai.APIError) else ''} {said_by(error)}"
+    return next((name for name in optional if name in said and _has(arguments, name)), "")
+
+
+def _has(arguments: Mapping[str, Any], name: str) -> bool:
+    outer, _dot, inner = name.partition(".")
+    return outer in arguments and (not inner or inner in arguments[outer])
+
+
+def refuses_thoughts(error: Exception) -> bool:
+    """Return whether a server refuses thoughts that are sent back, perhaps because another account made them."""
+    return status_of(error) in {400, 404, 422} and ABOUT_THOUGHTS.search(f"{_code(error)} {said_by(error)}") is not None
 
 
 def is_temporary(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""The provider that asks a Chat Completions server, retries, and reads the streamed answer.
+"""How a server is asked, whichever of the APIs it has: retries, and reading the streamed answer.
 
 The SDK is used for what it does with connections, keys and errors. Its types are not, because other servers deviate from them.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -27,20 +28,21 @@ from chats.agent.provider import ModelRequest, ProviderError
 from chats.providers import retries
 from chats.providers.building import build
 from chats.providers.files import details_of_files, refuses_files, with_fewer_files
+from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Answer, Asked, Failed, Malformed
+from chats.providers.openai.conversation import used_ids
 from chats.providers.openai.errors import (
     REQUEST_ID,
     StreamBroken,
     error_for_people,
     is_temporary,
+    refuses_thoughts,
     request_id_of,
     retry_after,
     said_by,
     status_of,
     unsupported_argument,
 )
-from chats.providers.openai.request import NAME, request_arguments, used_ids
-from chats.providers.openai.settings import LIMITS, problems_of, sent_names
-from chats.providers.openai.stream import Malformed, StreamedAnswer
+from chats.providers.openai.settings import sent_names
 from chats.providers.scrubbing import scrub, scrub_ids
 
 logger = logging.getLogger(__name__)
@@ -59,10 +61,15 @@ USAGE_WAIT = 5.0
 NO_KEY = "none"
 
 
-class OpenAIProvider:
-    """Asks `model` at `base_url`, unless the agent names its own model. Raises ProviderError at once if a setting is missing."""
+class ServerProvider(ABC):
+    """Asks `model` at `base_url`, unless the agent names its own model. Raises ProviderError at once if a setting is missing.
 
-    name = NAME
+    The subclasses are the APIs: `path` is where a request goes, and `optional` are the arguments that a model may refuse.
+    """
+
+    name: str
+    path: str
+    optional: Sequence[str]
 
     def __init__(
         self,
@@ -87,7 +94,7 @@ class OpenAIProvider:
         self.model = model
         self._api_key, self._base_url, self._longest = api_key, base_url, longest
         self._told_after, self._patience = told_after, patience
-        self._limits = LIMITS if theirs else LIMITS[::-1]
+        self._theirs = theirs
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[openai.AsyncOpenAI, Any]]
         self._clients = WeakKeyDictionary()
         #: The arguments that each model was found not to support, so that later requests leave them out.
@@ -95,7 +102,19 @@ class OpenAIProvider:
 
     def problems(self, agent: Agent) -> list[str]:
         """Return what the server would refuse of an agent, for `manage.py check`."""
-        return list(problems_of(agent))
+        return list(self._problems(agent))
+
+    @abstractmethod
+    def _problems(self, agent: Agent) -> Iterator[str]:
+        """Yield what the API would refuse of an agent."""
+
+    @abstractmethod
+    def _asked(self, request: ModelRequest, model: str, without: Collection[str]) -> Asked:
+        """Return the body of a request without what this model was found to refuse."""
+
+    @abstractmethod
+    def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> Answer:
+        """Return an answer of which nothing has come; see `StreamedAnswer` of each API."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """See `Provider.stream`. Retry what fails before the first output, up to ATTEMPTS requests in all."""
@@ -104,28 +123,29 @@ class OpenAIProvider:
         begin = clock()
         attempt, names = 1, sent_names(request.agent)
         used = {*used_ids(request.messages), *await request.used_ids()}
-        asked = request
+        sent, without = request, set(self._unsupported[model])
         while True:
-            make = partial(request_arguments, asked, model, set(self._unsupported[model]), self._limits)
-            arguments = await build(asked, make)
-            answer = StreamedAnswer(model, names, used)
+            asked = await build(sent, partial(self._asked, sent, model, without))
+            answer = self._answer(model, names, used)
             failure: Exception = StreamBroken()
             try:
-                async with aclosing(self._events(client, arguments, answer, begin)) as events:
+                async with aclosing(self._events(client, asked.arguments, answer, begin)) as events:
                     async for event in events:
                         yield self._safe(event) if event else ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
             except (openai.APIError, httpx2.RequestError, StreamBroken) as error:
                 failure = error
             if answer.complete:
-                yield self._finished(answer, details_of_files(asked, request))
+                yield self._finished(answer, asked, refused=THOUGHTS in without, more=details_of_files(sent, request))
                 return
-            if not answer.begun and (refused := unsupported_argument(failure, arguments)):
-                self._unsupported[model].add(refused)
+            if not answer.begun and (refused := self._refused(failure, asked, without)):
+                without.add(refused)
+                # Earlier thoughts may be refused for what this one conversation holds.
+                self._unsupported[model] |= {refused} - {THOUGHTS}
                 logger.warning("%s does not take %s: %s", model, refused, self._logged(failure))
                 continue
-            if not answer.begun and refuses_files(asked, status_of(failure), said_by(failure)):
+            if not answer.begun and refuses_files(sent, status_of(failure), said_by(failure)):
                 # Only here: the next chat may have files that the model can read.
-                asked = with_fewer_files(asked, request)
+                sent = with_fewer_files(sent, request)
                 logger.warning("%s does not take the files of a chat: %s", model, self._logged(failure))
                 continue
             logger.warning("Try %d of %d to ask %s failed: %s", attempt, ATTEMPTS, model, self._logged(failure))
@@ -141,16 +161,16 @@ class OpenAIProvider:
             await asyncio.sleep(wait)
 
     async def _events(
-        self, client: openai.AsyncOpenAI, arguments: dict[str, Any], answer: StreamedAnswer, begin: float
+        self, client: openai.AsyncOpenAI, arguments: dict[str, Any], answer: Answer, begin: float
     ) -> AsyncGenerator[Event | None, None]:
         """Yield what one request gives to show, and None when nothing has come for some seconds."""
         clock = asyncio.get_running_loop().time
-        raws = _read(client, arguments, answer)
+        raws = self._read(client, arguments, answer)
         pending = asyncio.ensure_future(anext(raws, _END))
         usage_until = math.inf
         try:
             while True:
-                limit = min(usage_until, begin + (self._longest if answer.begun else self._patience))
+                limit = min(usage_until, begin + (self._longest if answer.working else self._patience))
                 told = limit if answer.begun else min(limit, clock() + self._told_after)
                 arrived, _waiting = await asyncio.wait({pending}, timeout=told - clock())
                 # A server that keeps sending is not silent, but its answer has to end as well.
@@ -180,11 +200,37 @@ class OpenAIProvider:
     def _secrets(self) -> list[str]:
         return [self._api_key, urlsplit(self._base_url).password or ""]
 
-    def _finished(self, answer: StreamedAnswer, more_details: dict[str, Any]) -> ModelFinished:
+    async def _read(
+        self, client: openai.AsyncOpenAI, arguments: dict[str, Any], answer: Answer
+    ) -> AsyncGenerator[Any, None]:
+        """Yield the JSON values of the stream. StreamBroken for what is no JSON."""
+        stream = openai.AsyncStream[object]
+        async with await client.post(
+            self.path, cast_to=object, body=arguments, stream=True, stream_cls=stream
+        ) as events:
+            answer.said["request_id"] = events.response.headers.get(REQUEST_ID)
+            try:
+                async for raw in events:
+                    yield raw
+            except ValueError as error:
+                raise StreamBroken from error
+
+    def _refused(self, failure: Exception, asked: Asked, without: Collection[str]) -> str:
+        """Return what of a request the model has refused and can be left out; "" for any other failure."""
+        has_thoughts = asked.thoughts and THOUGHTS not in without
+        refused = unsupported_argument(failure, asked.arguments, self.optional)
+        return refused or (THOUGHTS if has_thoughts and refuses_thoughts(failure) else "")
+
+    def _finished(self, answer: Answer, asked: Asked, *, refused: bool, more: dict[str, Any]) -> ModelFinished:
         """Return the answer, with what the server said about it made safe."""
         finished = answer.finished()
-        said = {name: scrub(value, self._secrets) for name, value in finished.stop_details.items()}
-        return replace(finished, stop_details=said | more_details, answered_by=self._answered_by(answer.said))
+        details = {name: scrub(value, self._secrets) for name, value in finished.stop_details.items()} | more
+        prefix = ""
+        if asked.thoughts and (refused or answer.thoughts_refused):
+            logger.warning("%s does not get the thoughts of %d earlier answers", answer.model, asked.thoughts)
+            details["thoughts_left_out"] = {"answers": asked.thoughts, "why": "refused"}
+            prefix = THOUGHTS_REFUSED
+        return replace(finished, stop_details=details, prefix=prefix, answered_by=self._answered_by(answer.said))
 
     def _safe(self, event: Event) -> Event:
         """Return an event of the server with what it says of itself made safe."""
@@ -219,35 +265,24 @@ class OpenAIProvider:
 
 
 _END: Any = object()
+#: The SDK's errors name a request, of which nothing is read.
+_NO_REQUEST = httpx2.Request("POST", OPENAI)
 
 
-async def _read(
-    client: openai.AsyncOpenAI, arguments: dict[str, Any], answer: StreamedAnswer
-) -> AsyncGenerator[Any, None]:
-    """Yield the JSON values of the stream. StreamBroken for what is no JSON."""
-    stream = openai.AsyncStream[object]
-    async with await client.post(
-        "/chat/completions", cast_to=object, body=arguments, stream=True, stream_cls=stream
-    ) as events:
-        answer.said["request_id"] = events.response.headers.get(REQUEST_ID)
-        try:
-            async for raw in events:
-                yield raw
-        except ValueError as error:
-            raise StreamBroken from error
-
-
-def _taken(answer: StreamedAnswer, raw: Any) -> list[Event]:
+def _taken(answer: Answer, raw: Any) -> Iterator[Event]:
     try:
-        return list(answer.take(raw))
+        yield from answer.take(raw)
     except Malformed as error:
         raise StreamBroken from error
+    except Failed as error:
+        body = {"code": error.code, "message": error.message}
+        raise openai.APIError(error.message, _NO_REQUEST, body=body) from error
 
 
-def _timeout(answer: StreamedAnswer) -> Exception:
+def _timeout(answer: Answer) -> Exception:
     """Return the error of a time limit that has passed."""
     if answer.complete:
         return StreamBroken()
-    if answer.begun:
+    if answer.working:
         return ProviderError(_("The model's answer took too long and was cut off. Ask for less at a time."))
     return ProviderError(_("The model's server did not answer in time. Send your message again."))

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 from chats.agent.provider import Provider
 from chats.providers.anthropic import AnthropicProvider
-from chats.providers.openai import OpenAIProvider
+from chats.providers.openai import OpenAIProvider, ResponsesProvider
 from tests.support import anthropic_server as claude
 from tests.support import openai_server as openai
 from tests.support.anthropic_server import AnthropicServer, Close, Reply
+from tests.support.responses import server as responses
 
 PAGE = b"<html><head><title>502 Bad Gateway</title></head><body>upstream</body></html>"
 
@@ -22,6 +23,7 @@ class ClaudeStand:
     name, key, model = "anthropic", claude.KEY, "claude-sonnet-4-6"
     answered_by: ClassVar = {"model": "claude-sonnet-4-6-20260901", "message_id": "msg_1"}
     request_id = "request-id"
+    address = "ANTHROPIC_BASE_URL"
     words: ClassVar = {"done": "end_turn", "calls": "tool_use", "length": "max_tokens", "refused": "refusal"}
 
     def __init__(self) -> None:
@@ -79,6 +81,7 @@ class OpenAIStand:
     name, key, model = "openai", openai.KEY, "gpt-4o"
     answered_by: ClassVar = {"model": "gpt-5.5-2026-09-01", "message_id": "chatcmpl-1"}
     request_id = "x-request-id"
+    address = "OPENAI_BASE_URL"
     words: ClassVar = {"done": "stop", "calls": "tool_calls", "length": "length", "refused": "content_filter"}
 
     def __init__(self) -> None:
@@ -118,5 +121,46 @@ class OpenAIStand:
         return told
 
 
-STANDS = (ClaudeStand, OpenAIStand)
+class ResponsesStand(OpenAIStand):
+    """A model at the stand-in of the Responses API, on one's own machine, where it takes every argument."""
+
+    name, model = "openai-responses", "local-model"
+    answered_by: ClassVar = {"model": "gpt-5.5-2026-09-01", "message_id": "resp_1"}
+    words: ClassVar = {"done": "", "calls": "", "length": "max_output_tokens", "refused": "content_filter"}
+
+    def __init__(self) -> None:
+        self.server = responses.ResponsesServer()
+
+    def provider(self, key: str = "") -> Provider:
+        return ResponsesProvider(api_key=key or self.key, model=self.model, base_url=self.server.base_url)
+
+    def says(self, words: str = "", *calls: Call, reason: str = "") -> Reply:
+        made = [responses.call(call_id, name, **value) for call_id, name, value in calls]
+        said = [responses.message(words)] if words else []
+        return responses.says(*said, *made, reason=self.words.get(reason, reason))
+
+    def breaks(self, words: str = "", *end: Any) -> Reply:
+        events = responses.answer(responses.message(words)) if words else responses.begins()
+        return openai.plays(*events[: -4 if words else None], *(end or (Close.EARLY,)), done=False)
+
+    def error(self, message: str) -> Any:
+        return responses.error("server_error", message)
+
+    def malformed(self) -> list[Any]:
+        return [b"data: null\n\n", b"data: [1\n\n", {"type": "response.output_text.delta", "delta": "lost"}]
+
+    def conversation(self) -> list[tuple[str, Any]]:
+        told: list[tuple[str, Any]] = []
+        for item in self.server.requests[-1].body["input"]:
+            match item["type"]:
+                case "message":
+                    told += [(item["role"], part["text"]) for part in item["content"]]
+                case "function_call":
+                    told.append(("call", (item["name"], openai.json.loads(item["arguments"]))))
+                case "function_call_output":
+                    told.append(("result", item["output"]))
+        return told
+
+
+STANDS = (ClaudeStand, OpenAIStand, ResponsesStand)
 Stand = ClaudeStand | OpenAIStand

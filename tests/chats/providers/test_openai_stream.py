@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chats.agent import events
-from chats.providers.openai.stream import Malformed, StreamedAnswer
+from chats.providers.openai.answer import Malformed
+from chats.providers.openai.chat_completions.stream import StreamedAnswer
 from tests.support.openai_server import answer, call, chunk, usage
 
 PARIS, ROME = call("call_1", "getWeather", city="Paris"), call("call_2", "getWeather", city="Rome")

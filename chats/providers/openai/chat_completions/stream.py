@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
-from uuid import uuid4
 
-from approvals.runtime.canonical import NotCanonical, parse
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -23,6 +21,7 @@ from chats.agent.events import (
     ToolInputReady,
     ToolInputStarted,
 )
+from chats.providers.openai.answer import Malformed, counted, input_of, note, unused_id
 
 STOP_REASONS = {
     "stop": "end_turn",
@@ -33,10 +32,6 @@ STOP_REASONS = {
 }
 #: Where servers put the thoughts of a model; OpenAI's own does not show them.
 THOUGHTS = ("reasoning_content", "reasoning")
-
-
-class Malformed(ValueError):
-    """An event of the stream is not what the API promises."""
 
 
 @dataclass(slots=True)
@@ -68,6 +63,8 @@ class StreamedAnswer:
 
     def __init__(self, model: str, names: Mapping[str, str], used: Collection[str] = ()) -> None:
         self.model = model
+        #: Thoughts go back in plain text, which no server refuses.
+        self.thoughts_refused = False
         self.reason = ""
         self._names = names
         self._used = set(used)
@@ -85,6 +82,9 @@ class StreamedAnswer:
     def begun(self) -> bool:
         return bool(self._parts)
 
+    #: Until its first output such a server says nothing.
+    working = begun
+
     @property
     def complete(self) -> bool:
         return bool(self.reason)
@@ -97,7 +97,7 @@ class StreamedAnswer:
         """Take one event of the stream; yield what it gives to show. Malformed."""
         if not isinstance(raw, dict) or not isinstance(raw.get("choices") or [], list):
             raise Malformed
-        if self._count(raw.get("usage")) | self._note(raw):
+        if self._count(raw.get("usage")) | note(self.said, raw):
             yield self.metered()
         for choice in raw.get("choices") or []:
             if not isinstance(choice, dict) or not isinstance(choice.get("delta") or {}, dict):
@@ -131,17 +131,9 @@ class StreamedAnswer:
         """Return what is known of the answer so far."""
         return AnswerMetered(self.model, dict(self._usage), dict(self.said))
 
-    def _note(self, raw: Mapping[str, Any]) -> bool:
-        """Take who answers; return whether that is new."""
-        before = dict(self.said)
-        for name, key in (("model", "model"), ("message_id", "id"), ("service_tier", "service_tier")):
-            if raw.get(key):
-                self.said[name] = raw[key]
-        return self.said != before
-
     def _block(self, part: _Text | _Call) -> dict[str, Any]:
         if isinstance(part, _Call):
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": _input(part)}
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of("".join(part.pieces))}
         text = "".join(part.pieces)
         return (
             {"type": "thinking", "thinking": text, "field": part.field}
@@ -216,10 +208,7 @@ class StreamedAnswer:
         return call
 
     def _show(self, call: _Call) -> Iterator[Event]:
-        call.id = call.theirs
-        if not call.id or call.id in self._used:
-            call.id = f"call_{uuid4().hex[:24]}"
-        self._used.add(call.id)
+        call.id = unused_id(call.theirs, self._used)
         call.name = self._names.get(call.name, call.name)
         call.shown = True
         yield ToolInputStarted(call.id, call.name)
@@ -231,40 +220,10 @@ class StreamedAnswer:
         for call in self._calls:
             if not call.shown:
                 yield from self._show(call)
-            yield ToolInputReady(call.id, call.name, _input(call))
+            yield ToolInputReady(call.id, call.name, input_of("".join(call.pieces)))
 
     def _count(self, usage: Any) -> bool:
-        """Take the usage, in Anthropic's words; return whether there is any.
-
-        `input_tokens` are those that were not read from the cache.
-        """
-        if not isinstance(usage, dict):
-            return False
-        asked = usage.get("prompt_tokens_details")
-        answered = usage.get("completion_tokens_details")
-        cached, written = _number(asked, "cached_tokens"), _number(asked, "cache_write_tokens")
-        amounts = {
-            "input_tokens": max(_number(usage, "prompt_tokens") - cached - written, 0),
-            "output_tokens": _number(usage, "completion_tokens"),
-            "cache_read_input_tokens": cached,
-            "cache_creation_input_tokens": written,
-            "thinking_tokens": _number(answered, "reasoning_tokens"),
-        }
-        required = ("input_tokens", "output_tokens")
-        self._usage = {name: amount for name, amount in amounts.items() if amount or name in required}
-        return True
-
-
-def _number(values: Any, name: str) -> int:
-    value = values.get(name) if isinstance(values, dict) else None
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _input(call: _Call) -> dict[str, Any]:
-    """Return a call's input from its JSON text; text that is no JSON object becomes an object that no tool accepts."""
-    text = "".join(call.pieces)
-    try:
-        value = parse(text) if text.strip() else {}
-    except NotCanonical as error:
-        return {"unreadable": text[:1000], "why": str(error)}
-    return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}
+        """Take the usage; return whether there is any."""
+        if isinstance(usage, dict):
+            self._usage = counted(usage, "prompt_tokens", "completion_tokens")
+        return isinstance(usage, dict)

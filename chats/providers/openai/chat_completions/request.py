@@ -6,20 +6,25 @@ Everything that these servers do not take is left out: signed thoughts, the tool
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from chats.agent.agent import Agent
 from chats.agent.provider import GO_ON, ModelMessage, ModelRequest
-from chats.providers.names import digest, sent_id
-from chats.providers.openai.settings import LIMITS, sent_name, setting_arguments
+from chats.providers.openai import settings
+from chats.providers.openai.conversation import EMPTY, result_files, result_text, with_results
+from chats.providers.openai.settings import sent_name
 
 NAME = "openai"
-#: What stands for an answer of which nothing can be sent.
-EMPTY = "(nothing said)"
+#: The two names of the limit of an answer: OpenAI's models refuse the second, and other servers may ignore the first.
+LIMITS = ("max_completion_tokens", "max_tokens")
+#: Arguments that can be left out if a model refuses them.
+OPTIONAL = ("temperature", "stream_options", "reasoning_effort", "stop", *LIMITS)
+MAX_STOPS = 4
 #: What the message says that holds the files of results, because a result may only be a text.
 RETURNED = "(Files that the tools returned:)"
-#: These APIs do not tell the result of a failed call from any other.
-FAILED = "(This call failed.) "
 #: The longest id that every server takes. Those that it made itself may be longer.
 LONGEST_ID = 40
 
@@ -44,30 +49,48 @@ def request_arguments(
     }
     if limit := next((name for name in limits if name not in without), ""):
         arguments[limit] = agent.max_tokens
-    arguments |= setting_arguments(agent, arguments["messages"])
+    arguments |= _setting_arguments(agent, arguments["messages"])
     return {name: value for name, value in arguments.items() if name not in without}
 
 
-def used_ids(messages: Iterable[ModelMessage]) -> set[str]:
-    """Return the ids of the calls in these messages."""
-    return {str(block["id"]) for message in messages for block in message.content if block.get("type") == "tool_use"}
+def problems_of(agent: Agent) -> Iterator[str]:
+    """Yield what the API would refuse of an agent, in words that say what to do."""
+    if len(agent.stop_sequences) > MAX_STOPS:
+        yield _("A request takes at most %(limit)d stop sequences.") % {"limit": MAX_STOPS}
+    yield from settings.problems_of(agent)
+
+
+def _setting_arguments(agent: Agent, messages: Sequence[Message]) -> dict[str, Any]:
+    """Return the arguments that follow from the agent alone. Its `thinking` is not among them: these APIs take an effort."""
+    tools = [{"type": "function", "function": settings.function_of(tool)} for tool in agent.tools]
+    form = (
+        {"type": "json_schema", "json_schema": settings.format_of(agent.output)} if agent.output is not None else None
+    )
+    arguments = {
+        "tools": tools or None,
+        "tool_choice": settings.tool_choice(agent, messages[-1]["role"], _named),
+        "temperature": agent.temperature,
+        "reasoning_effort": agent.effort or None,
+        "stop": list(agent.stop_sequences) or None,
+        "response_format": form,
+    }
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _named(tool: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": tool}}
 
 
 def _messages(history: Sequence[ModelMessage], model: str) -> list[Message]:
     """Return the conversation. Neighbours of one role are joined, because some servers refuse them."""
-    results = [_results_by_id(message) for message in history]
-    asked: dict[str, str] = {}
     messages: list[Message] = []
-    for position, message in enumerate(history):
+    for message, asked, results in with_results(history, NAME, LONGEST_ID):
         if message.role == "assistant":
-            answered = results[position + 1] if position + 1 < len(history) else {}
-            asked = {call_id: _call_id(call_id, message) for call_id in answered if call_id in used_ids([message])}
             _add(messages, _assistant(message, asked, own=message.provider == NAME and message.model == model))
             continue
         for call_id, sent_as in asked.items():
-            messages.append({"role": "tool", "tool_call_id": sent_as, "content": _result(results[position][call_id])})
-        returned = [file for call_id in asked for file in _files(results[position][call_id])]
-        asked = {}
+            messages.append({"role": "tool", "tool_call_id": sent_as, "content": result_text(results[call_id])})
+        returned = [part for call_id in asked for file in result_files(results[call_id]) if (part := _part(file))]
         said = [{"type": "text", "text": RETURNED}, *returned] if returned else []
         said += [part for block in message.content if (part := _part(block)) is not None]
         if said:
@@ -106,30 +129,6 @@ def _assistant(message: ModelMessage, asked: Mapping[str, str], *, own: bool) ->
         return {"role": "assistant", "content": content or EMPTY}
     # Servers that want thoughts back want them only beside calls, so that the model can go on thinking.
     return {"role": "assistant", "content": content or None, "tool_calls": calls} | thoughts
-
-
-def _call_id(call_id: str, message: ModelMessage) -> str:
-    """Return the id of a call as it is sent: servers differ in which ids of others they take, but all take these."""
-    return sent_id(call_id, LONGEST_ID) if message.provider == NAME else digest(call_id)
-
-
-def _results_by_id(message: ModelMessage) -> dict[str, dict[str, Any]]:
-    return {str(block["tool_use_id"]): block for block in message.content if block.get("type") == "tool_result"}
-
-
-def _result(block: Mapping[str, Any]) -> str:
-    """Return the text of a result."""
-    content = block.get("content") or ""
-    if not isinstance(content, str):
-        content = "\n".join(part["text"] for part in content if part.get("type") == "text")
-    return FAILED + content if block.get("is_error") else content
-
-
-def _files(block: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the pictures and documents of a result as parts of a person's message."""
-    content = block.get("content")
-    inner = content if isinstance(content, list) else []
-    return [part for each in inner if each["type"] != "text" and (part := _part(each)) is not None]
 
 
 def _part(block: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -1,0 +1,121 @@
+"""What the answers of both APIs have in common. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import uuid4
+
+from approvals.runtime.canonical import NotCanonical, parse
+from chats.agent.events import AnswerMetered, Event, ModelFinished
+
+#: In place of the name of a refused argument: the thoughts of earlier answers.
+THOUGHTS = "thoughts"
+#: The `prefix` of an answer for which all thoughts before it were refused, so that they are not sent again.
+THOUGHTS_REFUSED = "thoughts-refused"
+
+
+class Malformed(ValueError):
+    """An event of the stream is not what the API promises."""
+
+
+class Failed(Exception):
+    """The server says inside the stream that the answer has failed."""
+
+    def __init__(self, code: Any, message: Any) -> None:
+        self.code, self.message = (word if isinstance(word, str) else "" for word in (code, message))
+        super().__init__(self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The body of a request.
+
+    `thoughts` is the number of earlier answers whose thoughts are in it, or were until the server refused them.
+    """
+
+    arguments: dict[str, Any]
+    thoughts: int = 0
+
+
+class Answer(Protocol):
+    """One answer of `model` as it arrives.
+
+    The server is `working` once it has said anything of the answer. An answer has `begun` with its first output for people,
+    and is `complete` once the server has said why it ended. `thoughts_refused` says that the model was not shown its thoughts.
+    """
+
+    model: str
+    thoughts_refused: bool
+    #: Who answers, as the server says, not yet made safe: see `ModelFinished.answered_by`.
+    said: dict[str, Any]
+
+    @property
+    def working(self) -> bool: ...
+
+    @property
+    def begun(self) -> bool: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    def take(self, raw: Any) -> Iterator[Event]:
+        """Take one event of the stream; yield what it gives to show. Malformed, Failed."""
+        ...
+
+    def finished(self) -> ModelFinished:
+        """Return the whole answer."""
+        ...
+
+    def metered(self) -> AnswerMetered:
+        """Return what is known of the answer so far."""
+        ...
+
+
+def note(said: dict[str, Any], raw: Mapping[str, Any]) -> bool:
+    """Take who answers from what the server says of an answer; return whether that is new."""
+    before = dict(said)
+    for name, key in (("model", "model"), ("message_id", "id"), ("service_tier", "service_tier")):
+        if raw.get(key):
+            said[name] = raw[key]
+    return said != before
+
+
+def counted(usage: Mapping[str, Any], asked: str, answered: str) -> dict[str, int]:
+    """Return a usage in Anthropic's words; `asked` and `answered` are the names of its two amounts.
+
+    `input_tokens` are those that were not read from the cache.
+    """
+    inputs, outputs = usage.get(f"{asked}_details"), usage.get(f"{answered}_details")
+    cached, written = _number(inputs, "cached_tokens"), _number(inputs, "cache_write_tokens")
+    amounts = {
+        "input_tokens": max(_number(usage, asked) - cached - written, 0),
+        "output_tokens": _number(usage, answered),
+        "cache_read_input_tokens": cached,
+        "cache_creation_input_tokens": written,
+        "thinking_tokens": _number(outputs, "reasoning_tokens"),
+    }
+    required = ("input_tokens", "output_tokens")
+    return {name: amount for name, amount in amounts.items() if amount or name in required}
+
+
+def _number(values: Any, name: str) -> int:
+    value = values.get(name) if isinstance(values, dict) else None
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def unused_id(call_id: str, used: set[str]) -> str:
+    """Return the id of a call, or a new one if it is missing or was used before, and note it as used."""
+    call_id = call_id if call_id and call_id not in used else f"call_{uuid4().hex[:24]}"
+    used.add(call_id)
+    return call_id
+
+
+def input_of(text: str) -> dict[str, Any]:
+    """Return a call's input from its JSON text; text that is no JSON object becomes an object that no tool accepts."""
+    try:
+        value = parse(text) if text.strip() else {}
+    except NotCanonical as error:
+        return {"unreadable": text[:1000], "why": str(error)}
+    return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}

@@ -1,0 +1,32 @@
+"""OpenAI's Chat Completions API, which nearly every other server has too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from chats.agent.agent import Agent
+from chats.agent.provider import ModelRequest
+from chats.providers.openai.answer import Asked
+from chats.providers.openai.chat_completions.request import LIMITS, NAME, OPTIONAL, problems_of, request_arguments
+from chats.providers.openai.chat_completions.stream import StreamedAnswer
+from chats.providers.openai.provider import ServerProvider
+
+__all__ = ["OpenAIProvider"]
+
+
+class OpenAIProvider(ServerProvider):
+    """Asks a server with the Chat Completions API."""
+
+    name = NAME
+    path = "/chat/completions"
+    optional = OPTIONAL
+
+    def _problems(self, agent: Agent) -> Iterator[str]:
+        return problems_of(agent)
+
+    def _asked(self, request: ModelRequest, model: str, without: Collection[str]) -> Asked:
+        limits = LIMITS if self._theirs else LIMITS[::-1]
+        return Asked(request_arguments(request, model, without, limits))
+
+    def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:
+        return StreamedAnswer(model, names, used)

@@ -1,0 +1,65 @@
+"""The stored conversation as both APIs are sent it: calls with their results, in Anthropic's blocks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from chats.agent.provider import ModelMessage
+from chats.providers.names import digest, sent_id
+
+#: What stands for an answer of which nothing can be sent.
+EMPTY = "(nothing said)"
+#: These APIs do not tell the result of a failed call from any other.
+FAILED = "(This call failed.) "
+
+Block = Mapping[str, Any]
+
+
+def used_ids(messages: Iterable[ModelMessage]) -> set[str]:
+    """Return the ids of the calls in these messages."""
+    return {str(block["id"]) for message in messages for block in message.content if block.get("type") == "tool_use"}
+
+
+def with_results(
+    history: Sequence[ModelMessage], provider: str, longest_id: int
+) -> Iterator[tuple[ModelMessage, dict[str, str], dict[str, Block]]]:
+    """Yield each message with the calls that have results, by their ids as they are sent, and with the results in it.
+
+    With an answer come the calls that it made, and with the message behind it the same calls and their results. Ids of calls
+    that another provider made are replaced: servers differ in which they take, but all take ours.
+    """
+    results = [_results_by_id(message) for message in history]
+    asked: dict[str, str] = {}
+    for position, message in enumerate(history):
+        if message.role == "assistant":
+            answered = results[position + 1] if position + 1 < len(history) else {}
+            own = message.provider == provider
+            made = used_ids([message])
+            asked = {
+                call_id: sent_id(call_id, longest_id) if own else digest(call_id)
+                for call_id in answered
+                if call_id in made
+            }
+            yield message, asked, {}
+        else:
+            yield message, asked, results[position]
+            asked = {}
+
+
+def _results_by_id(message: ModelMessage) -> dict[str, Block]:
+    return {str(block["tool_use_id"]): block for block in message.content if block.get("type") == "tool_result"}
+
+
+def result_text(block: Block) -> str:
+    """Return the text of a result."""
+    content = block.get("content") or ""
+    if not isinstance(content, str):
+        content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return FAILED + content if block.get("is_error") else content
+
+
+def result_files(block: Block) -> list[Block]:
+    """Return the pictures and documents of a result."""
+    content = block.get("content")
+    return [each for each in content if each["type"] != "text"] if isinstance(content, list) else []

@@ -1,0 +1,31 @@
+"""OpenAI's Responses API, with which its models see their earlier thoughts again. Nothing is stored at the server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from chats.agent.agent import Agent
+from chats.agent.provider import ModelRequest
+from chats.providers.openai.answer import Asked
+from chats.providers.openai.provider import ServerProvider
+from chats.providers.openai.responses.request import NAME, OPTIONAL, problems_of, request_arguments
+from chats.providers.openai.responses.stream import StreamedAnswer
+
+__all__ = ["ResponsesProvider"]
+
+
+class ResponsesProvider(ServerProvider):
+    """Asks a server with the Responses API."""
+
+    name = NAME
+    path = "/responses"
+    optional = OPTIONAL
+
+    def _problems(self, agent: Agent) -> Iterator[str]:
+        return problems_of(agent)
+
+    def _asked(self, request: ModelRequest, model: str, without: Collection[str]) -> Asked:
+        return request_arguments(request, model, without)
+
+    def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:
+        return StreamedAnswer(model, names, used)

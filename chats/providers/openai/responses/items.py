@@ -1,0 +1,117 @@
+"""The output items of a Responses stream while they arrive, and what is kept of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from approvals.runtime.canonical import clean_json
+from chats.agent.provider import ITEM
+from chats.providers.openai.answer import Malformed, input_of
+
+#: The items that are read. Others are of tools that the server runs, which no agent has.
+KINDS = ("message", "reasoning", "function_call")
+LONGEST_ID = 200
+#: The characters that one thought may have which only the server can read.
+MAX_SEALED = 4_000_000
+PHASES = ("commentary", "final_answer")
+#: Where an item has its texts, and the types of these.
+SUMMARY, CONTENT = "summary", "content"
+TEXTS = {"output_text": "text", "summary_text": "text", "reasoning_text": "text", "refusal": "refusal"}
+
+#: Where a text is in its item, and its number there; a call has one, its input.
+Part = tuple[str, int]
+INPUT: Part = ("arguments", 0)
+
+
+@dataclass(slots=True)
+class OutputItem:
+    """An output item: the pieces of its parts so far, and what is kept of it beside them once it is `done`.
+
+    `call_id` and `name` of a call are ours, and `theirs` is the id that the server gave it. `shown` is the last part that was
+    shown.
+    """
+
+    kind: str
+    call_id: str = ""
+    theirs: str = ""
+    name: str = ""
+    pieces: dict[Part, list[str]] = field(default_factory=dict)
+    shown: Part | None = None
+    done: bool = False
+    refused: bool = False
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    def text(self, part: Part) -> str:
+        return "".join(self.pieces.get(part, ()))
+
+    @property
+    def input(self) -> dict[str, Any]:
+        return input_of(self.text(INPUT))
+
+    def finish(self, raw: Mapping[str, Any]) -> dict[Part, str]:
+        """Take the whole item; return the texts of which no piece has come. Malformed if it is not what its pieces said."""
+        if self.done or raw.get("type") != self.kind:
+            raise Malformed
+        if self.kind not in KINDS:
+            return {}
+        texts = self._texts(raw)
+        if any(texts.get(part) != self.text(part) for part in self.pieces):
+            raise Malformed
+        self.kept = self._kept(raw)
+        return {part: text for part, text in texts.items() if part not in self.pieces}
+
+    def _texts(self, raw: Mapping[str, Any]) -> dict[Part, str]:
+        if self.kind == "function_call":
+            if raw.get("call_id") != self.theirs or not isinstance(raw.get("arguments"), str):
+                raise Malformed
+            return {INPUT: raw["arguments"]}
+        texts: dict[Part, str] = {}
+        for place in (SUMMARY, CONTENT) if self.kind == "reasoning" else (CONTENT,):
+            parts = raw.get(place) or []
+            if not isinstance(parts, list):
+                raise Malformed
+            for number, part in enumerate(parts):
+                kind = part.get("type") if isinstance(part, dict) else None
+                if not isinstance(kind, str):
+                    raise Malformed
+                if kind not in TEXTS:
+                    continue
+                if not isinstance(part.get(TEXTS[kind]), str):
+                    raise Malformed
+                texts[place, number] = part[TEXTS[kind]]
+                self.refused |= kind == "refusal"
+        return texts
+
+    def _kept(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the item is sent back with beside its words: the id, and a thought exactly as it came."""
+        item_id = raw.get("id")
+        if not isinstance(item_id, str) or not 0 < len(item_id) <= LONGEST_ID:
+            raise Malformed
+        kept: dict[str, Any] = {"id": item_id}
+        if self.kind == "message":
+            kept |= {"status": raw["status"]} if raw.get("status") in ("completed", "incomplete") else {}
+            kept |= {"phase": raw["phase"]} if raw.get("phase") in PHASES else {}
+        elif self.kind == "reasoning":
+            sealed = raw.get("encrypted_content")
+            if not isinstance(sealed, str | None) or len(sealed or "") > MAX_SEALED:
+                raise Malformed
+            kept |= {SUMMARY: raw.get(SUMMARY) or []}
+            kept |= {name: raw[name] for name in (CONTENT, "encrypted_content") if raw.get(name)}
+        # What no database can store is not kept, because it would come back changed.
+        return kept if clean_json(kept) == kept else {}
+
+    def blocks(self) -> list[dict[str, Any]]:
+        """Return the item in Anthropic's blocks, with what is kept of it."""
+        kept = {ITEM: self.kept} if self.kept else {}
+        texts = [text for part in sorted(self.pieces) if (text := self.text(part))]
+        match self.kind:
+            case "message":
+                return [{"type": "text", "text": text, **kept} for text in texts]
+            case "reasoning":
+                return [{"type": "thinking", "thinking": "\n\n".join(texts), **kept}]
+            case "function_call":
+                return [{"type": "tool_use", "id": self.call_id, "name": self.name, "input": self.input, **kept}]
+            case _:
+                return []

@@ -1,0 +1,192 @@
+"""The request to a Responses API: the stored conversation as input items. Pure.
+
+Everything is sent each time, because nothing is stored at the server: a model's own answers as the items that they were, with
+its encrypted thoughts exactly as they came, and what others have made in plain words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from chats.agent.agent import Agent
+from chats.agent.provider import GO_ON, ITEM, ModelMessage, ModelRequest
+from chats.providers.openai import settings
+from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Asked
+from chats.providers.openai.conversation import EMPTY, Block, result_files, result_text, with_results
+from chats.providers.openai.settings import sent_name
+
+NAME = "openai-responses"
+#: Arguments that can be left out if a model refuses them. Not `store`: nothing may be kept at the server.
+OPTIONAL = ("reasoning.effort", "reasoning.summary", "reasoning", "include", "temperature", "max_output_tokens")
+#: The longest id of a call that the API takes, and its lowest limit of an answer.
+LONGEST_ID, LOWEST_LIMIT = 64, 16
+
+Item = dict[str, Any]
+
+
+def request_arguments(request: ModelRequest, model: str, without: Collection[str] = ()) -> Asked:
+    """Return the body of the request. `without` names what this model was found to refuse: arguments, or THOUGHTS."""
+    agent = request.agent
+    begin = _thoughts_begin(request.messages, model)
+    items, thoughts = _items(request.messages, model, begin, shown=THOUGHTS not in without)
+    arguments = {
+        "model": model,
+        "input": items,
+        "stream": True,
+        "store": False,
+        # Without it, thoughts could only be referred to at a server that stores them.
+        "include": ["reasoning.encrypted_content"],
+        "instructions": agent.system if agent.system.strip() else None,
+        # The limit includes the thoughts.
+        "max_output_tokens": max(agent.max_tokens + _budget(agent), LOWEST_LIMIT),
+        "temperature": agent.temperature,
+        "reasoning": _reasoning(agent, without) or None,
+        "tools": [_tool(function) for function in map(settings.function_of, agent.tools)] or None,
+        "tool_choice": settings.tool_choice(agent, items[-1].get("role", "") if items else "", _named),
+        "text": {"format": _format(agent)} if agent.output is not None else None,
+    }
+    sent = {name: value for name, value in arguments.items() if value is not None and name not in without}
+    return Asked(sent, thoughts)
+
+
+def problems_of(agent: Agent) -> Iterator[str]:
+    """Yield what the API would refuse of an agent, in words that say what to do."""
+    if agent.stop_sequences:
+        yield _("The Responses API takes no stop sequences. Remove them, or set HITL_PROVIDER=openai.")
+    yield from settings.problems_of(agent)
+
+
+def _budget(agent: Agent) -> int:
+    """Return the tokens that an agent has for thoughts, if it says so; the API itself takes only an effort."""
+    return agent.thinking if isinstance(agent.thinking, int) else 0
+
+
+def _reasoning(agent: Agent, without: Collection[str]) -> dict[str, str]:
+    asked = {"effort": agent.effort, "summary": "auto" if agent.show_thinking else ""}
+    return {name: value for name, value in asked.items() if value and f"reasoning.{name}" not in without}
+
+
+def _tool(function: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool as the API takes it, which is strict unless it is told not to be."""
+    return {"type": "function", "strict": False, **function}
+
+
+def _format(agent: Agent) -> dict[str, Any]:
+    assert agent.output is not None
+    return {"type": "json_schema", **settings.format_of(agent.output)}
+
+
+def _named(tool: str) -> dict[str, Any]:
+    return {"type": "function", "name": tool}
+
+
+def _thoughts_begin(history: Sequence[ModelMessage], model: str) -> int:
+    """Return the place from which on thoughts are sent: that of the last answer for which those before it were refused."""
+    places = range(len(history) - 1, -1, -1)
+    return next((at for at in places if history[at].prefix == THOUGHTS_REFUSED and _is_own(history[at], model)), 0)
+
+
+def _is_own(message: ModelMessage, model: str) -> bool:
+    """Return whether `model` made this answer here; thoughts are encrypted for the model that made them."""
+    return message.role == "assistant" and message.provider == NAME and message.model == model
+
+
+def _items(history: Sequence[ModelMessage], model: str, begin: int, *, shown: bool) -> tuple[list[Item], int]:
+    """Return the conversation, and the number of answers with thoughts from `begin` on, which are sent if they are `shown`."""
+    items: list[Item] = []
+    seen: set[str] = set()
+    thoughts = 0
+    for place, (message, asked, results) in enumerate(with_results(history, NAME, LONGEST_ID)):
+        if message.role == "assistant":
+            whole = place >= begin and _is_own(message, model) and _goes_back(message, seen)
+            has_thoughts = whole and any(block.get("type") == "thinking" for block in message.content)
+            thoughts += has_thoughts
+            items += _answer(message, asked, whole=whole and (shown or not has_thoughts))
+            continue
+        for call_id, sent_as in asked.items():
+            items.append({"type": "function_call_output", "call_id": sent_as, "output": _output(results[call_id])})
+        said = [part for block in message.content if (part := _part(block)) is not None]
+        if said:
+            items.append({"type": "message", "role": "user", "content": said})
+    if items and items[-1].get("role") == "assistant":
+        # Another provider paused this answer.
+        items.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": GO_ON}]})
+    return items, thoughts
+
+
+def _goes_back(message: ModelMessage, seen: set[str]) -> bool:
+    """Return whether an answer can be sent as the items that it was, and note their ids, of which none may come twice."""
+    thoughts = [block.get(ITEM) or {} for block in message.content if block.get("type") == "thinking"]
+    ids = {str(block[ITEM]["id"]) for block in message.content if block.get(ITEM)}
+    readable = all(thought.get("encrypted_content") or thought.get("content") for thought in thoughts)
+    fits = readable and not ids & seen
+    seen |= ids
+    return fits
+
+
+def _answer(message: ModelMessage, asked: Mapping[str, str], *, whole: bool) -> list[Item]:
+    """Return an answer of a model; `whole` with its thoughts and the ids of its items, which belong together."""
+    items: list[Item | None] = []
+    for block in message.content:
+        kept: Mapping[str, Any] = block.get(ITEM) or {}
+        named = {"id": kept["id"]} if whole and kept else {}
+        match block:
+            case {"type": "text", "text": str(text)}:
+                phase = {"phase": kept["phase"]} if kept.get("phase") else {}
+                status = {"status": kept.get("status", "completed")} if named else {}
+                opened = {"type": "message", "role": "assistant", **named, **status, **phase}
+                content = [{"type": "output_text", "text": text, "annotations": []}]
+                last = items[-1] if items else None
+                if last is not None and last | {"content": None} == opened | {"content": None}:
+                    # Another part of the same message.
+                    content = last["content"] + content
+                    items.pop()
+                items.append(opened | {"content": content})
+            case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
+                arguments = json.dumps(block["input"], ensure_ascii=False)
+                call = {"call_id": asked.get(call_id), "name": sent_name(name), "arguments": arguments}
+                items.append({"type": "function_call", **named, **call} if call_id in asked else None)
+            case {"type": "thinking"} if whole:
+                items.append({"type": "reasoning", **kept})
+    return _followed(items) or [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": EMPTY, "annotations": []}]}
+    ]
+
+
+def _followed(items: Sequence[Item | None]) -> list[Item]:
+    """Return the items without None, which stands for a call that has no result, and without thoughts that nothing follows.
+
+    The API refuses a thought without what the model made of it.
+    """
+    kept: list[Item] = []
+    follows = False
+    for item in reversed(items):
+        if item is not None and (follows or item["type"] != "reasoning"):
+            kept.append(item)
+        follows = item is not None and (follows or item["type"] != "reasoning")
+    return kept[::-1]
+
+
+def _output(block: Block) -> str | list[dict[str, Any]]:
+    """Return the result of a call: a text, or parts if it has files."""
+    files = [part for file in result_files(block) if (part := _part(file)) is not None]
+    text = result_text(block)
+    return [{"type": "input_text", "text": text}, *files] if files else text
+
+
+def _part(block: Block) -> dict[str, Any] | None:
+    """Return a part of what a model is shown; None for what cannot be sent."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return {"type": "input_text", "text": text}
+        case {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}:
+            return {"type": "input_image", "image_url": f"data:{kind};base64,{data}", "detail": "auto"}
+        case {"type": "document", "source": {"type": "base64", "media_type": kind, "data": data}}:
+            name = block.get("title") or "document.pdf"
+            return {"type": "input_file", "filename": name, "file_data": f"data:{kind};base64,{data}"}
+        case _:
+            return None
