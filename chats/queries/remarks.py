@@ -125,8 +125,13 @@ def _refusal(remark: Mapping[str, Any]) -> list[str]:
 
 def _model_changed(remark: Mapping[str, Any]) -> str:
     models = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
-    words = _("From here on %(now)s answers; before, it was %(before)s.") % models
-    left_out = _("It does not see the thoughts of the earlier model, nor the searches and code that it ran.")
+    if models["before"] == models["now"]:
+        # It is asked through another API, which keeps other things of an answer.
+        words = _("From here on %(now)s is asked in another way.") % models
+        left_out = _("It does not see its thoughts from before, nor the searches and code that it ran.")
+    else:
+        words = _("From here on %(now)s answers; before, it was %(before)s.") % models
+        left_out = _("It does not see the thoughts of the earlier model, nor the searches and code that it ran.")
     return f"{words} {left_out}" if remark.get("answers") else words
 
 

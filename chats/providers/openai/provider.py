@@ -153,7 +153,7 @@ class ServerProvider(ABC):
             too_late = clock() + wait > begin + self._patience
             if answer.begun or attempt == ATTEMPTS or too_late or wait > LONGEST_WAIT or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the server's error as the cause.
-                problem = error_for_people(failure, model, self._secrets, begun=answer.begun)
+                problem = error_for_people(failure, model, self._secrets, begun=answer.working)
                 request_id = self._answered_by(answer.said).get("request_id") or request_id_of(failure, self._secrets)
                 raise ProviderError(retries.with_request_id(problem, request_id))
             attempt += 1
@@ -167,17 +167,19 @@ class ServerProvider(ABC):
         clock = asyncio.get_running_loop().time
         raws = self._read(client, arguments, answer)
         pending = asyncio.ensure_future(anext(raws, _END))
-        usage_until = math.inf
+        usage_until, silence = math.inf, self._told_after
         try:
             while True:
                 limit = min(usage_until, begin + (self._longest if answer.working else self._patience))
-                told = limit if answer.begun else min(limit, clock() + self._told_after)
+                told = limit if answer.begun else min(limit, clock() + silence)
                 arrived, _waiting = await asyncio.wait({pending}, timeout=told - clock())
                 # A server that keeps sending is not silent, but its answer has to end as well.
                 if clock() >= limit or (told == limit and not arrived):
                     raise _timeout(answer)
                 if not arrived:
                     yield None
+                    # Each later notice comes after twice the time, because the stream is stored.
+                    silence *= 2
                     continue
                 raw = pending.result()
                 if raw is _END:
@@ -212,7 +214,7 @@ class ServerProvider(ABC):
             try:
                 async for raw in events:
                     yield raw
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise StreamBroken from error
 
     def _refused(self, failure: Exception, asked: Asked, without: Collection[str]) -> str:
@@ -251,7 +253,7 @@ class ServerProvider(ABC):
 
     async def _keep_client(self) -> AsyncGenerator[openai.AsyncOpenAI, None]:
         """Keep a client open until its loop ends: a loop that ends closes its generators, and with this one the client."""
-        timeout = openai.Timeout(SILENCE, connect=10.0)
+        timeout = openai.Timeout(max(SILENCE, self._patience), connect=10.0)
         # A redirect would take the conversation to an address that nobody has chosen.
         transport = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
         async with openai.AsyncOpenAI(

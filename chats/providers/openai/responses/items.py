@@ -13,11 +13,11 @@ from chats.providers.openai.answer import Malformed, input_of
 #: The items that are read. Others are of tools that the server runs, which no agent has.
 KINDS = ("message", "reasoning", "function_call")
 LONGEST_ID = 200
-#: The characters that one thought may have which only the server can read.
-MAX_SEALED = 4_000_000
 PHASES = ("commentary", "final_answer")
 #: Where an item has its texts, and the types of these.
 SUMMARY, CONTENT = "summary", "content"
+#: The field of a thought that only the server can read.
+SEALED = "encrypted_content"
 TEXTS = {"output_text": "text", "summary_text": "text", "reasoning_text": "text", "refusal": "refusal"}
 
 #: Where a text is in its item, and its number there; a call has one, its input.
@@ -94,11 +94,13 @@ class OutputItem:
             kept |= {"status": raw["status"]} if raw.get("status") in ("completed", "incomplete") else {}
             kept |= {"phase": raw["phase"]} if raw.get("phase") in PHASES else {}
         elif self.kind == "reasoning":
-            sealed = raw.get("encrypted_content")
-            if not isinstance(sealed, str | None) or len(sealed or "") > MAX_SEALED:
+            sealed = raw.get(SEALED) or ""
+            if not isinstance(sealed, str):
                 raise Malformed
-            kept |= {SUMMARY: raw.get(SUMMARY) or []}
-            kept |= {name: raw[name] for name in (CONTENT, "encrypted_content") if raw.get(name)}
+            summary, content = (_parts_of(raw, place) for place in (SUMMARY, CONTENT))
+            kept |= {SUMMARY: summary}
+            kept |= {CONTENT: content} if content else {}
+            kept |= {SEALED: sealed} if sealed else {}
         # What no database can store is not kept, because it would come back changed.
         return kept if clean_json(kept) == kept else {}
 
@@ -115,3 +117,8 @@ class OutputItem:
                 return [{"type": "tool_use", "id": self.call_id, "name": self.name, "input": self.input, **kept}]
             case _:
                 return []
+
+
+def _parts_of(raw: Mapping[str, Any], place: str) -> list[dict[str, str]]:
+    """Return the texts of a thought as it has them."""
+    return [{"type": part["type"], "text": part["text"]} for part in raw.get(place) or [] if part["type"] in TEXTS]

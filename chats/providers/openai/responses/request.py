@@ -17,6 +17,7 @@ from chats.agent.provider import GO_ON, ITEM, ModelMessage, ModelRequest
 from chats.providers.openai import settings
 from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Asked
 from chats.providers.openai.conversation import EMPTY, Block, result_files, result_text, with_results
+from chats.providers.openai.responses.items import CONTENT, SEALED
 from chats.providers.openai.settings import sent_name
 
 NAME = "openai-responses"
@@ -122,7 +123,7 @@ def _goes_back(message: ModelMessage, seen: set[str]) -> bool:
     """Return whether an answer can be sent as the items that it was, and note their ids, of which none may come twice."""
     thoughts = [block.get(ITEM) or {} for block in message.content if block.get("type") == "thinking"]
     ids = {str(block[ITEM]["id"]) for block in message.content if block.get(ITEM)}
-    readable = all(thought.get("encrypted_content") or thought.get("content") for thought in thoughts)
+    readable = all(thought.get(SEALED) or thought.get(CONTENT) for thought in thoughts)
     fits = readable and not ids & seen
     seen |= ids
     return fits
@@ -136,25 +137,29 @@ def _answer(message: ModelMessage, asked: Mapping[str, str], *, whole: bool) -> 
         named = {"id": kept["id"]} if whole and kept else {}
         match block:
             case {"type": "text", "text": str(text)}:
-                phase = {"phase": kept["phase"]} if kept.get("phase") else {}
                 status = {"status": kept.get("status", "completed")} if named else {}
-                opened = {"type": "message", "role": "assistant", **named, **status, **phase}
-                content = [{"type": "output_text", "text": text, "annotations": []}]
+                phase = {"phase": kept["phase"]} if kept.get("phase") else {}
                 last = items[-1] if items else None
-                if last is not None and last | {"content": None} == opened | {"content": None}:
+                if last is not None and last == _message(last.get("content"), **named, **status, **phase):
                     # Another part of the same message.
-                    content = last["content"] + content
-                    items.pop()
-                items.append(opened | {"content": content})
+                    last["content"].append(_said(text))
+                else:
+                    items.append(_message([_said(text)], **named, **status, **phase))
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 arguments = json.dumps(block["input"], ensure_ascii=False)
                 call = {"call_id": asked.get(call_id), "name": sent_name(name), "arguments": arguments}
                 items.append({"type": "function_call", **named, **call} if call_id in asked else None)
             case {"type": "thinking"} if whole:
                 items.append({"type": "reasoning", **kept})
-    return _followed(items) or [
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": EMPTY, "annotations": []}]}
-    ]
+    return _followed(items) or [_message([_said(EMPTY)])]
+
+
+def _message(content: Any, **more: Any) -> Item:
+    return {"type": "message", "role": "assistant", **more, "content": content}
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": []}
 
 
 def _followed(items: Sequence[Item | None]) -> list[Item]:

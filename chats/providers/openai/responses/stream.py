@@ -24,7 +24,7 @@ from chats.agent.events import (
     ToolInputStarted,
 )
 from chats.providers.openai.answer import Failed, Malformed, counted, note, unused_id
-from chats.providers.openai.responses.items import CONTENT, INPUT, KINDS, SUMMARY, OutputItem, Part
+from chats.providers.openai.responses.items import CONTENT, INPUT, KINDS, SEALED, SUMMARY, OutputItem, Part
 
 COMPLETED = "completed"
 #: By COMPLETED, or by why the answer is incomplete.
@@ -41,8 +41,8 @@ PIECES = {
 }
 #: The events of the protocol that are read, which have to be as it says.
 EVENTS = frozenset({"error", "response.output_item.added", "response.output_item.done", *BEGINS, *ENDS, *PIECES})
-#: More items than any answer has.
-MAX_ITEMS = 1000
+#: More items than any answer has, and more characters than all its thoughts have that only the server can read.
+MAX_ITEMS, MAX_SEALED = 1000, 4_000_000
 
 
 class StreamedAnswer:
@@ -61,6 +61,7 @@ class StreamedAnswer:
         self._names = names
         self._used = set(used)
         self._items: dict[int, OutputItem] = {}
+        self._sealed = 0
         self._usage: dict[str, int] = {}
 
     @property
@@ -165,6 +166,9 @@ class StreamedAnswer:
         item = self._items[index]
         for part, text in item.finish(raw).items():
             yield from self._say(index, item, part, text)
+        self._sealed += len(item.kept.get(SEALED, ""))
+        if self._sealed > MAX_SEALED:
+            raise Malformed
         yield from self._close(index, item)
 
     def _close(self, index: int, item: OutputItem) -> Iterator[Event]:
@@ -177,6 +181,8 @@ class StreamedAnswer:
 
     def _end(self, status: str, response: Mapping[str, Any]) -> Iterator[Event]:
         """Take the end of the answer, and what the server says about it."""
+        if response.get("status") not in (None, status):
+            raise Malformed
         usage = response.get("usage")
         if isinstance(usage, dict):
             self._usage = counted(usage, "input_tokens", "output_tokens")
@@ -194,7 +200,8 @@ class StreamedAnswer:
         self.thoughts_refused = any(map(_is_withheld, withheld if isinstance(withheld, list) else ()))
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
-        self.reason = status if status == COMPLETED else str(reason or status)
+        whole = status == COMPLETED or not isinstance(reason, str) or reason in ("", COMPLETED)
+        self.reason = status if whole else str(reason)
 
 
 def _text_id(index: int, part: Part) -> str:

@@ -8,6 +8,7 @@ from itertools import permutations
 import pytest
 
 from approvals.states import Verdict
+from chats.queries.remarks import words_of
 from chats.states import TurnState
 from tests.chats.providers.stands import STANDS
 from tests.chats.providers.test_every_provider import LACKS, PARIS, REFUND, chat, say
@@ -80,10 +81,9 @@ def test_a_chat_goes_from_responses_to_chat_completions_and_back_with_the_same_m
     ]
     assert (items[1], items[4]) == (first[0], second[0])
     changed = [step.stop_details.get("model_changed") for turn in turns for step in turn.steps.order_by("index")]
-    assert changed == [
-        None,
-        None,
-        *[{"before": GPT, "now": GPT, "answers": answers} for answers in (2, None)][:1],
-        None,
-        {"before": GPT, "now": GPT, "answers": 0},
-    ]
+    there_and_back = [{"before": GPT, "now": GPT, "answers": answers} for answers in (2, 0)]
+    assert changed == [None, None, there_and_back[0], None, there_and_back[1]]
+    assert words_of({"code": "model_changed", **there_and_back[0]}) == (
+        "From here on gpt-5.5 is asked in another way. "
+        "It does not see its thoughts from before, nor the searches and code that it ran."
+    )

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from approvals.states import Door, Verdict
 from chats import actions, providers
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund
-from chats.models import Step, TurnCheckpoint
+from chats.models import Step, Turn, TurnCheckpoint
 from chats.states import CallState, TurnState
 from tests.support import people
+from tests.support.anthropic_server import Close, Reply
 from tests.support.chats.turns import decide, last_text, make_chat, only_request, parts, run
 from tests.support.responses import server as api
 from tests.support.responses.server import KEY, ResponsesServer, call, message, says, thought
@@ -122,7 +125,7 @@ def test_a_refund_continues_after_a_restart_with_its_thoughts_exactly_as_they_ca
 
 def test_each_step_records_who_answered(server):
     reply = says(message("Hi"), used=api.usage())
-    server.will(api.Reply(items=reply.items, headers={"x-request-id": "req_1"}))
+    server.will(Reply(items=reply.items, headers={"x-request-id": "req_1"}))
     turn = begin()
     step = turn.steps.get()
     assert (step.provider, step.model, step.stop_reason) == ("openai-responses", "gpt-5.5", "end_turn")
@@ -130,27 +133,35 @@ def test_each_step_records_who_answered(server):
     assert step.answered_by == answered
 
 
-def test_a_process_that_dies_in_an_answer_asks_again_with_the_thoughts_of_the_steps_before(server):
+def test_a_broken_answer_leaves_its_words_and_the_thoughts_of_the_steps_before(server):
     first = [thought("rs_1"), call("call_1", "getWeather", item_id="fc_1", city="Paris")]
     second = api.answer(thought("rs_2", "So."), message("It is cl"))
-    server.will(says(*first), api.plays(*second[:-4], api.Close.EARLY, done=False), says(message("It is clear.")))
+    server.will(says(*first), api.plays(*second[:-4], Close.EARLY, done=False), says(message("It is clear.")))
     turn = begin("Weather?")
     assert (turn.state, turn.error) == (
         TurnState.FAILED,
         "The model's answer ended before it was complete. Send your message again.",
     )
-    restart()
     say(turn.chat, "Go on")
     assert items(server)[1:3] == [*map(back, first)]
     # Of the broken answer there are words, and no thoughts: what was encrypted may be incomplete.
-    assert items(server)[4] == {
-        "type": "message",
-        "role": "assistant",
-        "content": [
-            {"type": "output_text", "text": words, "annotations": []}
-            for words in ("It is cl", "(An error broke this answer off here.)")
-        ],
-    }
+    words = ("It is cl", "(An error broke this answer off here.)")
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in words]
+    assert items(server)[4] == {"type": "message", "role": "assistant", "content": parts}
+
+
+def test_the_next_process_asks_again_with_the_thoughts_of_the_step_that_a_killed_one_has_stored(server):
+    step = [thought("rs_1"), call("call_1", "issueRefund", item_id="fc_1", **REFUND)]
+    server.will(says(*step))
+    turn = begin()
+    decide(only_request(turn), people.bob(), Verdict.REJECT, comment="Not yet.")
+    actions.claim_turn(turn.pk, owner="killed while it asked the model")
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
+    restart()
+    server.will(says(message("Bob says no.")))
+    turn = run(turn)
+    assert (turn.state, turn.attempt, last_text(turn)) == (TurnState.COMPLETED, 3, "Bob says no.")
+    assert items(server)[1:3] == [*map(back, step)]
 
 
 def test_another_account_refuses_the_thoughts_once_and_for_all(server, settings):
