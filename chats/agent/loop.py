@@ -17,7 +17,16 @@ from chats.agent.events import (
     ToolInputInvalid,
     ToolInputReady,
 )
-from chats.agent.provider import STOP_REASONS, ModelMessage, ModelRequest, Provider, ProviderError, UsedIds, no_ids
+from chats.agent.provider import (
+    STOP_REASONS,
+    ModelMessage,
+    ModelRequest,
+    Provider,
+    ProviderError,
+    UsedIds,
+    no_ids,
+    without_items,
+)
 from chats.agent.tools import InvalidInput, Tool
 
 MAX_INPUT_BYTES = 200_000
@@ -85,7 +94,7 @@ async def stream_step(
     yield StepStarted(index)
     finished: ModelFinished | None = None
     characters = 0
-    answer = provider.stream(ModelRequest(agent, messages, used_ids))
+    answer = provider.stream(ModelRequest(agent, without_items(messages, provider.name), used_ids))
     async for event in answer:
         characters += len(getattr(event, "text", "")) or 1
         match event:

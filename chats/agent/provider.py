@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from approvals.runtime.translatable import TranslatableError
@@ -35,7 +35,7 @@ CONTEXT_WORDS = (
 #: What a model is told behind an answer that its provider paused in the use of a tool which cannot be continued now.
 GO_ON = "(What you began last cannot be continued here. Go on without it.)"
 
-#: In a block: what its provider keeps there for itself. No other provider is sent it.
+#: In a block: what its provider keeps there for itself, and no other provider is sent.
 ITEM = "item"
 
 
@@ -56,6 +56,18 @@ class ModelMessage:
     provider: str = ""
     model: str = ""
     prefix: str = ""
+
+
+def without_items(messages: Sequence[ModelMessage], provider: str) -> list[ModelMessage]:
+    """Return a conversation as `provider` is sent it: without what others keep in their blocks for themselves."""
+    return [
+        message if message.provider in ("", provider) else replace(message, content=_without_items(message.content))
+        for message in messages
+    ]
+
+
+def _without_items(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in block.items() if name != ITEM} for block in blocks]
 
 
 def context_block(value: Any) -> dict[str, Any]:

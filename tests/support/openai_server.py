@@ -87,9 +87,14 @@ def plays(*events: Any, done: bool = True) -> Reply:
 
 
 def refuses(
-    status: int, kind: str = "server_error", message: str = "as scripted", code: str | None = None, **headers: str
+    status: int,
+    kind: str = "server_error",
+    message: str = "as scripted",
+    code: str | None = None,
+    param: str | None = None,
+    **headers: str,
 ) -> Reply:
-    body = json.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}}).encode()
+    body = json.dumps({"error": {"message": message, "type": kind, "param": param, "code": code}}).encode()
     return Reply(items=[body], status=status, headers={name.replace("_", "-"): it for name, it in headers.items()})
 
 

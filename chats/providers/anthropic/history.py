@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from chats.agent.provider import GO_ON, ITEM, ModelMessage
+from chats.agent.provider import GO_ON, ModelMessage
 from chats.providers.names import sent_id, sent_name
 
 NAME = "anthropic"
@@ -209,7 +209,7 @@ def _sends_end(message: ModelMessage, blocks: Sequence[Block]) -> bool:
 
 def _named(block: Mapping[str, Any]) -> Block:
     """Return a block with an id and name that the API takes: models of other servers have made some that it refuses."""
-    sent = {name: value for name, value in block.items() if name != ITEM}
+    sent = dict(block)
     match block:
         case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
             sent |= {"id": sent_id(call_id, LONGEST_NAME), "name": sent_name(name, LONGEST_NAME)}

@@ -42,7 +42,7 @@ def say(chat, words):
 
 def messages(stand):
     """Return what each request showed the model, without the marks of caching, which move."""
-    return [_unmarked(request.body["messages"]) for request in stand.server.requests]
+    return [_unmarked(request.body[stand.history]) for request in stand.server.requests]
 
 
 def _unmarked(value):

@@ -23,6 +23,8 @@ class ClaudeStand:
     name, key, model = "anthropic", claude.KEY, "claude-sonnet-4-6"
     answered_by: ClassVar = {"model": "claude-sonnet-4-6-20260901", "message_id": "msg_1"}
     request_id = "request-id"
+    #: The argument of a request that holds the conversation.
+    history = "messages"
     address = "ANTHROPIC_BASE_URL"
     words: ClassVar = {"done": "end_turn", "calls": "tool_use", "length": "max_tokens", "refused": "refusal"}
 
@@ -81,6 +83,7 @@ class OpenAIStand:
     name, key, model = "openai", openai.KEY, "gpt-4o"
     answered_by: ClassVar = {"model": "gpt-5.5-2026-09-01", "message_id": "chatcmpl-1"}
     request_id = "x-request-id"
+    history = "messages"
     address = "OPENAI_BASE_URL"
     words: ClassVar = {"done": "stop", "calls": "tool_calls", "length": "length", "refused": "content_filter"}
 
@@ -124,7 +127,7 @@ class OpenAIStand:
 class ResponsesStand(OpenAIStand):
     """A model at the stand-in of the Responses API, on one's own machine, where it takes every argument."""
 
-    name, model = "openai-responses", "local-model"
+    name, model, history = "openai-responses", "local-model", "input"
     answered_by: ClassVar = {"model": "gpt-5.5-2026-09-01", "message_id": "resp_1"}
     words: ClassVar = {"done": "", "calls": "", "length": "max_output_tokens", "refused": "content_filter"}
 
@@ -154,7 +157,9 @@ class ResponsesStand(OpenAIStand):
         for item in self.server.requests[-1].body["input"]:
             match item["type"]:
                 case "message":
-                    told += [(item["role"], part["text"]) for part in item["content"]]
+                    said = item["content"]
+                    texts = [said] if isinstance(said, str) else [part["text"] for part in said]
+                    told += [(item["role"], text) for text in texts]
                 case "function_call":
                     told.append(("call", (item["name"], openai.json.loads(item["arguments"]))))
                 case "function_call_output":

@@ -134,6 +134,9 @@ def _of_fields(at: str, kind: str, item: Body) -> Iterator[Objection]:
             yield f"Missing required parameter: '{at}.status'.", f"{at}.status", "missing_required_parameter"
         if item["role"] not in PARTS:
             yield f"Invalid value: '{item['role']}'.", f"{at}.role", "invalid_value"
+        elif item["role"] == "assistant" and isinstance(item["content"], list) != ("id" in item):
+            # So says the declaration: an answer is either the item that it was, or a text.
+            yield wrong.format(f"{at}.content", "a string, or an array of content parts with an id"), at, "invalid_type"
         elif not isinstance(item["content"], str):
             yield from _of_parts(f"{at}.content", item["content"], PARTS[item["role"]])
     if kind == "function_call" and not isinstance(item["arguments"], str):

@@ -68,6 +68,9 @@ def response(status: str = "in_progress", **given: Any) -> Item:
         "created_at": 1_790_000_000,
         "model": "gpt-5.5-2026-09-01",
         "status": status,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
         "error": None,
         "incomplete_details": None,
         "output": [],
@@ -78,7 +81,10 @@ def response(status: str = "in_progress", **given: Any) -> Item:
 
 def usage(**given: Any) -> Item:
     amounts = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
-    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    details = {
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
+    }
     return amounts | details | given
 
 
@@ -172,18 +178,22 @@ class ResponsesServer(OpenAIServer):
 
     def objections(self, body: dict[str, Any]) -> Iterator[Objection]:
         yield from objections(body)
-        items = body["input"]
-        given = {item["id"] for item in items if item.get("type") == "reasoning"}
-        for item in items:
-            if item.get("type") == "reasoning" and self.thoughts.get(item["id"]) != (
-                item["encrypted_content"],
-                body["model"],
-            ):
-                words = f"The encrypted content {item['encrypted_content'][:4]}... could not be verified."
-                yield words, "", "invalid_encrypted_content"
+        given = {item["id"] for item in body["input"] if item.get("type") == "reasoning"}
+        for item in body["input"]:
+            if item.get("type") == "reasoning":
+                yield from self._of_thought(item, body["model"])
             if (needed := self.needed.get(item.get("id", ""))) and needed not in given:
                 kind = f"Item '{item['id']}' of type '{item['type']}'"
                 yield f"{kind} was provided without its required 'reasoning' item: '{needed}'.", "input", ""
+
+    def _of_thought(self, item: Item, model: str) -> Iterator[Objection]:
+        sealed = item.get("encrypted_content")
+        if not sealed and not item.get("content"):
+            words = "Items are not persisted when `store` is set to false."
+            yield f"Item with id '{item['id']}' not found. {words}", "input", ""
+        if self.thoughts.get(item["id"]) != (sealed, model):
+            words = f"The encrypted content {str(sealed)[:4]}... could not be verified."
+            yield words, "", "invalid_encrypted_content"
 
     def reply(self, request: Request) -> Reply:
         """Take the next reply, and remember its thoughts."""

@@ -132,34 +132,34 @@ def _goes_back(message: ModelMessage, seen: set[str]) -> bool:
 def _answer(message: ModelMessage, asked: Mapping[str, str], *, whole: bool) -> list[Item]:
     """Return an answer of a model; `whole` with its thoughts and the ids of its items, which belong together."""
     items: list[Item | None] = []
+    #: The message that the next text may belong to, and its id.
+    said: tuple[str, Item] | None = None
     for block in message.content:
         kept: Mapping[str, Any] = block.get(ITEM) or {}
         named = {"id": kept["id"]} if whole and kept else {}
         match block:
             case {"type": "text", "text": str(text)}:
+                # Only messages with an id have parts.
+                more: Any = [{"type": "output_text", "text": text, "annotations": []}] if named else text
+                if said is not None and said[0] == kept.get("id", ""):
+                    said[1]["content"] += more
+                    continue
                 status = {"status": kept.get("status", "completed")} if named else {}
                 phase = {"phase": kept["phase"]} if kept.get("phase") else {}
-                last = items[-1] if items else None
-                if last is not None and last == _message(last.get("content"), **named, **status, **phase):
-                    # Another part of the same message.
-                    last["content"].append(_said(text))
-                else:
-                    items.append(_message([_said(text)], **named, **status, **phase))
+                said = kept.get("id", ""), _message(more, **named, **status, **phase)
+                items.append(said[1])
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 arguments = json.dumps(block["input"], ensure_ascii=False)
                 call = {"call_id": asked.get(call_id), "name": sent_name(name), "arguments": arguments}
                 items.append({"type": "function_call", **named, **call} if call_id in asked else None)
+                said = None
             case {"type": "thinking"} if whole:
                 items.append({"type": "reasoning", **kept})
-    return _followed(items) or [_message([_said(EMPTY)])]
+    return _followed(items) or [_message(EMPTY)]
 
 
-def _message(content: Any, **more: Any) -> Item:
+def _message(content: str | list[dict[str, Any]], **more: Any) -> Item:
     return {"type": "message", "role": "assistant", **more, "content": content}
-
-
-def _said(text: str) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": []}
 
 
 def _followed(items: Sequence[Item | None]) -> list[Item]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from itertools import permutations
 
 import pytest
 
 from approvals.states import Verdict
+from chats.agent.provider import ITEM
 from chats.queries.remarks import words_of
 from chats.states import TurnState
 from tests.chats.providers.stands import STANDS
@@ -47,6 +49,8 @@ def test_a_chat_changes_its_provider_while_it_waits_for_a_person(stands, begin, 
     kinds = [kind for kind, _ in stands[end].conversation() if kind != "system"]
     assert kinds == ["user", "assistant", "call", "result", "assistant", "call", "result", "assistant", "user"]
     assert [step.provider for step in turn.steps.order_by("index")] == [begin, begin, end]
+    # What a provider keeps for itself is sent to no other.
+    assert f'"{ITEM}"' not in json.dumps(stands[end].server.requests[-1].body)
 
 
 def test_a_chat_goes_from_responses_to_chat_completions_and_back_with_the_same_model(
