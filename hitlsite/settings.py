@@ -279,7 +279,7 @@ HITL_PROVIDER = env.choice(
     {"scripted", "anthropic", "openai", "openai-responses"},
     default="anthropic" if ANTHROPIC_API_KEY else "scripted" if DEBUG else "",
 )
-#: For `openai`: any server with OpenAI's Chat Completions API, and the key for it. For `openai-responses`: with its Responses API.
+#: For `openai` and `openai-responses`: any server with OpenAI's Chat Completions or Responses API, and the key for it.
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env.http_url("OPENAI_BASE_URL", "https://api.openai.com/v1")
 #: The model that answers, unless the agent names one.

@@ -39,6 +39,8 @@ STATUSES = {
 }
 #: How servers say that they do not take an argument at all. One with a wrong value is for people to change.
 NOT_TAKEN = re.compile(r"unsupported|(?:not|n.t) support|extra|unknown|unrecogni|unexpected|permitted|deprecated", re.I)
+#: What OpenAI says of an argument without its name.
+UNNAMED = {"Encrypted content is not supported": "include"}
 #: How servers speak of thoughts that they cannot read, that they do not find, or that lack what belongs to them.
 ABOUT_THOUGHTS = re.compile(r"encrypted.content|reasoning|\brs_", re.IGNORECASE)
 TOO_LONG = ("context_length_exceeded", "maximum context length", "context window", "too long")
@@ -78,8 +80,9 @@ def unsupported_argument(error: Exception, arguments: Mapping[str, Any], optiona
     """
     if status_of(error) not in {400, 422} or not NOT_TAKEN.search(f"{_code(error)} {said_by(error)}"):
         return ""
-    said = f"{error.param if isinstance(error, openai.APIError) else ''} {said_by(error)}"
-    return next((name for name in optional if name in said and _has(arguments, name)), "")
+    said = [said_by(error), str(error.param) if isinstance(error, openai.APIError) else ""]
+    said += [name for words, name in UNNAMED.items() if words in said[0]]
+    return next((name for name in optional if name in " ".join(said) and _has(arguments, name)), "")
 
 
 def _has(arguments: Mapping[str, Any], name: str) -> bool:

@@ -48,6 +48,19 @@ def results(*pairs, **more):
     return ModelMessage("user", blocks)
 
 
+def foreign_blocks():
+    """Return what Claude may have answered: words in two blocks, a call, and what no other provider takes."""
+    return [
+        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"type": "redacted_thinking", "data": "Zm9v"},
+        {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}},
+        {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
+        text("A "),
+        text("look."),
+        tool_use("toolu_" + "x" * 60, "get weather!" * 9, city="Paris"),
+    ]
+
+
 async def sent(server, *messages, **given):
     """Return the messages of the request that asks for the next answer of this conversation."""
     server.will(says("Well."))
@@ -131,15 +144,7 @@ async def test_a_failed_result_says_so_in_words_and_files_of_results_follow_the_
 
 
 async def test_what_another_provider_made_is_translated_or_left_out(server):
-    blocks = [
-        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
-        {"type": "redacted_thinking", "data": "Zm9v"},
-        {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}},
-        {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
-        text("A "),
-        text("look."),
-        tool_use("toolu_" + "x" * 60, "get weather!" * 9, city="Paris"),
-    ]
+    blocks = foreign_blocks()
     long_id = blocks[-1]["id"]
     messages = await sent(server, *HELLO, step(*blocks, by="anthropic", model="claude"), results((long_id, "clear")))
     (made,) = messages[1]["tool_calls"]

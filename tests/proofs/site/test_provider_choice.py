@@ -44,8 +44,12 @@ def said_by(code, **environment):
         ({"ANTHROPIC_API_KEY": "sk-ant-x"}, "anthropic|Replies come from Claude (claude-sonnet-5-5)."),
         ({"ANTHROPIC_API_KEY": "sk-ant-x", "HITL_PROVIDER": "scripted"}, SCRIPTED),
         ({"HITL_PROVIDER": "openai", "HITL_MODEL": "gpt-5.5"}, "openai|Replies come from the model gpt-5.5."),
+        (
+            {"HITL_PROVIDER": "openai-responses", "HITL_MODEL": "gpt-5.5"},
+            "openai-responses|Replies come from the model gpt-5.5.",
+        ),
     ],
-    ids=["no key", "a key", "a key, but scripted", "another provider"],
+    ids=["no key", "a key", "a key, but scripted", "another provider", "its other API"],
 )
 def test_a_key_brings_claude_and_the_page_says_who_answers(environment, expected):
     assert said_by(FOOTER, **environment) == expected

@@ -52,7 +52,7 @@ def _of_models(body: Body, *, thinks: bool) -> Iterator[Objection]:
     if thinks and "temperature" in body:
         yield unsupported.format("temperature"), "temperature", ""
     if not thinks and body.get("include"):
-        yield "Encrypted content is not supported with this model.", "include", ""
+        yield "Encrypted content is not supported with this model.", "", ""
     for name in () if thinks else body.get("reasoning", ()):
         yield unsupported.format(f"reasoning.{name}"), f"reasoning.{name}", "unsupported_parameter"
 

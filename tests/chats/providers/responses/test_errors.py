@@ -15,6 +15,7 @@ from chats.agent.agent import Agent
 from chats.agent.events import ModelSilent
 from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.models import Step
+from chats.providers.openai import ResponsesProvider
 from tests.chats.providers.responses.test_history import sent
 from tests.chats.providers.responses.test_request import HELLO, ask, provider, read, server
 from tests.chats.providers.test_openai_provider import PDF, PNG
@@ -119,6 +120,14 @@ async def test_a_model_that_thinks_is_waited_for_beyond_the_patience_for_a_silen
         if isinstance(event, ModelSilent) and sum(isinstance(each, ModelSilent) for each in seen) == 4:
             thinks.set()
     assert (seen[-1].stop_reason, len(server.requests), goes_on.is_set()) == ("end_turn", 1, False)
+
+
+async def test_a_server_may_be_silent_for_as_long_as_the_patience_is_set():
+    timeouts = [
+        (await ResponsesProvider(api_key=KEY, model="gpt-5.5", patience=patience)._client()).timeout
+        for patience in (10, 600)
+    ]
+    assert [timeout.read for timeout in timeouts] == [120, 600]
 
 
 async def test_a_server_that_only_says_that_it_has_begun_is_not_waited_for(server):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chats.agent.provider import GO_ON, ModelMessage
 from tests.chats.providers.responses.test_request import HELLO, NAME, NEW, OWN, ask, person, read, server
-from tests.chats.providers.test_openai_provider import PDF, PNG, results
+from tests.chats.providers.test_openai_provider import PDF, PNG, foreign_blocks, results
 from tests.support.anthropic_server import text, tool_use
 from tests.support.responses.server import call, message, says, thought
 
@@ -80,15 +80,7 @@ async def test_files_are_sent_as_parts_also_in_results_and_a_failed_result_says_
 
 
 async def test_what_another_provider_made_is_translated_or_left_out(server):
-    blocks = [
-        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
-        {"type": "redacted_thinking", "data": "Zm9v"},
-        {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}},
-        {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
-        text("A "),
-        text("look."),
-        tool_use("toolu_" + "x" * 70, "get weather!" * 9, city="Paris"),
-    ]
+    blocks = foreign_blocks()
     history = [*HELLO, step(*blocks, by="anthropic", model="claude"), results((blocks[-1]["id"], "clear"))]
     _hello, said, made, result = await sent(server, *history)
     assert (said, made["type"], result) == (assistant("A look."), "function_call", output(made["call_id"], "clear"))
