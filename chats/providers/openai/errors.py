@@ -56,9 +56,10 @@ def status_of(error: Exception) -> int:
         return 0
     if isinstance(error, openai.APIStatusError) and retries.is_redirect(error.status_code):
         return error.status_code
+    # Responses has many codes for pictures that cannot be read.
     for word in (error.code, error.type):
-        if isinstance(word, str) and word in STATUSES:
-            return STATUSES[word]
+        if isinstance(word, str) and (word in STATUSES or "image" in word):
+            return STATUSES.get(word, 400)
     if isinstance(error, openai.APIStatusError):
         return error.status_code
     code = error.code or ""

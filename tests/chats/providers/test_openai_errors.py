@@ -116,19 +116,21 @@ def test_a_missing_setting_is_reported_before_any_request(case):
     assert str(failure.value) == words
 
 
-def test_without_its_package_the_provider_says_what_to_install(monkeypatch, settings):
-    settings.HITL_PROVIDER, settings.OPENAI_API_KEY, settings.HITL_MODEL = "openai", "sk-other", OLD
-    for name in [
-        name for name in sys.modules if name.split(".")[0] == "openai" or name.startswith("chats.providers.openai")
-    ]:
-        monkeypatch.delitem(sys.modules, name)
+@pytest.mark.parametrize("name", providers.OPENAI)
+def test_without_its_package_the_provider_says_what_to_install(monkeypatch, settings, name):
+    settings.HITL_PROVIDER, settings.OPENAI_API_KEY, settings.HITL_MODEL = name, "sk-other", OLD
+    loaded = [
+        each for each in sys.modules if each.split(".")[0] == "openai" or each.startswith("chats.providers.openai")
+    ]
+    for module in loaded:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(ProviderError) as failure:
         providers.current()
-    words = 'HITL_PROVIDER=openai needs the package openai. Install it: pip install "openai>=3.54,<4"'
+    words = f'HITL_PROVIDER={name} needs the package openai. Install it: pip install "openai>=3.54,<4"'
     assert str(failure.value) == words
     wanted = words.split("install ")[1].strip('"')
-    named = [ROOT / name for name in ("pyproject.toml", "tests/requirements.txt", "docs/how-to/other-models.md")]
+    named = [ROOT / path for path in ("pyproject.toml", "tests/requirements.txt", "docs/how-to/other-models.md")]
     assert [path.name for path in named if wanted not in path.read_text()] == []
 
 

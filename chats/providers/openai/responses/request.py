@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
+from pydantic import BaseModel
 
 from chats.agent.agent import Agent
 from chats.agent.provider import GO_ON, ITEM, ModelMessage, ModelRequest
@@ -48,7 +49,7 @@ def request_arguments(request: ModelRequest, model: str, without: Collection[str
         "reasoning": _reasoning(agent, without) or None,
         "tools": [_tool(function) for function in map(settings.function_of, agent.tools)] or None,
         "tool_choice": settings.tool_choice(agent, items[-1].get("role", "") if items else "", _named),
-        "text": {"format": _format(agent)} if agent.output is not None else None,
+        "text": _form(agent.output) if agent.output is not None else None,
     }
     sent = {name: value for name, value in arguments.items() if value is not None and name not in without}
     return Asked(sent, thoughts)
@@ -76,9 +77,8 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "strict": False, **function}
 
 
-def _format(agent: Agent) -> dict[str, Any]:
-    assert agent.output is not None
-    return {"type": "json_schema", **settings.format_of(agent.output)}
+def _form(output: type[BaseModel]) -> dict[str, Any]:
+    return {"format": {"type": "json_schema", **settings.format_of(output)}}
 
 
 def _named(tool: str) -> dict[str, Any]:

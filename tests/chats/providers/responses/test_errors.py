@@ -108,7 +108,7 @@ async def test_an_answer_that_fails_before_its_first_word_is_asked_for_again(ser
 
 
 async def test_a_model_that_thinks_is_waited_for_beyond_the_patience_for_a_silent_server(server):
-    thinks, goes_on = threading.Event(), threading.Event()
+    thinks = threading.Event()
     by = provider(server, patience=0.3, told_after=0.05)
     one = thought("rs_1")
     server.will(Reply(items=[*says().items[:2], *plays(added(0, one), done=False).items, thinks]))
@@ -119,7 +119,7 @@ async def test_a_model_that_thinks_is_waited_for_beyond_the_patience_for_a_silen
         # Readers are told of the silence, each time after twice the time.
         if isinstance(event, ModelSilent) and sum(isinstance(each, ModelSilent) for each in seen) == 4:
             thinks.set()
-    assert (seen[-1].stop_reason, len(server.requests), goes_on.is_set()) == ("end_turn", 1, False)
+    assert (seen[-1].stop_reason, len(server.requests)) == ("end_turn", 1)
 
 
 async def test_a_server_may_be_silent_for_as_long_as_the_patience_is_set():
@@ -138,9 +138,18 @@ async def test_a_server_that_only_says_that_it_has_begun_is_not_waited_for(serve
     assert str(failure.value) == "The model's server did not answer in time. Send your message again."
 
 
-async def test_files_that_a_model_refuses_are_left_out_and_it_is_told(server):
+REFUSED_FILES = {
+    "when it is asked": refuses(
+        400, "invalid_request_error", "This model does not support image inputs.", param="input"
+    ),
+    "when it reads them": plays(*begins(), fails("image_parse_error", "The image could not be parsed."), done=False),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_FILES)
+async def test_files_that_a_model_refuses_are_left_out_and_it_is_told(server, case):
     files = [{"type": "image", "source": PNG}, {"type": "document", "source": PDF}]
-    server.will(refuses(400, "invalid_request_error", "This model does not support image inputs.", param="input"))
+    server.will(REFUSED_FILES[case])
     (asked,) = await sent(server, ModelMessage("user", [*files, text("Read this.")]))
     assert [part["type"] for part in asked["content"]] == ["input_text"] * 3
     assert asked["content"][2] == read("Read this.")
