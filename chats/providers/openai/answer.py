@@ -77,7 +77,7 @@ def note(said: dict[str, Any], raw: Mapping[str, Any]) -> bool:
     """Take who answers from what the server says of an answer; return whether that is new."""
     before = dict(said)
     for name, key in (("model", "model"), ("message_id", "id"), ("service_tier", "service_tier")):
-        if isinstance(raw.get(key), str) and raw[key]:
+        if raw.get(key):
             said[name] = raw[key]
     return said != before
 

@@ -26,9 +26,10 @@ def output(call_id, value):
 
 
 async def sent(server, *messages, **given):
-    """Return the items of the request that asks for the next answer of this conversation."""
+    """Return the items of the request that asks for the next answer of this conversation, which the API does not refuse."""
     server.will(says(message("Well.")))
     await ask(server, messages, **given)
+    assert server.refused == []
     return server.requests[-1].body["input"]
 
 
@@ -94,6 +95,7 @@ async def test_a_history_that_does_not_pair_is_healed(server):
         tool_use("call_1", "getWeather", city="Paris") | {"item": {"id": "fc_1"}},
     )
     history = [*HELLO, unanswered, ModelMessage("user", [text("And?")]), results(("call_gone", "late"))]
+    server.thoughts |= {"rs_1": ("gAAAA", NEW), "rs_2": ("gAAAA", NEW)}
     alone = step({"type": "thinking", "thinking": "Hm.", "item": sealed | {"id": "rs_2"}})
     assert await sent(server, *history, alone) == [
         person(read("Hello")),
