@@ -31,6 +31,15 @@ def difference(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]
     return kept, list(after[kept:])
 
 
+def settled(last: Difference) -> int | None:
+    """Return how many parts at a checkpoint cannot change any more: those of all steps before its last one.
+
+    None if its tail begins inside that step, because it was asked about twice. Its first part may still change then.
+    """
+    steps = [place for place, part in enumerate(last.tail) if part["type"] == "step-start"]
+    return last.kept + steps[-1] if steps else None
+
+
 def fold(checkpoints: Iterable[Difference]) -> Parts:
     """Return the parts at the last of these checkpoints, which are all of a message's up to it, in order."""
     parts: Parts = []

@@ -2,15 +2,16 @@
 
 `posting` (messages from people), `attachments` (their files), `answering` and `forgeries` (answers inside a client's copy of
 a message), `claiming` (which runner has a turn), `stepping` (what a runner commits), `asking` (requests about calls),
-`calling` (tool calls), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions do to a turn),
-`branching` (a new chat from a checkpoint), `pruning` (retention); `writes` holds what several of them share.
+`calling` (late results), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions do to a turn),
+`branching` (a new chat from a checkpoint), `pruning` (retention). What happens to a turn is a function of `transitions`
+from one value to the next; `locking` locks a turn and knows what is stored of it, and `writes` stores the difference.
 """
 
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
-from chats.actions.calling import begin_call, claim_call, finish_call, time_out_call
-from chats.actions.claiming import begin_run, claim_turn, release_turn, renew_lease
-from chats.actions.delegating import delegate_call, settle_delegated
+from chats.actions.calling import finish_call
+from chats.actions.claiming import begin_run, claim_turn, continue_turn, release_turn, renew_leases
+from chats.actions.delegating import delegate_calls, settle_delegated
 from chats.actions.ending import abandon_turn, end_stopped, fail_turn, finish_turn, stop_turn
 from chats.actions.posting import add_user_message, answer_again, find_or_create_chat, open_chat, post_message
 from chats.actions.pruning import (
@@ -23,24 +24,34 @@ from chats.actions.pruning import (
     turns_to_prune,
 )
 from chats.actions.resuming import resume_turn
-from chats.actions.stepping import NewStep, UnfinishedAnswer, append_events, commit_step, pause_turn
+from chats.actions.stepping import (
+    NewStep,
+    UnfinishedAnswer,
+    Written,
+    commit_step,
+    pause_turn,
+    record_run,
+    result_event,
+    start_calls,
+    store_progress,
+    time_out_run,
+)
 
 __all__ = [
     "NewStep",
     "UnfinishedAnswer",
+    "Written",
     "abandon_turn",
     "add_user_message",
     "answer_again",
-    "append_events",
-    "begin_call",
     "begin_pruning",
     "begin_run",
     "branch_chat",
-    "claim_call",
     "claim_turn",
     "commit_step",
+    "continue_turn",
     "count_contents",
-    "delegate_call",
+    "delegate_calls",
     "end_stopped",
     "fail_turn",
     "find_or_create_chat",
@@ -53,12 +64,16 @@ __all__ = [
     "post_message",
     "prune_contents",
     "prune_events",
+    "record_run",
     "release_turn",
-    "renew_lease",
+    "renew_leases",
+    "result_event",
     "resume_turn",
     "settle_delegated",
+    "start_calls",
     "stop_turn",
+    "store_progress",
     "take_answers",
-    "time_out_call",
+    "time_out_run",
     "turns_to_prune",
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from django.utils import timezone
@@ -17,75 +17,67 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from approvals.states import Kind, Priority
 from chats import queries
-from chats.actions.writes import RUNNER, close_call, lock_workflow
+from chats.actions import transitions
+from chats.actions.locking import Locked
+from chats.actions.writes import lock_workflow
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, Question, Tool
-from chats.models import ToolCall, Turn
-from chats.queries import Progress, projection, subagents
+from chats.models import Turn
+from chats.queries import projection, subagents
+from chats.queries.projection import CallView
 from chats.states import CallState
 
 logger = logging.getLogger(__name__)
 
 
-def ask_people(
-    turn: Turn,
-    agent: Agent,
-    *,
-    notes: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
-    never_asked: bool = False,
-) -> tuple[list[ApprovalRequest], list[events.Event]]:
-    """Create a request for every waiting call; return the requests, and the stream events about them.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The requests that were made about a turn's calls, and the stream events about them and about calls that failed."""
 
-    Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages. The calls
-    are read unless the turn's progress is given. `never_asked` says that the turn is known to have asked nothing yet.
+    requests: Sequence[ApprovalRequest]
+    events: Sequence[events.Event]
+
+
+def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None = None) -> Asked:
+    """Create a request for every waiting call of a locked turn; the caller stores what that makes of the turn.
+
+    Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages.
     """
-    asked: list[ApprovalRequest] = []
+    turn, progress = locked.turn, locked.progress
     reported: list[events.Event] = []
-    asks: list[tuple[ToolCall, Ask]] = []
-    failed: list[tuple[ToolCall, str]] = []
-    # Stored with the request, so that later changes of the chat do not change what people see.
-    views = progress.views if progress is not None else queries.steps_of(turn).views
-    shown = projection.message_parts(views)
-    said_before = fit_messages(queries.last_texts(turn.chat, turn.message_id, shown))
-    for call in _waiting_calls(turn, progress):
+    asks: list[tuple[CallView, Ask]] = []
+    path = subagents.call_path(turn)
+    for call in progress.calls:
+        if call.state not in {CallState.WAITING, CallState.UNKNOWN}:
+            continue
         try:
-            asks.append((call, _ask_for(call, agent.tool(call.name))))
+            asks.append((call, _ask_for(call, agent.tool(call.name), [*path, call.name])))
         except InvalidInput as error:
-            failed.append((call, str(error)))
-    workflow = _workflow_of(turn, new=never_asked and turn.root_id is None) if asks else None
-    if failed:
-        # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
-        lock_workflow(turn)
-    for call, error_text in failed:
-        close_call(call, CallState.FAILED, error_text=error_text, via=RUNNER)
-        reported.append(events.ToolFailed(call.tool_call_id, error_text))
+            progress = transitions.close(progress, call.tool_call_id, CallState.FAILED, error_text=str(error))
+            reported.append(events.ToolFailed(call.tool_call_id, str(error)))
+    # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
+    workflow = _workflow_of(turn) if asks else lock_workflow(turn)
+    # Stored with the request, so that later changes of the chat do not change what people see.
+    shown = projection.message_parts(locked.progress.steps)
+    said_before = fit_messages(queries.last_texts(turn.chat, turn.message_id, shown)) if asks else []
+    requests: dict[str, ApprovalRequest] = {}
     for call, ask in asks:
         assert workflow is not None
         ask = replace(ask, said_before=said_before)
         if note := (notes or {}).get(call.tool_call_id):
             ask = replace(ask, message=f"{ask.message[: MAX_MESSAGE - len(note) - 2]}\n\n{note}")
         request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)
-        field = "recovery" if ask.kind == Kind.RECOVERY else "approval"
-        setattr(call, field, request)
-        call.save(update_fields=[field])
-        asked.append(request)
+        requests[call.tool_call_id] = request
         if request.kind == Kind.APPROVAL:
             reported.append(events.ApprovalRequested(call.tool_call_id, str(request.pk)))
-    return asked, reported
+    approvals = {call_id for call_id, request in requests.items() if request.kind == Kind.APPROVAL}
+    ids = {call_id: str(request.pk) for call_id, request in requests.items()}
+    locked.progress = transitions.asked(progress, ids, approvals)
+    return Asked(list(requests.values()), reported)
 
 
-def _waiting_calls(turn: Turn, progress: Progress | None) -> list[ToolCall]:
-    if progress is not None:
-        return [call for call in progress.calls if call.state == CallState.WAITING]
-    calls = list(turn.tool_calls.filter(state__in=[CallState.WAITING, CallState.UNKNOWN]).order_by("id"))
-    for call in calls:
-        call.turn = turn
-    return calls
-
-
-def _workflow_of(turn: Turn, *, new: bool) -> Workflow:
+def _workflow_of(turn: Turn) -> Workflow:
     """Open the workflow of the turn at the top, to which the requests of its sub-agents belong too."""
     chat = turn.top.chat
     return desk.open_workflow(
@@ -97,23 +89,22 @@ def _workflow_of(turn: Turn, *, new: bool) -> Workflow:
         agent=turn.top.agent,
         thread_id=chat.public_id,
         thread_url=chat.get_absolute_url(),
-        new=new,
     )
 
 
-def _ask_for(call: ToolCall, tool: Tool | None) -> Ask:
+def _ask_for(call: CallView, tool: Tool | None, path: list[str]) -> Ask:
     """Return what to ask a person about a call.
 
     Raises InvalidInput, with a text for the model, if the tool has changed since the call, is gone, or makes an invalid
     question.
     """
     if call.state == CallState.UNKNOWN:
-        return _recovery(call)
+        return _recovery(call, path)
     if tool is None:
         raise InvalidInput(f"There is no tool named {call.name!r} any more.")
     value = tool.validate(call.input)
     try:
-        ask = _approval(call, tool) if tool.ask is None else _question(call, tool.ask(value))
+        ask = _approval(call, tool, path) if tool.ask is None else _question(call, tool.ask(value), path)
         ask.check()
     except Invalid as error:
         problems = "; ".join(f"{name}: {problem}" for name, problem in error.errors.items())
@@ -124,7 +115,7 @@ def _ask_for(call: ToolCall, tool: Tool | None) -> Ask:
     return ask
 
 
-def _question(call: ToolCall, question: Question) -> Ask:
+def _question(call: CallView, question: Question, path: list[str]) -> Ask:
     deadline = timezone.now() + timedelta(milliseconds=question.timeout_ms) if question.timeout_ms > 0 else None
     return Ask(
         kind=Kind.QUESTION,
@@ -143,11 +134,11 @@ def _question(call: ToolCall, question: Question) -> Ask:
         priority=Priority(question.priority),
         deadline_at=deadline,
         default_response=question.default if question.has_default else ABSENT,
-        step_path=[*subagents.call_path(call.turn), call.name],
+        step_path=path,
     )
 
 
-def _approval(call: ToolCall, tool: Tool) -> Ask:
+def _approval(call: CallView, tool: Tool, path: list[str]) -> Ask:
     return Ask(
         kind=Kind.APPROVAL,
         title=f"Run {call.name}?",
@@ -158,11 +149,11 @@ def _approval(call: ToolCall, tool: Tool) -> Ask:
         response_schema=tool.input_schema,
         priority=Priority(tool.priority),
         deadline_at=timezone.now() + timedelta(seconds=tool.deadline) if tool.deadline else None,
-        step_path=[*subagents.call_path(call.turn), call.name],
+        step_path=path,
     )
 
 
-def _recovery(call: ToolCall) -> Ask:
+def _recovery(call: CallView, path: list[str]) -> Ask:
     return Ask(
         kind=Kind.RECOVERY,
         title=f"Did {call.name} happen?",
@@ -176,5 +167,5 @@ def _recovery(call: ToolCall) -> Ask:
         attempt=call.attempt,
         input=call.input,
         priority=Priority.HIGH,
-        step_path=[*subagents.call_path(call.turn), call.name],
+        step_path=path,
     )

@@ -19,13 +19,15 @@ from approvals.states import Door
 from chats import queries
 from chats.actions.asking import ask_people
 from chats.actions.attachments import copy_files
-from chats.actions.writes import add_message, enqueue_event, notify_after_commit, parts_of, queue_turn, write_checkpoint
+from chats.actions.locking import lock_turn
+from chats.actions.stepping import suspend
+from chats.actions.writes import add_message, notify_after_commit, queue_turn, store, write_checkpoint
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
-from chats.queries import branches, subagents
+from chats.queries import branches, projection, subagents
 from chats.queries.branches import OpenCalls
-from chats.states import CallState, CheckpointKind, FinishReason, TurnState
+from chats.states import CallState, CheckpointKind, FinishReason
 
 #: Messages that are copied at once.
 BATCH = 50
@@ -181,18 +183,18 @@ def _copy_paused_turn(
             _copy_call(call, branch, turn, copy, asked, open_calls.started)
             if call.tool_call_id in asked:
                 notes[asked[call.tool_call_id]] = _note(call)
-    requests, _events = ask_people(turn, agent, notes=notes)
-    reason = FinishReason.OTHER
-    if subagents.at_rest(turn):
-        turn.state, turn.finish_reason = TurnState.SUSPENDED, FinishReason.TOOL_CALLS
-        turn.save(update_fields=["state", "finish_reason"])
-        reason = FinishReason.TOOL_CALLS
-        enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})
+    add_message(branch, turn.message_id, "assistant", [])
+    locked = lock_turn(turn.pk)
+    assert locked is not None
+    requests = ask_people(locked, agent, notes=notes).requests
+    store(locked)
+    if subagents.at_rest(turn, locked.progress.calls):
+        suspend(locked, requests)
     else:
         # The agent has changed, so that nothing could be asked. The turn goes on with that as the result.
+        parts = projection.message_parts(locked.progress.steps)
+        write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
         queue_turn(turn.pk)
-    add_message(branch, turn.message_id, "assistant", [])
-    write_checkpoint(turn, parts_of(turn), CheckpointKind.PARTIAL, reason)
     return turn, asked
 
 

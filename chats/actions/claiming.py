@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from django.conf import settings
@@ -13,13 +12,20 @@ from django.db.models.functions import Now
 
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import async_commit
-from chats import queries
-from chats.actions.calling import Execution, give_back_calls, recover_calls, start_calls
-from chats.actions.writes import Claim, Known, queue_turn
+from chats.actions import transitions
+from chats.actions.locking import Claim, Locked, claimed_turn, lock_turn
+from chats.actions.resuming import is_suspended, resume_parent, settle_requests
+from chats.actions.stepping import Execution, begin_calls
+from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
 from chats.agent import events, registry
 from chats.agent.tools import Tool
+from chats.exceptions import LeaseLost
 from chats.models import Turn
+from chats.queries import subagents
 from chats.states import TurnState
+
+#: A claim, the turn, the last `seq` of its stream, and the runs of calls that were started with it.
+Begun = tuple[Claim, Turn, int, Sequence[Execution]]
 
 LEASE = timedelta(seconds=15)
 RENEW_EVERY = timedelta(seconds=5)
@@ -28,33 +34,34 @@ RENEW_EVERY = timedelta(seconds=5)
 SEQ_GAP = 10_000
 
 
-def begin_run(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int, list[Execution]] | None:
-    """Claim a turn as `claim_turn` does, with what a runner has to know, and start its ready calls in the same commit.
+def begin_run(turn_id: int, *, owner: str) -> Begun | None:
+    """Claim a turn as `claim_turn` does, and start its ready calls in the same commit. Also returns the started calls.
 
-    Also returns the started calls. Calls of sub-agents are not started here.
+    Calls of sub-agents are not started here.
     """
     with transaction.atomic():
-        claimed = claim_turn(turn_id, owner=owner)
-        if claimed is None:
+        locked = _lock_free(turn_id)
+        return None if locked is None else _begin(locked, owner)
+
+
+def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
+    """Apply what was decided since the pause of a turn, and begin its run in the same commit.
+
+    None if it still has to wait, or is not suspended any more.
+    """
+    if not is_suspended(turn_id):
+        return None
+    with transaction.atomic():
+        locked = lock_turn(turn_id)
+        if locked is None or locked.turn.state != TurnState.SUSPENDED:
             return None
-        found, turn, last = claimed
-        read = queries.progress_of(turn)
-        claim = replace(found, known=Known(turn, is_new=turn.attempt == 1 and not read.steps, progress=read))
-        progress = claim.progress()
-        started: list[Execution] = []
-        if progress is not None and not turn.stopped:
-            started = start_calls(claim, turn, [call for call in progress.calls if call.name in _own_tools(turn)])
-        return claim, turn, last, started
-
-
-def _free_turns() -> QuerySet[Turn]:
-    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
-    # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
-    unlocked = Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
-    return unlocked.select_related("chat__owner").filter(free, pk=Parameter("pk", BigAutoField()))
-
-
-_FREE: Prepared[Turn] = Prepared(_free_turns)
+        signed = settle_requests(locked)
+        notify_all_after_commit(locked.turn)
+        if subagents.at_rest(locked.turn, locked.progress.calls):
+            store(locked, signed)
+            return None
+        resume_parent(locked.turn)
+        return _begin(locked, owner, signed)
 
 
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
@@ -64,46 +71,73 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     model will be asked again, and the calls that the previous runner left running are recovered. Leases go by the database's
     clock, so a process with a wrong clock takes no turn from another.
     """
-    with transaction.atomic(savepoint=False):
-        turn = _FREE.first(pk=turn_id)
-        if turn is None:
+    with transaction.atomic():
+        locked = _lock_free(turn_id)
+        if locked is None:
             return None
-        turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""
-        Turn.objects.filter(pk=turn_id).update(
-            state=turn.state,
-            attempt=turn.attempt,
-            lease_owner=owner,
-            lease_until=Now() + LEASE,
-            finish_reason="",
-        )
-        last = 0
-        if turn.attempt > 1:
-            last = _last_seq(turn)
-            recover_calls(turn, [tool.name for tool in _tools(turn) if tool.idempotent])
-    return Claim(turn.pk, turn.attempt), turn, last
+        last = _claim(locked, owner)
+        store(locked)
+        return locked.claim(), locked.turn, last
 
 
-def _last_seq(turn: Turn) -> int:
+def _free_turns() -> QuerySet[Turn, int]:
+    free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
+    # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
+    unlocked = Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
+    return unlocked.filter(free, pk=Parameter("pk", BigAutoField())).values_list("pk", flat=True)
+
+
+_FREE: Prepared[int] = Prepared(_free_turns)
+
+
+def _lock_free(turn_id: int) -> Locked | None:
+    """Lock a turn that nobody runs; None if somebody does, or has locked it."""
+    return None if _FREE.first(pk=turn_id) is None else lock_turn(turn_id)
+
+
+def _begin(locked: Locked, owner: str, signed: Mapping[str, Signed] | None = None) -> Begun:
+    """Claim a locked turn and start its ready calls."""
+    last = _claim(locked, owner)
+    started = [] if locked.turn.stopped else begin_calls(locked, _own_tools(locked.turn))
+    store(locked, signed)
+    return locked.claim(), locked.turn, last, started
+
+
+def _claim(locked: Locked, owner: str) -> int:
+    """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores what became of the calls."""
+    turn, last = locked.turn, 0
+    if turn.attempt:
+        last = _last_seq(locked)
+        locked.progress = transitions.recover(locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent])
+    turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""
+    Turn.objects.filter(pk=turn.pk).update(
+        state=turn.state, attempt=turn.attempt, lease_owner=owner, lease_until=Now() + LEASE, finish_reason=""
+    )
+    return last
+
+
+def _last_seq(locked: Locked) -> int:
     """Delete events of an uncommitted step; return the `seq` after which the stream goes on.
 
     That is at least the highest that any follower may have read.
     """
+    turn = locked.turn
     last = turn.events.order_by("-seq").first()
     # A pause is committed synchronously, with all events before it. If a runner has claimed the turn since, it may have
     # published events that the database has lost.
     rested = (
         last is not None
-        and last.attempt == turn.attempt - 1
+        and last.attempt == turn.attempt
         and isinstance(events.from_json(last.chunk), events.TurnPaused)
     )
     if not rested:
-        turn.events.filter(step__gte=turn.steps.count()).delete()
+        turn.events.filter(step__gte=len(locked.progress.steps)).delete()
     return (last.seq if last is not None else 0) + (0 if rested else SEQ_GAP)
 
 
-def _own_tools(turn: Turn) -> set[str]:
-    """Return the names of the tools that the agent runs itself."""
-    return {tool.name for tool in _tools(turn) if tool.agent is None}
+def _own_tools(turn: Turn) -> dict[str, Tool]:
+    """Return the tools that the agent runs itself, by name."""
+    return {tool.name: tool for tool in _tools(turn) if tool.agent is None}
 
 
 def _tools(turn: Turn) -> Sequence[Tool]:
@@ -114,23 +148,32 @@ def _tools(turn: Turn) -> Sequence[Tool]:
         return []
 
 
-def renew_lease(claim: Claim) -> tuple[bool, bool]:
-    """Renew the lease; return whether this runner still has the turn, and whether the turn was stopped."""
-    held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
+def renew_leases(claims: Collection[Claim]) -> tuple[set[int], set[int]]:
+    """Renew the leases of these claims; return the ids of the turns that are still held, and of those that were stopped."""
+    held = Q(pk__in=[])
+    for claim in claims:
+        held |= Q(pk=claim.turn_id, attempt=claim.attempt)
+    turns = Turn.objects.filter(held, state=TurnState.RUNNING)
     with transaction.atomic():
-        # If a crash of the database loses this write, the lease only expires earlier.
+        # If a crash of the database loses this write, the leases only expire earlier.
         async_commit()
-        if not held.update(lease_until=Now() + LEASE):
-            return False, False
-    return True, Turn.objects.filter(pk=claim.turn_id, stopped=True).exists()
+        turns.update(lease_until=Now() + LEASE)
+    known = dict(turns.values_list("pk", "stopped"))
+    return set(known), {pk for pk, stopped in known.items() if stopped}
 
 
-def release_turn(claim: Claim) -> bool:
-    """Queue the turn for another runner, with the calls not begun; return False if this runner no longer has it."""
-    with transaction.atomic():
-        held = Turn.objects.filter(pk=claim.turn_id, attempt=claim.attempt, state=TurnState.RUNNING)
-        released = held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
-        if released:
-            give_back_calls(claim)
+def release_turn(claim: Claim, begun: Collection[str] = ()) -> bool:
+    """Queue the turn for another runner, with the calls not begun; return False if this runner no longer has it.
+
+    `begun` are the toolCallIds of the calls whose tools this runner has begun.
+    """
+    try:
+        with claimed_turn(claim) as locked:
+            locked.progress = transitions.give_back(locked.progress, begun)
+            store(locked)
+            held = Turn.objects.filter(pk=claim.turn_id)
+            held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
             queue_turn(claim.turn_id)
-    return bool(released)
+    except LeaseLost:
+        return False
+    return True

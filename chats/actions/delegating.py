@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import transaction
 
 from approvals.runtime.canonical import canonical, clean_json
-from chats.actions.calling import claim_call
-from chats.actions.writes import (
-    RUNNER,
-    Claim,
-    add_message,
-    claimed_turn,
-    close_call,
-    notify_after_commit,
-    start_turn,
-)
+from chats.actions import transitions
+from chats.actions.locking import Claim, Recorded, claimed_turn
+from chats.actions.stepping import Written, begin_calls
+from chats.actions.writes import add_message, notify_after_commit, start_turn, store, write_events
 from chats.agent import registry
 from chats.agent.agent import Agent
+from chats.exceptions import StopRequested
 from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
 from chats.queries.remarks import REMARK
@@ -32,54 +27,71 @@ MAX_DEPTH = 4
 MAX_OUTPUT = 100_000
 
 
-def delegate_call(claim: Claim, call_pk: int, agent: Agent) -> None:
-    """Start a sub-agent's turn for a ready call; a call that is nested too deep fails. LeaseLost."""
-    with transaction.atomic():
-        claim.forget()
-        execution = claim_call(claim, call_pk)
-        if execution is None:
-            return
-        call = ToolCall.objects.select_related("turn__chat__owner", "turn__root").get(pk=call_pk)
-        notify_after_commit(call.chat_id)
-        if call.turn.depth >= MAX_DEPTH:
-            error = f"{call.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
-            close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
-            return
-        call.state = CallState.DELEGATED
-        call.save(update_fields=["state"])
-        _begin(call, agent, execution.input["task"])
+def delegate_calls(claim: Claim, agent: Agent, recorded: Sequence[Recorded]) -> Written:
+    """Start a sub-agent's turn for every ready call of one; calls that are nested too deep fail. LeaseLost, StopRequested."""
+    with claimed_turn(claim) as locked:
+        turn = locked.turn
+        if turn.stopped:
+            raise StopRequested
+        started = begin_calls(locked, {tool.name: tool for tool in agent.tools if tool.agent is not None})
+        for execution in started:
+            if turn.depth >= MAX_DEPTH:
+                error = (
+                    f"{execution.name} was not asked: agents may be nested {MAX_DEPTH} deep. Do it without a sub-agent."
+                )
+                locked.progress = transitions.finish(
+                    locked.progress, execution.tool_call_id, execution.attempt, error_text=error
+                )
+            else:
+                locked.progress = transitions.delegate(locked.progress, execution.tool_call_id)
+        store(locked)
+        for execution in started:
+            call, tool = locked.progress.call(execution.tool_call_id), agent.tool(execution.name)
+            if call is not None and call.state == CallState.DELEGATED and tool is not None and tool.agent is not None:
+                _begin(turn, call.pk, tool.agent, execution.input["task"])
+        write_events(locked, recorded)
+        notify_after_commit(turn.chat_id)
+    return Written(locked.claim())
 
 
-def _begin(call: ToolCall, agent: Agent, task: str) -> Turn:
-    above = call.turn
+def _begin(above: Turn, call_pk: int, agent: Agent, task: str) -> Turn:
     chat = Chat.objects.create(
         owner=above.chat.owner, public_id=uuid4().hex, agent=agent.name, root_id=above.chat.root_id or above.chat_id
     )
     add_message(chat, uuid4().hex, "user", [{"type": "text", "text": task}])
-    return start_turn(chat, task, agent, source=above.source, parent_call=call, root=above.top, depth=above.depth + 1)
+    return start_turn(
+        chat, task, agent, source=above.source, parent_call_id=call_pk, root=above.top, depth=above.depth + 1
+    )
 
 
-def settle_delegated(claim: Claim) -> None:
+def settle_delegated(claim: Claim, recorded: Sequence[Recorded] = ()) -> Written:
     """Close the calls whose sub-agents have ended, with their last text as the output. LeaseLost."""
-    with claimed_turn(claim) as (turn, _):
-        claim.forget()
-        ended = [(call, below) for call, below in subagents.delegated(turn) if not below.unfinished]
-        for call, below in ended:
-            call.turn = turn
+    with claimed_turn(claim) as locked:
+        for call, below in subagents.delegated(locked.turn):
+            if below.unfinished:
+                continue
             if below.state == TurnState.COMPLETED:
-                close_call(call, CallState.SUCCEEDED, output=_output(call, below), via=RUNNER)
+                output, error = _output(locked.turn, call, below), ""
             else:
-                error = f"{below.agent} failed: {below.error}" if below.error else f"{below.agent} was stopped."
-                close_call(call, CallState.FAILED, error_text=error, via=RUNNER)
-        if ended:
-            notify_after_commit(turn.chat_id)
+                output, error = (
+                    None,
+                    f"{below.agent} failed: {below.error}" if below.error else f"{below.agent} was stopped.",
+                )
+            state = CallState.FAILED if error else CallState.SUCCEEDED
+            locked.progress = transitions.close(
+                locked.progress, call.tool_call_id, state, output=output, error_text=error
+            )
+        store(locked)
+        write_events(locked, recorded)
+        notify_after_commit(locked.turn.chat_id)
+    return Written(locked.claim())
 
 
-def _output(call: ToolCall, below: Turn) -> Any:
+def _output(turn: Turn, call: ToolCall, below: Turn) -> Any:
     """Return a sub-agent's last text, or the value in it if the sub-agent has an output type and kept to it."""
     text = _last_text(below)
     try:
-        tool = registry.get(settings.HITL_AGENTS, call.turn.agent).tool(call.name)
+        tool = registry.get(settings.HITL_AGENTS, turn.agent).tool(call.name)
     except registry.UnknownAgent:
         return text
     if tool is None or tool.agent is None or tool.agent.output is None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -17,23 +19,19 @@ from approvals.models import Workflow
 from approvals.models.actors import Actor
 from approvals.record import audit
 from approvals.runtime.canonical import clean_text
-from approvals.runtime.transactions import in_line
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
-from chats.actions.calling import give_back_calls
-from chats.actions.resuming import resume_parent
-from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, keep_answer, store_step
+from chats.actions import transitions
+from chats.actions.locking import Claim, Locked, Recorded, claimed_turn, lock_turn
+from chats.actions.resuming import WAITING, resume_parent
+from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, Written, add_step, keep_answer
 from chats.actions.writes import (
     RUNNER,
-    Claim,
-    Recorded,
     audit_subject,
-    claimed_turn,
-    close_call,
     enqueue_event,
     lock_workflow,
     notify_after_commit,
-    parts_of,
+    store,
     store_message,
     write_checkpoint,
     write_events,
@@ -44,11 +42,11 @@ from chats.models import Chat, Turn
 from chats.queries import Progress, projection, subagents
 from chats.queries.remarks import BROKEN_OFF, REFUSAL, STOPPED_ANSWER, remarks_in, remarks_on
 from chats.queries.usage import message_metadata
-from chats.states import CLOSED, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
+from chats.states import CLOSED, UNFINISHED, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
 NOT_RUN = "The answer was broken off before this call was run."
-OUTCOME_UNKNOWN = "The turn ended while this ran; whether it was done is not known."
+TURN_FAILED = "The turn failed before this was done."
 
 
 def finish_turn(
@@ -59,24 +57,25 @@ def finish_turn(
     next_seq: int,
     *,
     new: NewStep | None = None,
-) -> list[Recorded]:
-    """End a turn as completed; return the closing stream events, which are stored too. LeaseLost, StopRequested.
+) -> Written:
+    """End a turn as completed, with its closing stream events. LeaseLost, StopRequested.
 
     `new` is a last step to store in the same commit, as for `pause_turn`.
     """
-    with claimed_turn(claim) as (turn, last_seq):
-        if turn.stopped:
+    with claimed_turn(claim) as locked:
+        if locked.turn.stopped:
             raise StopRequested
         if new is not None:
-            store_step(claim, turn, new)
-        progress = claim.progress() or queries.steps_of(turn)
-        workflow = lock_workflow(turn)
-        text = _closing_text(progress, step, projection.NO_TEXT)
-        metadata = message_metadata(turn, progress)
-        last = _closing(next_seq, step, [*text, events.StepEnded(step), events.TurnEnded(reason, metadata=metadata)])
-        write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.COMPLETED, reason, workflow, progress, metadata, never_paused=claim.never_paused)
-    return last
+            add_step(locked, new)
+        workflow = lock_workflow(locked.turn)
+        store(locked)
+        text = _closing_text(locked.progress, step, projection.NO_TEXT)
+        metadata = message_metadata(locked.turn, locked.progress)
+        ended = events.TurnEnded(reason, metadata=metadata)
+        added = _closing(next_seq, step, [*text, events.StepEnded(step), ended])
+        write_events(locked, [*recorded, *added])
+        _end(locked, TurnState.COMPLETED, reason, workflow, metadata)
+    return Written(locked.claim(), added)
 
 
 def fail_turn(
@@ -87,44 +86,43 @@ def fail_turn(
     next_seq: int,
     *,
     left: UnfinishedAnswer = NOTHING_LEFT,
-) -> list[Recorded]:
-    """End a turn as failed, with an error that is shown to people; return the closing stream events. LeaseLost.
+    begun: Collection[str] = (),
+) -> Written:
+    """End a turn as failed, with an error that is shown to people, and with its closing stream events. LeaseLost.
 
     People have read the texts of an answer that was not finished, so they stay, marked as broken off. Its calls are not
-    stored, and clients that were shown them are told that they were not run.
+    stored, and clients that were shown them are told that they were not run. `begun` is as for `release_turn`.
     """
-    with claimed_turn(claim) as (turn, last_seq):
+    with claimed_turn(claim) as locked:
+        turn = locked.turn
         turn.error = clean_text(error)[:2000]
-        kept = keep_answer(turn, left, BROKEN_OFF)
+        kept = keep_answer(locked, left, BROKEN_OFF)
         remarks = [events.AnswerRemarked(remark) for remark in remarks_on(BROKEN_OFF, {})] if kept else []
-        workflow, closed = _close_after_failure(claim, turn)
+        workflow, closed = _close_calls(locked, begun, by=None, via=RUNNER, reason=TURN_FAILED)
         closed += [events.ToolFailed(call_id, NOT_RUN) for call_id in left.calls]
-        progress = queries.steps_of(turn)
-        metadata = message_metadata(turn, progress)
-        last = _closing(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error, metadata)])
-        write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, progress, metadata)
+        metadata = message_metadata(turn, locked.progress)
+        added = _closing(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error, metadata)])
+        write_events(locked, [*recorded, *added])
+        _end(locked, TurnState.FAILED, FinishReason.ERROR, workflow, metadata)
         _record_failure(turn, left.metered.answered_by if left.metered is not None else {})
-    return last
+    return Written(locked.claim(), added)
 
 
-def abandon_turn(claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int) -> list[Recorded]:
+def abandon_turn(
+    claim: Claim, error: str, step: int, recorded: Sequence[Recorded], next_seq: int, *, begun: Collection[str] = ()
+) -> Written:
     """End a turn as failed whose end could not be stored, without its message, checkpoint and stream events. LeaseLost.
 
-    Readers see the committed steps and the error. The returned event is only for those who follow the turn now: others
-    read from the turn how it ended.
+    Readers see the committed steps and the error. The added event is only for those who follow the turn now: others read
+    from the turn how it ended.
     """
-    with claimed_turn(claim) as (turn, _):
-        turn.error = clean_text(error)[:2000]
-        workflow, _closed = _close_after_failure(claim, turn)
-        _end(turn, TurnState.FAILED, FinishReason.ERROR, workflow, None, {})
-        _record_failure(turn, {})
-    return _closing(next_seq, step, [events.TurnFailed(turn.error)])
-
-
-def _close_after_failure(claim: Claim, turn: Turn) -> tuple[Workflow | None, list[events.Event]]:
-    give_back_calls(claim)
-    return _close_calls(turn, by=None, via=RUNNER, reason="The turn failed before this was done.")
+    # Without what has happened since the last commit, which may be what cannot be stored.
+    with claimed_turn(replace(claim, known=None)) as locked:
+        locked.turn.error = clean_text(error)[:2000]
+        workflow, _closed = _close_calls(locked, begun, by=None, via=RUNNER, reason=TURN_FAILED)
+        _end(locked, TurnState.FAILED, FinishReason.ERROR, workflow, {}, with_message=False)
+        _record_failure(locked.turn, {})
+    return Written(locked.claim(), _closing(next_seq, step, [events.TurnFailed(locked.turn.error)]))
 
 
 def _record_failure(turn: Turn, answered_by: Mapping[str, str]) -> None:
@@ -145,40 +143,42 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
 
 
 def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
-    with in_line(("turn", turn_id)):
-        turn = Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").get(pk=turn_id)
-    if not turn.unfinished or turn.stopped:
+    locked = lock_turn(turn_id)
+    if locked is None or not locked.turn.unfinished or locked.turn.stopped:
         return False
+    turn = locked.turn
     turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""
     turn.save(update_fields=["stopped", "stopped_by"])
     audit.record("turn.stopped", audit_subject(turn), data={"state": turn.state}, actor=by, via=via)
     if turn.state == TurnState.RUNNING:
         transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
     else:
-        workflow, _closed = _close_calls(turn, by=by, via=Door.STOP, reason=STOPPED)
-        progress = queries.steps_of(turn)
-        metadata = message_metadata(turn, progress)
-        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow, progress, metadata)
+        workflow, _closed = _close_calls(locked, (), by=by, via=Door.STOP, reason=STOPPED)
+        _end(locked, TurnState.STOPPED, FinishReason.OTHER, workflow, message_metadata(turn, locked.progress))
     notify_after_commit(turn.chat_id)
     return True
 
 
 def end_stopped(
-    claim: Claim, left: UnfinishedAnswer, step: int, recorded: Sequence[Recorded], next_seq: int
-) -> list[Recorded]:
+    claim: Claim,
+    left: UnfinishedAnswer,
+    step: int,
+    recorded: Sequence[Recorded],
+    next_seq: int,
+    *,
+    begun: Collection[str] = (),
+) -> Written:
     """End a turn that was stopped while it ran: keep the model's texts so far, and cancel its open calls. LeaseLost."""
-    with claimed_turn(claim) as (turn, last_seq):
-        keep_answer(turn, left, STOPPED_ANSWER)
-        give_back_calls(claim)
-        workflow, closed = _close_calls(turn, by=None, via=Door.STOP, reason=STOPPED)
-        progress = queries.steps_of(turn)
-        text = _closing_text(progress, step, projection.STOPPED)
-        metadata = message_metadata(turn, progress)
+    with claimed_turn(claim) as locked:
+        keep_answer(locked, left, STOPPED_ANSWER)
+        workflow, closed = _close_calls(locked, begun, by=None, via=Door.STOP, reason=STOPPED)
+        text = _closing_text(locked.progress, step, projection.STOPPED)
+        metadata = message_metadata(locked.turn, locked.progress)
         ended = events.TurnEnded(FinishReason.OTHER, stopped=True, metadata=metadata)
-        last = _closing(next_seq, step, [*closed, *text, ended])
-        write_events(turn, last_seq, [*recorded, *last])
-        _end(turn, TurnState.STOPPED, FinishReason.OTHER, workflow, progress, metadata)
-    return last
+        added = _closing(next_seq, step, [*closed, *text, ended])
+        write_events(locked, [*recorded, *added])
+        _end(locked, TurnState.STOPPED, FinishReason.OTHER, workflow, metadata)
+    return Written(locked.claim(), added)
 
 
 def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[Recorded]:
@@ -187,8 +187,7 @@ def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[
 
 def _closing_text(progress: Progress, step: int, text: str) -> list[events.Event]:
     """Return the events for the text with which a message ends whose turn ended without a text of its own."""
-    views = progress.views
-    closing = projection.closing_parts(views, projection.message_parts(views), text)
+    closing = projection.closing_parts(progress.steps, projection.message_parts(progress.steps), text)
     if not closing:
         return []
     written: list[events.Event] = [
@@ -199,32 +198,31 @@ def _closing_text(progress: Progress, step: int, text: str) -> list[events.Event
     return written if len(closing) == 1 else [events.StepEnded(step), events.StepStarted(step + 1), *written]
 
 
-def _close_calls(turn: Turn, *, by: Actor | None, via: str, reason: str) -> tuple[Workflow | None, list[events.Event]]:
-    """Cancel the pending requests, stop the sub-agents, and close every open call.
+def _close_calls(
+    locked: Locked, begun: Collection[str], *, by: Actor | None, via: str, reason: str
+) -> tuple[Workflow | None, list[events.Event]]:
+    """Cancel the pending requests, stop the sub-agents, and close every open call of a locked turn, which is stored.
 
     Return the locked workflow, and the stream events about the closed calls.
 
-    Every call needs a result, because models refuse a history with a call without one. Locks are taken from the top down,
-    all turns before the workflow.
+    Locks are taken from the top down, all turns before the workflow.
     """
+    turn = locked.turn
+    if turn.state == TurnState.RUNNING:
+        locked.progress = transitions.give_back(locked.progress, begun)
     delegated = subagents.delegated(turn)
     if delegated:
         _lock_below(turn)
     workflow = lock_workflow(turn)
-    waiting = [request.pk for request in queries.own_open_requests(turn)]
-    desk.cancel_requests(waiting, by=by, via=Door(via), comment=reason)
+    waiting = [call.recovery_id or call.request_id for call in locked.progress.calls if call.state in WAITING]
+    desk.cancel_requests([UUID(pk) for pk in waiting if pk], by=by, via=Door(via), comment=reason)
     for _call, below in delegated:
         _stop(below.pk, by=by, via=via)
-    closed: list[events.Event] = []
-    for call in turn.tool_calls.exclude(state__in=CLOSED).order_by("id"):
-        call.turn = turn
-        if call.state == CallState.EXECUTING:
-            # The audit log has to say that the outcome is unknown.
-            call.state = CallState.UNKNOWN
-        error = OUTCOME_UNKNOWN if call.state == CallState.UNKNOWN else reason
-        close_call(call, CallState.CANCELLED, error_text=error, by=by, via=via)
-        closed.append(events.ToolFailed(call.tool_call_id, error))
-    return workflow, closed
+    open_calls = [call.tool_call_id for call in locked.progress.calls if call.state not in CLOSED]
+    locked.progress = transitions.cancel_open(locked.progress, reason)
+    store(locked, dict.fromkeys(open_calls, (by, via)))
+    closed = [call for call in locked.progress.calls if call.tool_call_id in open_calls]
+    return workflow, [events.ToolFailed(call.tool_call_id, call.error_text) for call in closed]
 
 
 def _lock_below(turn: Turn) -> None:
@@ -237,23 +235,24 @@ def _lock_below(turn: Turn) -> None:
 
 
 def _end(
-    turn: Turn,
+    locked: Locked,
     state: TurnState,
     reason: FinishReason,
     workflow: Workflow | None,
-    progress: Progress | None,
     metadata: dict[str, Any],
     *,
-    never_paused: bool = False,
+    with_message: bool = True,
 ) -> None:
-    """End a turn; without its message and checkpoint if they cannot be stored, so that there is no `progress`."""
+    """End a turn; without its message and checkpoint if they cannot be stored."""
+    turn = locked.turn
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
+    turn.usage = locked.progress.usage
     turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
-    parts = parts_of(turn, progress, closing=closing) if progress is not None else []
-    if progress is not None:
+    parts = projection.message_parts(locked.progress.steps, closing=closing) if with_message else []
+    if with_message:
         store_message(turn, parts, metadata)
-        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, first=never_paused)
+        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
     remarks = remarks_in(parts)
     for refused in (remark for remark in remarks if remark["code"] == REFUSAL):

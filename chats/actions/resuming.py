@@ -4,74 +4,71 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import BigAutoField
 
-from approvals.models import ApprovalRequest, Decision
+from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import async_commit
 from approvals.states import Kind, Status
-from chats import queries
-from chats.actions.writes import close_call, notify_all_after_commit, queue_turn
+from chats.actions import transitions
+from chats.actions.locking import Locked, is_unlocked, lock_turn
+from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
 from chats.agent import registry
 from chats.agent.tools import Answer
-from chats.models import ToolCall, Turn
+from chats.models import Turn
 from chats.queries import subagents
+from chats.queries.projection import CallView
 from chats.states import CallState, TurnState
 
 logger = logging.getLogger(__name__)
 
+#: The states in which a call waits for people.
+WAITING = frozenset({CallState.WAITING, CallState.UNKNOWN})
 EXPIRED = "Nobody answered before the deadline."
 DECLINED = "Declined without a word."
 
 
-_PK = Parameter("pk", BigAutoField())
-_STATE: Prepared[str] = Prepared(lambda: Turn.objects.filter(pk=_PK).values_list("state", flat=True))
-_LOCKED: Prepared[Turn] = Prepared(
-    lambda: Turn.objects.select_for_update(of=("self",), no_key=True).select_related("chat__owner").filter(pk=_PK)
+_STATE: Prepared[str] = Prepared(
+    lambda: Turn.objects.filter(pk=Parameter("pk", BigAutoField())).values_list("state", flat=True)
 )
-_FREE: Prepared[Turn] = Prepared(
-    lambda: (
-        Turn.objects.select_for_update(of=("self",), no_key=True, skip_locked=True)
-        .select_related("chat__owner")
-        .filter(pk=_PK)
-    )
-)
+
+
+def is_suspended(turn_id: int) -> bool:
+    """Check without a lock first, because a lock alone makes the commit wait for the disk."""
+    return _STATE.first(pk=turn_id) == TurnState.SUSPENDED
 
 
 def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
-    """Apply what was decided since the pause; return whether the turn goes on. Safe to repeat.
+    """Apply what was decided since the pause, and queue the turn if it need not wait; return whether it goes on.
 
-    Without `waits`, do nothing if another transaction has locked the turn.
+    Safe to repeat. Without `waits`, do nothing if another transaction has locked the turn.
     """
-    if _STATE.first(pk=turn_id) != TurnState.SUSPENDED:
-        # Check without a lock first, because a lock alone makes the commit wait for the disk.
+    if not is_suspended(turn_id):
         return False
     with transaction.atomic():
-        turn = (_LOCKED if waits else _FREE).first(pk=turn_id)
-        if turn is None or turn.state != TurnState.SUSPENDED:
+        locked = lock_turn(turn_id) if waits or is_unlocked(turn_id) else None
+        if locked is None or locked.turn.state != TurnState.SUSPENDED:
             return False
-        progress = queries.steps_of(turn)
-        if not _settle_calls(progress.calls):
+        signed = settle_requests(locked)
+        if not signed:
             # If a crash of the database loses this write, the sweep resumes the turn again from the stored decision. A
             # result, once written, must not be lost.
             async_commit()
-        resumed = resume_locked(turn, progress.calls)
-        notify_all_after_commit(turn)
+        store(locked, signed)
+        resumed = resume_locked(locked)
+        notify_all_after_commit(locked.turn)
     return resumed
 
 
-def resume_locked(turn: Turn, calls: Sequence[ToolCall] | None = None) -> bool:
-    """Queue a suspended turn that the caller has locked, unless it has to wait; return whether it was queued.
-
-    The calls of its last step are read unless they are given.
-    """
-    if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn, calls):
+def resume_locked(locked: Locked) -> bool:
+    """Queue a suspended turn that the caller has locked, unless it has to wait; return whether it was queued."""
+    turn = locked.turn
+    if turn.state != TurnState.SUSPENDED or subagents.at_rest(turn, locked.progress.calls):
         return False
     turn.state, turn.finish_reason = TurnState.QUEUED, ""
     turn.save(update_fields=["state", "finish_reason"])
@@ -86,31 +83,30 @@ def resume_parent(turn: Turn) -> None:
         transaction.on_commit(functools.partial(resume_turn, turn.parent_call.turn_id), robust=True)
 
 
-def _settle_calls(calls: Iterable[ToolCall]) -> bool:
-    """Apply ended requests to the calls of a suspended turn; return whether that wrote a result."""
-    written = False
-    for call in calls:
-        if call.state not in {CallState.WAITING, CallState.UNKNOWN}:
+def settle_requests(locked: Locked) -> dict[str, Signed]:
+    """Apply ended requests to the waiting calls of a locked turn; the caller stores what that makes of it.
+
+    Return by toolCallId who has ended the calls that have a result now.
+    """
+    decided = [call for call in locked.progress.calls if call.decided and call.state in WAITING]
+    asked = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in decided}
+    signed: dict[str, Signed] = {}
+    for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=asked) if asked else ():
+        call, decision = asked[str(request.pk)], request.decision
+        if request.status == Status.APPROVED:
+            locked.progress = transitions.approve(locked.progress, call.tool_call_id)
             continue
-        request = call.recovery if call.state == CallState.UNKNOWN else call.approval
-        decision = queries.decision_of(request)
-        if request is not None and decision is not None:
-            written |= _settle(call, request, decision)
-    return written
+        state, output, error_text = outcome_of(locked.turn, call, request)
+        locked.progress = transitions.close(
+            locked.progress, call.tool_call_id, state, output=output, error_text=error_text
+        )
+        signed[call.tool_call_id] = (decision.actor, decision.via)
+    return signed
 
 
-def _settle(call: ToolCall, request: ApprovalRequest, decision: Decision) -> bool:
-    if request.status == Status.APPROVED:
-        call.state = CallState.READY
-        call.save(update_fields=["state"])
-        return False
-    state, output, error_text = outcome_of(call, request, decision)
-    close_call(call, state, output=output, error_text=error_text, by=decision.actor, via=decision.via)
-    return True
-
-
-def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> tuple[CallState, Any, str]:
+def outcome_of(turn: Turn, call: CallView, request: ApprovalRequest) -> tuple[CallState, Any, str]:
     """Return what an ended request means for its call: the state, the output, and the error text."""
+    decision = request.decision
     why = f" {decision.comment}" if decision.comment else ""
     match (request.kind, request.status):
         case (Kind.RECOVERY, Status.ANSWERED):
@@ -122,19 +118,20 @@ def outcome_of(call: ToolCall, request: ApprovalRequest, decision: Decision) -> 
         case (Kind.APPROVAL, _):
             return CallState.DENIED, None, decision.comment or (EXPIRED if request.status == Status.EXPIRED else "")
         case (_, Status.ANSWERED):
-            return CallState.SUCCEEDED, _output(call, request, decision), ""
+            return CallState.SUCCEEDED, _output(turn, call, request), ""
         case (_, Status.EXPIRED) if request.has_default:
-            return CallState.SUCCEEDED, _output(call, request, decision), ""
+            return CallState.SUCCEEDED, _output(turn, call, request), ""
         case (_, Status.EXPIRED):
             return CallState.FAILED, None, EXPIRED
         case _:
             return CallState.FAILED, None, decision.comment or DECLINED
 
 
-def _output(call: ToolCall, request: ApprovalRequest, decision: Decision) -> Any:
+def _output(turn: Turn, call: CallView, request: ApprovalRequest) -> Any:
     """Return the answer in the tool's output shape; unchanged if the tool is gone."""
+    decision = request.decision
     try:
-        tool = registry.get(settings.HITL_AGENTS, call.turn.agent).tool(call.name)
+        tool = registry.get(settings.HITL_AGENTS, turn.agent).tool(call.name)
     except registry.UnknownAgent:
         tool = None
     if tool is None:

@@ -1,41 +1,33 @@
-"""What a runner commits while its turn goes on: stream events, a model's answer as a step, and a pause."""
+"""What a runner commits while its turn goes on: stream events, results, a model's answer as a step, and a pause."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from django.utils import timezone
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from approvals.runtime import transactions
-from approvals.runtime.canonical import clean_json, clean_text
+from approvals.runtime.canonical import clean_text
 from approvals.runtime.transactions import async_commit
+from chats.actions import transitions
 from chats.actions.asking import ask_people
-from chats.actions.calling import Execution, start_calls
-from chats.actions.writes import (
-    RUNNER,
-    Claim,
-    Recorded,
-    add_message,
-    claimed_turn,
-    enqueue_event,
-    notify_after_commit,
-    parts_of,
-    record_result,
-    write_checkpoint,
-    write_events,
-)
+from chats.actions.attachments import keep_files
+from chats.actions.locking import Claim, Locked, Recorded, claimed_turn
+from chats.actions.writes import enqueue_event, notify_after_commit, store, write_checkpoint, write_events
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
 from chats.agent.provider import ProviderError
+from chats.agent.tools import Tool
 from chats.exceptions import StopRequested
-from chats.models import Step, ToolCall, Turn
-from chats.queries import subagents
-from chats.states import CallState, CheckpointKind, FinishReason, TurnState
-
-CUT_OFF = "The model's answer was cut off in this call, so it was not run."
+from chats.models import Attachment, ToolCall, Turn
+from chats.queries import Progress, projection, subagents
+from chats.queries.projection import StepView
+from chats.states import CheckpointKind, FinishReason, TurnState
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +53,140 @@ class UnfinishedAnswer:
     calls: Sequence[str] = ()
 
 
+#: Tools by name; None for one that is gone.
+Tools = Mapping[str, Tool | None]
 NOTHING_LEFT = UnfinishedAnswer()
 
 
-def append_events(claim: Claim, recorded: Sequence[Recorded]) -> None:
-    """Store stream events between two commits, for followers in other processes. LeaseLost."""
-    with claimed_turn(claim) as (turn, last_seq):
-        # Events lost in a crash of the database are written again, by the step's commit at the latest. If their runner
-        # crashes too, the model is asked again.
-        async_commit()
-        write_events(turn, last_seq, recorded)
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A claimed run of a call. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
+
+    turn_id: int
+    tool_call_id: str
+    name: str
+    input: Any
+    attempt: int
+    executions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A commit of a runner: its claim with what it knows now, the stream events that were added, and the runs that begin."""
+
+    claim: Claim
+    added: Sequence[Recorded] = ()
+    started: Sequence[Execution] = ()
+
+
+def store_progress(claim: Claim, recorded: Sequence[Recorded]) -> Written:
+    """Store stream events, and what has happened to calls, between two other commits. LeaseLost."""
+    with claimed_turn(claim) as locked:
+        if locked.progress is locked.stored:
+            # Events lost in a crash of the database are written again, by the step's commit at the latest. If their runner
+            # crashes too, the model is asked again.
+            async_commit()
+        else:
+            store(locked)
+            notify_after_commit(locked.turn.chat_id)
+        write_events(locked, recorded)
+    return Written(locked.claim())
+
+
+def record_run(
+    claim: Claim,
+    execution: Execution,
+    step: int,
+    recorded: Sequence[Recorded],
+    next_seq: int,
+    *,
+    output: Any = None,
+    error_text: str = "",
+    files: Sequence[Attachment] = (),
+) -> Written:
+    """Store the result of a run, with the stream event about it, which is added. LeaseLost.
+
+    Nothing is added if the call does not await the result of this run any more.
+
+    `files` are those that the output refers to. BadFile, and nothing is stored, if the chat has no room for them.
+    """
+    with claimed_turn(claim) as locked:
+        before = locked.progress
+        locked.progress = transitions.finish(
+            before, execution.tool_call_id, execution.attempt, output=output, error_text=error_text
+        )
+        added: list[Recorded] = []
+        if locked.progress is not before:
+            keep_files(locked.turn.chat, files)
+            locked.progress = with_files(locked.progress, files)
+            added.append(Recorded(next_seq, step, result_event(execution.tool_call_id, output, error_text)))
+        store(locked)
+        write_events(locked, [*recorded, *added])
+        notify_after_commit(locked.turn.chat_id)
+    return Written(locked.claim(), added)
+
+
+def result_event(tool_call_id: str, output: Any, error_text: str) -> events.ToolSucceeded | events.ToolFailed:
+    """Return the stream event that reports a result."""
+    return events.ToolFailed(tool_call_id, error_text) if error_text else events.ToolSucceeded(tool_call_id, output)
+
+
+def with_files(progress: Progress, files: Sequence[Attachment]) -> Progress:
+    """Return the progress with the contents of files that a call has returned."""
+    if not files:
+        return progress
+    return replace(progress, files={**progress.files, **{file.file_id: bytes(file.content) for file in files}})
+
+
+def time_out_run(claim: Claim, execution: Execution, recorded: Sequence[Recorded], *, idempotent: bool) -> Written:
+    """Store that a run has exceeded its time limit. LeaseLost."""
+    with claimed_turn(claim) as locked:
+        locked.progress = transitions.time_out(
+            locked.progress, execution.tool_call_id, execution.attempt, idempotent=idempotent
+        )
+        store(locked)
+        write_events(locked, recorded)
+        notify_after_commit(locked.turn.chat_id)
+    return Written(locked.claim())
+
+
+def start_calls(claim: Claim, tools: Tools, recorded: Sequence[Recorded]) -> Written:
+    """Mark the ready calls of these tools as running, before they run. LeaseLost, StopRequested.
+
+    A call whose input is not the approved one fails instead.
+    """
+    with claimed_turn(claim) as locked:
+        if locked.turn.stopped:
+            raise StopRequested
+        started = begin_calls(locked, tools)
+        store(locked)
+        write_events(locked, recorded)
+    return Written(locked.claim(), started=started)
+
+
+def begin_calls(locked: Locked, tools: Tools) -> list[Execution]:
+    """Start the ready calls of these tools of a locked turn; the caller stores what that makes of it."""
+    before = locked.progress
+    locked.progress = transitions.start(before, tools)
+    pairs = zip(before.calls, locked.progress.calls, strict=True)
+    running = [call for was, call in pairs if call.attempt > was.attempt]
+    runs = _runs(locked.turn, tools, {call.name for call in running})
+    executions: list[Execution] = []
+    for call in running:
+        runs[call.name] += 1
+        value = transitions.input_of(call)
+        run = Execution(locked.turn.pk, call.tool_call_id, call.name, value, call.attempt, runs[call.name])
+        executions.append(run)
+    return executions
+
+
+def _runs(turn: Turn, tools: Tools, names: Collection[str]) -> Counter[str]:
+    """Return how often the tools that are told of it were run in the turn's chat before."""
+    told = [name for name in names if (tool := tools[name]) is not None and tool.context_parameter]
+    if not told:
+        return Counter()
+    calls = ToolCall.objects.filter(chat=turn.chat_id, name__in=told).order_by()
+    return Counter(dict(calls.values_list("name").annotate(runs=Sum("attempt"))))
 
 
 def commit_step(
@@ -81,63 +197,29 @@ def commit_step(
     recorded: Sequence[Recorded],
     *,
     provider: str,
-) -> list[Execution]:
+) -> Written:
     """Store a model's answer with its calls, before any tool runs. LeaseLost, StopRequested, ProviderError.
 
-    A runner that knows its progress also claims the calls of idempotent tools here, which may run again after a crash;
-    returns these.
+    The calls of idempotent tools, which may run again after a crash, are started here.
     """
-    with claimed_turn(claim) as (turn, last_seq):
-        if turn.stopped:
+    with claimed_turn(claim) as locked:
+        if locked.turn.stopped:
             raise StopRequested
-        calls = store_step(claim, turn, NewStep(index, finished, planned, provider))
-        if turn.usage:
-            turn.save(update_fields=["usage"])
-        write_events(turn, last_seq, recorded)
-        started: list[Execution] = []
-        if claim.known is not None:
-            repeatable = {one.tool_call_id for one in planned if one.tool is not None and one.tool.idempotent}
-            started = start_calls(claim, turn, [call for call in calls if call.tool_call_id in repeatable])
-        notify_after_commit(turn.chat_id)
-    return started
+        add_step(locked, NewStep(index, finished, planned, provider))
+        repeatable = {call.name: call.tool for call in planned if call.tool is not None and call.tool.idempotent}
+        started = begin_calls(locked, repeatable)
+        store(locked)
+        write_events(locked, recorded)
+        notify_after_commit(locked.turn.chat_id)
+    return Written(locked.claim(), started=started)
 
 
-def store_step(claim: Claim, turn: Turn, new: NewStep) -> list[ToolCall]:
-    """Store a step of a turn that the caller has locked, and add its usage to the turn, which the caller saves."""
+def add_step(locked: Locked, new: NewStep) -> None:
+    """Add a model's answer to a locked turn; the caller stores it. ProviderError for a toolCallId that was used before."""
     if new.planned:
-        _check_ids(turn, [call.tool_call_id for call in new.planned])
-    finished = new.finished
-    step = Step.objects.create(
-        turn=turn,
-        index=new.index,
-        blocks=clean_json(finished.blocks),
-        provider=new.provider,
-        model=finished.model,
-        stop_reason=finished.stop_reason,
-        stop_details=clean_json(finished.stop_details),
-        prefix=finished.prefix,
-        usage=finished.usage,
-        answered_by=finished.answered_by,
-    )
-    if new.index == 0:
-        add_message(turn.chat, turn.message_id, "assistant", [])
-    cut_off = finished.stop_reason != "tool_use"
-    calls = [_new_call(turn, step, call, cut_off=cut_off) for call in new.planned]
-    if calls:
-        ToolCall.objects.bulk_create(calls)
-    for call in calls:
-        if call.state == CallState.FAILED:
-            record_result(call, actor=None, via=RUNNER)
-    add_usage(turn, finished.usage)
-    if claim.known is not None and claim.known.progress is not None:
-        claim.known.progress.steps.append((step, calls))
-    return calls
-
-
-def add_usage(turn: Turn, usage: Mapping[str, int]) -> None:
-    """Add what an answer has used to its turn, which the caller saves."""
-    for name, amount in usage.items():
-        turn.usage[name] = turn.usage.get(name, 0) + amount
+        _check_ids(locked.turn, [call.tool_call_id for call in new.planned])
+    step = transitions.step_of(new.finished, new.planned, new.provider)
+    locked.progress = transitions.add_step(locked.progress, step)
 
 
 def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
@@ -155,22 +237,6 @@ def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
         )
 
 
-def _new_call(turn: Turn, step: Step, planned: PlannedCall, *, cut_off: bool) -> ToolCall:
-    error = CUT_OFF if cut_off else planned.error_text
-    state = CallState.WAITING if planned.needs_person else CallState.READY
-    return ToolCall(
-        chat_id=turn.chat_id,
-        turn=turn,
-        step=step,
-        tool_call_id=planned.tool_call_id,
-        name=planned.name,
-        input=clean_json(planned.input),
-        state=CallState.FAILED if error else state,
-        error_text=error,
-        finished_at=timezone.now() if error else None,
-    )
-
-
 def pause_turn(
     claim: Claim,
     agent: Agent,
@@ -179,47 +245,51 @@ def pause_turn(
     next_seq: int,
     *,
     new: NewStep | None = None,
-) -> list[Recorded]:
+) -> Written:
     """Ask people about every waiting call: requests, checkpoint and suspension in one commit. LeaseLost, StopRequested.
 
     `new` is a step to store in the same commit: a step without a call to run needs none of its own, which would only cost
-    another disk flush. Returns the stored stream events. The last is `TurnPaused`, unless the turn goes on because nothing
-    could be asked or a sub-agent has moved in the meantime.
+    another disk flush. The last event that is added is `TurnPaused`, unless the turn goes on because nothing could be asked
+    or a sub-agent has moved in the meantime.
     """
-    with claimed_turn(claim) as (turn, last_seq):
+    with claimed_turn(claim) as locked:
+        turn = locked.turn
         if turn.stopped:
             raise StopRequested
         if new is not None:
-            store_step(claim, turn, new)
-        progress = claim.progress()
-        asked, closing = ask_people(turn, agent, progress=progress, never_asked=claim.never_paused)
-        resting = subagents.at_rest(turn, None if progress is None else progress.calls)
+            add_step(locked, new)
+        asked = ask_people(locked, agent)
+        store(locked)
+        closing = list(asked.events)
+        resting = subagents.at_rest(turn, locked.progress.calls)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
-        last = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
-        write_events(turn, last_seq, [*recorded, *last])
-        if not resting:
-            turn.save(update_fields=["usage"])
-            claim.forget()
-            return last
-        turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
-        turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
-        write_checkpoint(
-            turn, parts_of(turn, progress), CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, first=claim.never_paused
-        )
-        enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in asked]})
-        notify_after_commit(turn.chat_id)
-    return last
+        added = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
+        write_events(locked, [*recorded, *added])
+        if resting:
+            suspend(locked, asked.requests)
+    return Written(locked.claim(), added)
 
 
-def keep_answer(turn: Turn, left: UnfinishedAnswer, stop_reason: str) -> bool:
-    """Store what there is of an answer that was not finished as a step; return whether people have read texts of it."""
+def suspend(locked: Locked, requests: Sequence[Any]) -> None:
+    """Suspend a locked turn, with a checkpoint and an event."""
+    turn = locked.turn
+    turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
+    turn.usage = locked.progress.usage
+    turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
+    parts = projection.message_parts(locked.progress.steps)
+    write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
+    enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})
+    notify_after_commit(turn.chat_id)
+
+
+def keep_answer(locked: Locked, left: UnfinishedAnswer, stop_reason: str) -> bool:
+    """Keep what there is of an answer that was not finished as a step; return whether people have read texts of it."""
     blocks = [{"type": "text", "text": clean_text(text)} for text in left.texts if text.strip()]
     metered = left.metered
     if blocks or metered is not None:
-        step = Step(turn=turn, index=turn.steps.count(), blocks=blocks, provider=left.provider, stop_reason=stop_reason)
+        step = StepView(blocks, provider=left.provider, stop_reason=stop_reason)
         if metered is not None:
-            step.model, step.usage, step.answered_by = metered.model, metered.usage, metered.answered_by
-            add_usage(turn, metered.usage)
-        step.save(force_insert=True)
+            step = replace(step, model=metered.model, usage=metered.usage, answered_by=metered.answered_by)
+        locked.progress = transitions.add_step(locked.progress, step)
     return bool(blocks)

@@ -1,17 +1,15 @@
-"""Writes that several actions share: messages, checkpoints, stream events, results of calls, and notifications."""
+"""Writes that several actions share: what has happened to a turn, messages, checkpoints, stream events, notifications."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import BigAutoField, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import BigAutoField, QuerySet
 from django.utils import timezone
 
 from approvals import actions as desk
@@ -23,102 +21,94 @@ from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Door
 from chats import checkpoints, doorbell, queries, queue
+from chats.actions.locking import Locked, Recorded
+from chats.actions.transitions import changes
 from chats.agent import events
 from chats.agent.agent import Agent
-from chats.exceptions import LeaseLost
-from chats.models import Chat, Message, ToolCall, Turn, TurnCheckpoint, TurnEvent
-from chats.queries import Progress, projection
-from chats.states import CALL_TRANSITIONS, CallState, CheckpointKind, FinishReason, TurnState
+from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.queries.projection import CallView, StepView
+from chats.states import CLOSED, CallState, CheckpointKind, FinishReason
+
+RUNNER = Door.SYSTEM.value
+#: Who has closed a call, and through what; the runner of its turn, unless it is said.
+Signed = tuple[Signatory | None, str]
+BY_RUNNER: Signed = (None, RUNNER)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries.
+def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
+    """Write what has happened to a locked turn: its new steps, its calls, and the audit entry of each result.
 
-    `known` is what the runner has read of the turn, so that its writes need not read it again.
+    `signed` says by toolCallId who has closed a call. The caller has locked the workflow if it asks people too.
     """
-
-    turn_id: int
-    attempt: int
-    known: Known | None = field(default=None, compare=False, repr=False)
-
-    def progress(self) -> Progress | None:
-        """Return the runner's progress, if only the runner changes it and no write has failed since it was read."""
-        found = self.known.progress if self.known is not None else None
-        return found if found is not None and found.is_ours else None
-
-    @property
-    def never_paused(self) -> bool:
-        """Whether the turn is known to have had no pause yet."""
-        return self.known is not None and self.known.is_new
-
-    def forget(self) -> None:
-        """Have the rows be read again: a write failed, or changed more than the runner keeps up with."""
-        if self.known is not None:
-            self.known.progress, self.known.is_new = None, False
+    turn, made = locked.turn, changes(locked.stored, locked.progress)
+    steps = [
+        *locked.progress.steps[: made.first],
+        *(_add_step(turn, *new) for new in enumerate(made.steps, made.first)),
+    ]
+    for call in made.calls:
+        _change_call(turn, call)
+    locked.stored = locked.progress = replace(locked.progress, steps=tuple(steps))
+    for call in made.closed:
+        by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
+        record_result(turn, call, actor=by, via=via)
 
 
-@dataclass(slots=True)
-class Known:
-    """The turn of a runner with its chat, its progress, and whether it had neither a runner nor a step before.
-
-    `unstarted` are the attempts, by id, of calls that are stored as running but whose tools this runner has not begun.
-    """
-
-    turn: Turn
-    is_new: bool
-    progress: Progress | None = None
-    unstarted: dict[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A stream event with its position: `seq` counts over the whole turn, `step` is the index of its step."""
-
-    seq: int
-    step: int
-    event: events.Event
-
-
-@contextmanager
-def claimed_turn(claim: Claim) -> Iterator[tuple[Turn, int]]:
-    """Open a transaction of a runner and lock its turn; yield it with the last stored `seq` of its stream.
-
-    LeaseLost if another runner has the turn.
-    """
-    try:
-        with transaction.atomic():
-            yield _lock(claim)
-    except BaseException:
-        claim.forget()
-        raise
+def _add_step(turn: Turn, index: int, step: StepView) -> StepView:
+    row = Step.objects.create(
+        turn=turn,
+        index=index,
+        blocks=step.blocks,
+        provider=step.provider,
+        model=step.model,
+        stop_reason=step.stop_reason,
+        stop_details=step.stop_details,
+        prefix=step.prefix,
+        usage=step.usage,
+        answered_by=step.answered_by,
+    )
+    if index == 0:
+        add_message(turn.chat, turn.message_id, "assistant", [])
+    calls = [
+        ToolCall(
+            chat_id=turn.chat_id,
+            turn=turn,
+            step=row,
+            tool_call_id=call.tool_call_id,
+            name=call.name,
+            input=call.input,
+            **_state_of(call),
+        )
+        for call in step.calls
+    ]
+    ToolCall.objects.bulk_create(calls)
+    stored = tuple(replace(call, pk=made.pk) for call, made in zip(step.calls, calls, strict=True))
+    return replace(step, calls=stored)
 
 
-def _locked_turns() -> QuerySet[Any]:
-    last = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
-    locked = Turn.objects.select_for_update(of=("self",), no_key=True).filter(pk=Parameter("pk", BigAutoField()))
-    return locked.annotate(**{"stored": Coalesce(Subquery(last), 0)})
+def _change_call(turn: Turn, call: CallView) -> None:
+    ToolCall.objects.filter(chat=turn.chat_id, tool_call_id=call.tool_call_id).update(**_state_of(call))
 
 
-_TURN: Prepared[Any] = Prepared(lambda: _locked_turns().select_related("chat__owner"))
-#: Only these columns change while a runner has the turn.
-_STATE: Prepared[Any] = Prepared(lambda: _locked_turns().values_list("state", "attempt", "stopped", "usage", "stored"))
-
-
-def _lock(claim: Claim) -> tuple[Turn, int]:
-    found: Any = (_TURN if claim.known is None else _STATE).first(pk=claim.turn_id)
-    if found is None:
-        raise LeaseLost(f"turn {claim.turn_id} is gone")
-    turn: Turn
-    last_seq: int
-    if claim.known is None:
-        turn, last_seq = found, found.stored
-    else:
-        turn = claim.known.turn
-        turn.state, turn.attempt, turn.stopped, turn.usage, last_seq = found
-    if turn.state != TurnState.RUNNING or turn.attempt != claim.attempt:
-        raise LeaseLost(f"turn {turn.pk}: attempt {claim.attempt} is over")
-    return turn, last_seq
+def _state_of(call: CallView) -> dict[str, Any]:
+    """Return the columns of a call that change."""
+    now = timezone.now()
+    columns = {
+        "state": call.state,
+        "attempt": call.attempt,
+        "approval_id": call.request_id or None,
+        "recovery_id": call.recovery_id or None,
+        "output": call.output,
+        "error_text": call.error_text,
+        "executed_digest": call.executed_digest,
+    }
+    match call.state:
+        case CallState.EXECUTING | CallState.DELEGATED:
+            columns["started_at"] = now
+        case CallState.READY | CallState.WAITING if not call.attempt:
+            columns["started_at"] = None
+        case _ if call.state in CLOSED:
+            columns["finished_at"] = now
+    return columns
 
 
 def lock_workflow(turn: Turn) -> Workflow | None:
@@ -126,18 +116,20 @@ def lock_workflow(turn: Turn) -> Workflow | None:
     return desk.lock_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
-def write_events(turn: Turn, last_seq: int, recorded: Sequence[Recorded]) -> None:
-    """Store the events that the database lacks; `turn` and `last_seq` are from `claimed_turn`.
+def write_events(locked: Locked, recorded: Sequence[Recorded]) -> None:
+    """Store the events that the database lacks.
 
     `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
-    was committed asynchronously, so the missing events are those after `last_seq`.
+    was committed asynchronously, so the missing events are those after the last stored one.
     """
+    turn = locked.turn
     rows: list[TurnEvent] = []
-    for run in _runs(item for item in recorded if item.seq > last_seq):
+    for run in _runs(item for item in recorded if item.seq > locked.last_seq):
         chunk = events.pieces_to_json([item.event for item in run])
         rows.append(TurnEvent(turn_id=turn.pk, seq=run[-1].seq, attempt=turn.attempt, step=run[-1].step, chunk=chunk))
     # While this thread waited for the lock, another thread of the same runner may have stored some of them.
-    TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
+    if rows:
+        TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
@@ -152,12 +144,6 @@ def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
         run.append(item)
     if run:
         yield run
-
-
-def parts_of(turn: Turn, progress: Progress | None = None, *, closing: str = "") -> list[dict[str, Any]]:
-    """Return the parts of the turn's message, made from its steps, which are read unless they are given."""
-    views = progress.views if progress is not None else queries.steps_of(turn).views
-    return projection.message_parts(views, closing=closing)
 
 
 def store_message(turn: Turn, parts: list[dict[str, Any]], metadata: dict[str, Any]) -> None:
@@ -187,18 +173,18 @@ def add_message(
 
 
 def write_checkpoint(
-    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason, *, first: bool = False
+    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
 ) -> TurnCheckpoint:
-    """Store the message's parts as the turn's next checkpoint; `first` says that it is known to have none."""
-    earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id).order_by("ordinal")
-    before = [] if first else list(earlier)
-    kept, tail = checkpoints.difference(checkpoints.fold(before), parts)
+    """Store the message's parts as the turn's next checkpoint."""
+    earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id)
+    last = earlier.order_by("-ordinal").first()
+    kept, tail = _since(last, earlier, parts)
     return TurnCheckpoint.objects.create(
         chat_pk=turn.chat_id,
         turn_pk=turn.pk,
         run_id=turn.run_id,
         message_id=turn.message_id,
-        ordinal=len(before),
+        ordinal=0 if last is None else last.ordinal + 1,
         kind=kind,
         finish_reason=reason,
         stopped=turn.stopped,
@@ -209,17 +195,20 @@ def write_checkpoint(
     )
 
 
-def close_call(
-    call: ToolCall, state: CallState, *, output: Any = None, error_text: str = "", by: Signatory | None = None, via: str
-) -> None:
-    """Close a call: change its state, and record its one `tool.result` audit entry."""
-    assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
-    call.state, call.output, call.error_text, call.finished_at = state, output, error_text, timezone.now()
-    call.save(update_fields=["state", "output", "error_text", "finished_at"])
-    record_result(call, actor=by, via=via)
+def _since(
+    last: TurnCheckpoint | None, earlier: QuerySet[TurnCheckpoint], parts: list[dict[str, Any]]
+) -> tuple[int, list[dict[str, Any]]]:
+    """Return what differs from the checkpoint before. That one is enough, unless its step was asked about twice."""
+    if last is None:
+        return 0, parts
+    settled = checkpoints.settled(last)
+    if settled is None:
+        return checkpoints.difference(checkpoints.fold(earlier.order_by("ordinal")), parts)
+    kept, tail = checkpoints.difference(last.tail[settled - last.kept :], parts[settled:])
+    return settled + kept, tail
 
 
-def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
+def record_result(turn: Turn, call: CallView, *, actor: Signatory | None, via: str) -> None:
     """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
     result = desk.ToolResult(
         state=call.state,
@@ -230,9 +219,10 @@ def record_result(call: ToolCall, *, actor: Signatory | None, via: str) -> None:
         error_text=call.error_text,
         executions=call.attempt,
     )
-    event = _event_data(call.turn) | {"tool_name": call.name}
-    subject = audit_subject(call.turn, call)
-    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=queries.request_of(call))
+    event = _event_data(turn) | {"tool_name": call.name}
+    subject = audit_subject(turn, call)
+    request = queries.request_of(call)
+    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request)
 
 
 def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
@@ -251,12 +241,12 @@ def _event_data(turn: Turn) -> dict[str, Any]:
     }
 
 
-def audit_subject(turn: Turn, call: ToolCall | None = None) -> audit.Subject:
+def audit_subject(turn: Turn, call: CallView | None = None) -> audit.Subject:
     """Return what an audit entry about a turn, or about one of its calls, refers to."""
     return audit.Subject(
         scope=turn.chat.scope,
         run_id=str(turn.top.run_id),
-        request_id=str(call.approval_id) if call is not None and call.approval_id else None,
+        request_id=call.request_id or None if call is not None else None,
         thread_id=turn.top.chat.public_id,
         agent=turn.agent,
         tool_name=call.name if call is not None else "",
@@ -295,6 +285,3 @@ def queue_turn(turn_id: int) -> None:
         queue.put(turn_id)
     else:
         transaction.on_commit(functools.partial(doorbell.notify_queued, turn_id), robust=True)
-
-
-RUNNER = Door.SYSTEM.value

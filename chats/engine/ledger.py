@@ -1,4 +1,7 @@
-"""The event stream of one run of a turn: numbered, published at once, and stored in batches and with every commit."""
+"""What one run of a turn knows and writes: its claim, and the events of its stream, numbered and published at once.
+
+Everything is stored through `commit`, one commit after the other, together with all events and results since the one before.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,14 @@ import logging
 from collections.abc import Callable, Sequence
 
 from approvals.runtime import database
-from chats import actions
-from chats.actions.writes import Claim, Recorded
+from chats import actions, queue
+from chats.actions.locking import Claim, Recorded
+from chats.actions.stepping import Written
+from chats.actions.transitions import Transition
 from chats.agent import events
 from chats.engine import streams
 from chats.exceptions import LeaseLost
+from chats.queries import Progress
 
 logger = logging.getLogger(__name__)
 
@@ -23,8 +29,8 @@ FLUSH_AT = 100
 #: Other processes get an event at once, and while more come, those of so many seconds together.
 SEND_EVERY = 0.015
 
-#: Stores the given events, and perhaps events of its own numbered from the given `seq` on, which it returns.
-Commit = Callable[[Sequence[Recorded], int], Sequence[Recorded] | None]
+#: Stores the given events, and perhaps events of its own numbered from the given `seq` on.
+Commit = Callable[[Claim, Sequence[Recorded], int], Written]
 
 
 def rests_with(added: Sequence[Recorded]) -> bool:
@@ -33,27 +39,44 @@ def rests_with(added: Sequence[Recorded]) -> bool:
 
 
 class Ledger:
-    """The events of a turn in order. New ones belong to the step with index `step`."""
+    """The run of a turn, of which new events belong to the step with index `step`."""
 
     def __init__(self, claim: Claim, last_seq: int) -> None:
         self.step = 0
-        #: The toolCallIds whose results the stream reports.
+        #: The runner's claim, with what it knows of the turn.
+        self.claim = claim
+        #: The toolCallIds whose results the stream reports, and of those whose tools this runner has begun.
         self.reported: set[str] = set()
-        self._claim = claim
+        self.begun: set[str] = set()
         self._seq = self._stored = last_seq
         #: Everything since the last synchronous commit; a database that crashes may lose what was stored after that.
         self._kept: list[Recorded] = []
+        #: What has happened to the turn since the last commit.
+        self._happened: list[Transition] = []
         #: (step, event) recorded while a commit is running, which may number events of its own.
         self._held: list[tuple[int, events.Event]] | None = None
         #: What other processes have not got yet, and up to which number they know it to be stored.
         self._unsent: list[streams.Numbered] = []
         self._told_stored = last_seq
         self._writing = asyncio.Lock()
-        self._timer: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._flushing: asyncio.Task[None] | None = None
         self._sender: asyncio.Task[None] | None = None
         self._rests = asyncio.Event()
         self._closed = False
         streams.begin(claim.turn_id)
+
+    @property
+    def progress(self) -> Progress:
+        """How far the turn is."""
+        assert self.claim.known is not None
+        return self.claim.known.progress
+
+    def happen(self, happened: Transition) -> None:
+        """Note what has happened to the turn; the next commit stores it."""
+        self._happened.append(happened)
+        self.claim = self.claim.after(happened)
+        self._flush_later()
 
     def record(self, event: events.Event) -> None:
         """Number an event and publish it; it is stored a moment later."""
@@ -71,25 +94,32 @@ class Ledger:
     def close(self) -> None:
         """End the run. Events that arrive later are dropped: they are in the rows, and their numbers belong to the next run."""
         self._closed = True
+        self._stop_timer()
 
-    async def commit(self, work: Commit) -> Sequence[Recorded]:
-        """Have `work` store everything in a synchronous commit, publish the events that it added, and return them."""
+    async def commit(self, work: Commit) -> Written:
+        """Have `work` store everything in a synchronous commit, and publish the events that it has added."""
         async with self._writing:
             self._held = []
+            happened = len(self._happened)
             try:
-                added = await database.run(work, list(self._kept), self._seq + 1) or []
+                written = await database.run(work, self.claim, list(self._kept), self._seq + 1)
+                self._learn(written, happened)
                 self._kept = []
-                self._stored = added[-1].seq if added else self._seq
-                self._publish(added)
-                if self._timer is not None:
-                    # Nothing is left to store.
-                    self._timer.cancel()
-                    self._timer = None
+                self._stored = written.added[-1].seq if written.added else self._seq
+                self._publish(written.added)
+                # Nothing is left to store.
+                self._stop_timer()
             finally:
                 held, self._held = self._held, None
                 for step, event in held:
                     self._number(step, event)
-        return added
+        return written
+
+    def _learn(self, written: Written, stored: int) -> None:
+        """Take over the claim of a commit that has stored the first so many things that had happened."""
+        self.claim, self._happened = written.claim, self._happened[stored:]
+        for happened in self._happened:
+            self.claim = self.claim.after(happened)
 
     def _number(self, step: int, event: events.Event) -> None:
         if self._closed:
@@ -97,15 +127,16 @@ class Ledger:
         item = Recorded(self._seq + 1, step, event)
         self._kept.append(item)
         self._publish([item])
-        if self._timer is None or self._timer.done():
-            self._timer = asyncio.create_task(self._flush_soon())
+        self._flush_later()
 
     def _publish(self, items: Sequence[Recorded] = ()) -> None:
         """Give events to the followers in all processes, and say how far they are stored."""
         numbered = [(item.seq, item.event) for item in items]
         if items:
             self._seq = items[-1].seq
-        streams.publish(self._claim.turn_id, numbered, stored=self._stored)
+        streams.publish(self.claim.turn_id, numbered, stored=self._stored)
+        if not queue.in_use():
+            return
         self._unsent += numbered
         if rests_with(items):
             # Nothing comes after it that could be sent together with it.
@@ -117,30 +148,49 @@ class Ledger:
         """Send what other processes lack, one message after the other, so that none overtakes another."""
         while self._unsent or self._told_stored < self._stored:
             sending, self._unsent, self._told_stored = self._unsent, [], self._stored
-            await streams.send_to_others(self._claim.turn_id, sending, stored=self._stored)
+            await streams.send_to_others(self.claim.turn_id, sending, stored=self._stored)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._rests.wait(), SEND_EVERY)
 
-    async def _flush_soon(self) -> None:
-        """Store the events so far; while the database is away, try again together with newer ones."""
-        while self._stored < self._seq:
-            deadline = asyncio.get_running_loop().time() + FLUSH_EVERY
-            while self._seq - self._stored < FLUSH_AT and (left := deadline - asyncio.get_running_loop().time()) > 0:
-                await asyncio.sleep(min(left, FLUSH_EVERY / 5))
+    def _flush_later(self) -> None:
+        """Have what is not stored be stored within FLUSH_EVERY, or at once if it is much."""
+        if self._seq - self._stored >= FLUSH_AT:
+            self._flush_now()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_EVERY, self._flush_now)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _flush_now(self) -> None:
+        self._stop_timer()
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self.flush())
+
+    async def flush(self) -> None:
+        """Store the events and results so far; while the database is away, try again together with newer ones."""
+        while not self._is_stored():
             try:
                 async with self._writing:
                     await self._flush()
             except LeaseLost:
-                logger.info("Turn %s belongs to another runner; this stream ends", self._claim.turn_id)
+                logger.info("Turn %s belongs to another runner; this stream ends", self.claim.turn_id)
                 return
             except database.AWAY:
                 if self._closed:
                     return
                 await asyncio.sleep(database.RETRY)
 
+    def _is_stored(self) -> bool:
+        return self._stored >= self._seq and not self._happened
+
     async def _flush(self) -> None:
-        kept, last = list(self._kept), self._seq
-        if kept and self._stored < last:
-            await database.run(actions.append_events, self._claim, kept)
+        if self._is_stored():
+            return
+        kept, last, happened = list(self._kept), self._seq, len(self._happened)
+        written = await database.run(actions.store_progress, self.claim, kept)
+        self._learn(written, happened)
         self._stored = last
         self._publish()

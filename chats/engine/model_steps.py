@@ -11,13 +11,11 @@ from django.utils.translation import gettext
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.calling import Execution
-from chats.actions.stepping import CUT_OFF
-from chats.actions.writes import Claim, Recorded
+from chats.actions.transitions import CUT_OFF
 from chats.agent import events, loop
 from chats.agent.agent import Agent
 from chats.agent.provider import ModelMessage, Provider, ProviderError
-from chats.engine.ledger import Commit, Ledger, rests_with
+from chats.engine.ledger import Commit, Ledger
 from chats.exceptions import StopRequested
 from chats.models import Turn
 from chats.providers import current
@@ -59,10 +57,8 @@ def with_change_of_model(
 class ModelSteps:
     """The steps that one runner adds to a turn. Setting `stop` cuts an answer short."""
 
-    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
-        self._claim, self._turn, self._ledger, self._stop = claim, turn, ledger, stop
-        #: The calls that the commit of a step has started.
-        self.started: list[Execution] = []
+    def __init__(self, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
+        self._turn, self._ledger, self._stop = turn, ledger, stop
         self._texts: dict[str, list[str]] = {}
         self._calls: list[str] = []
         self._metered: events.AnswerMetered | None = None
@@ -75,8 +71,8 @@ class ModelSteps:
         provider = current().name if self._metered is not None else ""
         return actions.UnfinishedAnswer(texts, self._metered, provider, self._calls)
 
-    async def ask(self, agent: Agent, progress: Progress) -> bool:
-        """Commit the model's next answer as the next step; return whether the turn rests with it.
+    async def ask(self, agent: Agent, progress: Progress) -> actions.Written:
+        """Commit the model's next answer as the next step; return what was written.
 
         Raises StopRequested, ProviderError and LeaseLost.
         """
@@ -121,7 +117,7 @@ class ModelSteps:
             self._ledger.record(event)
         raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
 
-    async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> bool:
+    async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> actions.Written:
         planned = loop.plan_calls(agent, finished.blocks)
         for call in planned:
             if finished.stop_reason != "tool_use":
@@ -133,28 +129,26 @@ class ModelSteps:
         for remark in remarks_on(finished.stop_reason, finished.stop_details):
             self._ledger.record(events.AnswerRemarked(remark))
         new = actions.NewStep(index, finished, planned, provider)
-        added = await self._ledger.commit(self._storing(agent, new))
+        written = await self._ledger.commit(self._storing(agent, new))
         self._forget()
-        return rests_with(added)
+        return written
 
     def _forget(self) -> None:
         self._texts, self._calls, self._metered = {}, [], None
 
     def _storing(self, agent: Agent, new: actions.NewStep) -> Commit:
         """Return what stores a step, together with the pause or the end if that follows directly."""
-        claim, index, planned, stop_reason = self._claim, new.index, new.planned, new.finished.stop_reason
+        index, planned, stop_reason = new.index, new.planned, new.finished.stop_reason
         if not planned and stop_reason != "pause_turn":
             reason = finish_reason(agent, index + 1, stop_reason)
-            return lambda recorded, seq: actions.finish_turn(claim, reason, index, recorded, seq, new=new)
+            return lambda claim, recorded, seq: actions.finish_turn(claim, reason, index, recorded, seq, new=new)
         # A call that failed at once is recorded in the step's commit, but a pause locks the workflow before it records.
         waits = bool(planned) and all(call.needs_person and not call.error_text for call in planned)
         if waits and stop_reason == "tool_use":
-            return lambda recorded, seq: actions.pause_turn(claim, agent, index, recorded, seq, new=new)
-
-        def store(recorded: Sequence[Recorded], _: int) -> None:
-            self.started += actions.commit_step(claim, index, new.finished, planned, recorded, provider=new.provider)
-
-        return store
+            return lambda claim, recorded, seq: actions.pause_turn(claim, agent, index, recorded, seq, new=new)
+        return lambda claim, recorded, _: actions.commit_step(
+            claim, index, new.finished, planned, recorded, provider=new.provider
+        )
 
     def _limit_answer(self, agent: Agent) -> events.ModelFinished:
         """Record and return the answer in place of the model's once the agent has used up its steps."""

@@ -6,18 +6,17 @@ Answers, rejections and cancellations are not reported: the response to the answ
 
 from __future__ import annotations
 
-from approvals.states import Status
 from chats.agent import events
-from chats.models import ToolCall, TurnEvent
+from chats.models import TurnEvent
+from chats.queries.projection import CallView
 from chats.states import CLOSED, CallState
 
 RESULTS = frozenset({events.ToolSucceeded.__name__, events.ToolFailed.__name__})
 
 
-def result_of(call: ToolCall) -> events.ToolSucceeded | events.ToolFailed | None:
+def result_of(call: CallView) -> events.ToolSucceeded | events.ToolFailed | None:
     """Return the event that reports a call's result; None for an open call, and for one that the stream does not report."""
-    was_to_run = call.attempt > 0 or (call.approval is not None and call.approval.status == Status.APPROVED)
-    if call.state not in CLOSED or not was_to_run:
+    if call.state not in CLOSED or not (call.attempt or call.approved):
         return None
     if call.state == CallState.SUCCEEDED:
         return events.ToolSucceeded(call.tool_call_id, call.output)

@@ -1,13 +1,12 @@
 """Run a turn: claim it, ask the model, run its tools, and stop at a pause or at the end.
 
-The next action follows from the stored rows, which a runner reads once and then keeps up with. So a runner that takes over
-in the middle of a turn, after a pause or after a crash, does exactly what the one before it would have done.
+The next action follows from the progress of the turn, a value that is read once and made anew by everything that happens.
+So a runner that takes over in the middle of a turn, after a pause or a crash, does what the one before it would have done.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import os
 import socket
@@ -20,19 +19,19 @@ from django.utils.translation import gettext
 from approvals.runtime import database
 from approvals.runtime.translation import translated
 from chats import actions, queries
-from chats.actions.calling import Execution
-from chats.actions.claiming import RENEW_EVERY
-from chats.actions.writes import Claim
+from chats.actions.claiming import Begun
+from chats.actions.locking import Claim
+from chats.actions.stepping import Execution
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
-from chats.engine import results, streams
+from chats.engine import leases, results, streams
 from chats.engine.ledger import Ledger, rests_with
 from chats.engine.model_steps import ModelSteps, finish_reason
 from chats.engine.tool_calls import ToolCalls
 from chats.exceptions import LeaseLost, StopRequested
-from chats.models import ToolCall, Turn
-from chats.queries import Progress
+from chats.models import Turn
+from chats.queries.projection import CallView
 from chats.queries.remarks import TOLD
 from chats.states import ENDED, CallState, TurnState
 
@@ -48,35 +47,39 @@ async def advance(turn_id: int, stop: asyncio.Event) -> None:
 
     Setting `stop` cuts the model short. Cancelling hands the turn over to the next runner.
     """
-    claimed = await _begin(turn_id)
-    if claimed is None:
+    begun = await _begin(turn_id)
+    if begun is None:
         # Of two people who decide at once, one may still hold the lock on the turn that the other has resumed.
         await asyncio.sleep(LOOK_AGAIN)
-        claimed = await _begin(turn_id)
-    if claimed is None:
-        return
-    claim, turn, last_seq, started = claimed
+        begun = await _begin(turn_id)
+    if begun is not None:
+        await go_on(begun, stop)
+
+
+async def go_on(begun: Begun, stop: asyncio.Event) -> None:
+    """Take a turn that this process has claimed as far as it goes without a person, as `advance` does."""
+    claim, turn, last_seq, started = begun
     if turn.stopped:
         stop.set()
     run = Run(claim, turn, Ledger(claim, last_seq), stop, started)
-    renewal = asyncio.create_task(run.keep_lease())
+    leases.keep(run.ledger, stop)
     try:
         await run.drive()
     except LeaseLost as lost:
         logger.info("The turn belongs to another runner: %s", lost)
     except database.AWAY as error:
         # Whether the last commit succeeded is unknown here. The next runner reads it from the rows, as after a crash.
-        logger.warning("Turn %s is handed over: the database went away (%s)", turn_id, error)
-        await database.retry(actions.release_turn, claim)
+        logger.warning("Turn %s is handed over: the database went away (%s)", turn.pk, error)
+        await database.retry(actions.release_turn, run.ledger.claim, run.ledger.begun)
     except asyncio.CancelledError:
-        await asyncio.shield(database.run(actions.release_turn, claim))
+        await asyncio.shield(database.run(actions.release_turn, run.ledger.claim, run.ledger.begun))
         raise
     finally:
-        renewal.cancel()
+        leases.drop(run.ledger)
         run.ledger.close()
 
 
-async def _begin(turn_id: int) -> tuple[Claim, Turn, int, list[Execution]] | None:
+async def _begin(turn_id: int) -> Begun | None:
     """Claim the turn; when cancelled meanwhile, hand it over at once, because the thread that claims it goes on."""
     claiming = asyncio.create_task(database.run(actions.begin_run, turn_id, owner=OWNER))
     try:
@@ -94,20 +97,11 @@ class Run:
     def __init__(
         self, claim: Claim, turn: Turn, ledger: Ledger, stop: asyncio.Event, started: Sequence[Execution] = ()
     ) -> None:
-        self.claim, self.ledger, self.stop = claim, ledger, stop
-        self._turn, self._started = turn, list(started)
-        self._model = ModelSteps(claim, turn, ledger, stop)
-        self._tools = ToolCalls(claim, turn, ledger)
-        self._agent_name = turn.agent
+        self.ledger, self.stop = ledger, stop
+        self._turn, self._started = turn, started
+        self._model = ModelSteps(turn, ledger, stop)
+        self._tools = ToolCalls(turn, ledger)
         self._read_reported = False
-
-    async def keep_lease(self) -> None:
-        """Renew the lease until cancelled. A lost lease, or a stop requested elsewhere, cuts the model short."""
-        while True:
-            await asyncio.sleep(RENEW_EVERY.total_seconds())
-            held, stopped = await database.retry(actions.renew_lease, self.claim)
-            if stopped or not held:
-                self.stop.set()
 
     async def drive(self) -> None:
         """Act until the turn is suspended, has ended, or belongs to another runner. LeaseLost, `database.AWAY`."""
@@ -117,38 +111,39 @@ class Run:
             raise
         except Exception:
             # The next runner would ask the model again and fail in the same place.
-            logger.exception("The end of turn %s cannot be stored; it fails without its message", self.claim.turn_id)
-            await self._close(actions.abandon_turn, _something_wrong())
+            logger.exception("The end of turn %s cannot be stored; it fails without its message", self._turn.pk)
+            await self._close(actions.abandon_turn, _something_wrong(), begun=self.ledger.begun)
 
     async def _drive(self) -> None:
         try:
-            agent = registry.get(settings.HITL_AGENTS, self._agent_name)
+            agent = registry.get(settings.HITL_AGENTS, self._turn.agent)
             while await self._act(agent):
                 continue
         except StopRequested:
-            await self._close(actions.end_stopped, self._model.unfinished)
+            await self._close(actions.end_stopped, self._model.unfinished, begun=self.ledger.begun)
         except (ProviderError, registry.UnknownAgent) as error:
-            await self._close(actions.fail_turn, translated(error), left=self._model.unfinished)
+            await self._fail(translated(error))
         except (LeaseLost, *database.AWAY):
             raise
         except Exception:
-            logger.exception("Turn %s failed", self.claim.turn_id)
-            await self._close(actions.fail_turn, _something_wrong(), left=self._model.unfinished)
+            logger.exception("Turn %s failed", self._turn.pk)
+            await self._fail(_something_wrong())
+
+    async def _fail(self, error: str) -> None:
+        await self._close(actions.fail_turn, error, left=self._model.unfinished, begun=self.ledger.begun)
 
     async def _act(self, agent: Agent) -> bool:
         """Do the next thing; return False when the turn has been suspended or has ended."""
-        progress = await self._progress()
+        progress = self.ledger.progress
         self.ledger.step = max(len(progress.steps) - 1, 0)
         await self._report_results(progress.calls)
         if self.stop.is_set():
             raise StopRequested
-        started = self._started + self._model.started
-        self._started, self._model.started = [], []
-        ready = [call for call in progress.calls if call.state == CallState.READY]
-        if ready or started:
-            await self._tools.run(agent, ready, started)
-            return True
+        started, self._started = self._started, ()
         states = {call.state for call in progress.calls}
+        if started or CallState.READY in states:
+            await self._tools.run(agent, started)
+            return True
         if CallState.DELEGATED in states and await self._wait_for_sub_agents():
             return True
         if states & {CallState.WAITING, CallState.UNKNOWN, CallState.DELEGATED}:
@@ -159,23 +154,16 @@ class Run:
         if progress.steps and over and progress.stop_reason != "pause_turn":
             await self._close(actions.finish_turn, reason)
             return False
-        return not await self._model.ask(agent, progress)
+        written = await self._model.ask(agent, progress)
+        self._started = written.started
+        return not rests_with(written.added)
 
-    async def _progress(self) -> Progress:
-        """Return what is known of the turn; read it again if others may have changed it, or if a write failed."""
-        progress = self.claim.progress()
-        if progress is None:
-            progress = await database.run(queries.progress_of, self._turn)
-            if self.claim.known is not None:
-                self.claim.known.progress = progress
-        return progress
-
-    async def _report_results(self, calls: Sequence[ToolCall]) -> None:
+    async def _report_results(self, calls: Sequence[CallView]) -> None:
         """Report results that the stream lacks: those of a runner that crashed, and late ones."""
         found = [result for call in calls if (result := results.result_of(call)) is not None]
-        if found and not self._read_reported:
-            self.ledger.reported |= await database.run(results.reported_results, self.claim.turn_id, self.ledger.step)
-        self._read_reported = True
+        if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in found):
+            self.ledger.reported |= await database.run(results.reported_results, self._turn.pk, self.ledger.step)
+            self._read_reported = True
         for result in found:
             self.ledger.report(result)
 
@@ -187,10 +175,10 @@ class Run:
         waited = False
         while True:
             watch = streams.RestWatch()
-            states = await database.run(queries.sub_agent_turns, self.claim.turn_id)
+            states = await database.run(queries.sub_agent_turns, self._turn.pk)
             if not states.keys().isdisjoint(ENDED):
                 # `_report_results` reports their results, as all that this runner did not produce itself.
-                await database.run(actions.settle_delegated, self.claim)
+                await self.ledger.commit(lambda claim, recorded, _: actions.settle_delegated(claim, recorded))
                 return True
             at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
             if not at_work:
@@ -208,9 +196,11 @@ class Run:
 
     async def _close(self, action: Any, *arguments: Any, **more: Any) -> bool:
         """Commit a pause or an end; return whether the turn rests now."""
-        return rests_with(
-            await self.ledger.commit(functools.partial(action, self.claim, *arguments, self.ledger.step, **more))
+        step = self.ledger.step
+        written = await self.ledger.commit(
+            lambda claim, recorded, seq: action(claim, *arguments, step, recorded, seq, **more)
         )
+        return rests_with(written.added)
 
 
 def _something_wrong() -> str:

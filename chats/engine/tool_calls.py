@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.calling import Execution
-from chats.actions.writes import Claim
-from chats.agent import events
+from chats.actions import transitions
+from chats.actions.stepping import Execution
 from chats.agent.agent import Agent
 from chats.agent.tools import ToolContext
 from chats.engine.ledger import Ledger
 from chats.engine.toolbox import Result, run_tool
-from chats.exceptions import BadFile
-from chats.models import ToolCall, Turn
+from chats.exceptions import BadFile, LeaseLost
+from chats.models import Turn
+from chats.states import CallState
 
 logger = logging.getLogger(__name__)
 
@@ -24,30 +26,34 @@ logger = logging.getLogger(__name__)
 class ToolCalls:
     """The tool calls that one runner runs for a turn."""
 
-    def __init__(self, claim: Claim, turn: Turn, ledger: Ledger) -> None:
-        self._claim, self._turn, self._ledger = claim, turn, ledger
+    def __init__(self, turn: Turn, ledger: Ledger) -> None:
+        self._turn, self._ledger = turn, ledger
 
-    async def run(self, agent: Agent, calls: Sequence[ToolCall], started: Sequence[Execution] = ()) -> None:
-        """Run these ready calls, and those that were started already, at the same time.
+    async def run(self, agent: Agent, started: Sequence[Execution]) -> None:
+        """Run the ready calls, and those that were started already, at the same time. LeaseLost, StopRequested.
 
-        Return when each has a result or has exceeded its limit. LeaseLost.
+        Return when each has a result or has exceeded its limit. Calls of sub-agents begin turns of their own.
         """
-        running = [self._run_call(agent, call) for call in calls] + [self._run_tool(agent, one) for one in started]
-        outcomes = await asyncio.gather(*running, return_exceptions=True)
+        started = [*started, *await self._start(agent)]
+        outcomes = await asyncio.gather(*(self._run_tool(agent, one) for one in started), return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _run_call(self, agent: Agent, call: ToolCall) -> None:
-        tool = agent.tool(call.name)
-        if tool is not None and tool.agent is not None:
-            await database.run(actions.delegate_call, self._claim, call.pk, tool.agent)
-            return
-        execution = await database.run(actions.claim_call, self._claim, call.pk)
-        if execution is not None:
-            await self._run_tool(agent, execution)
+    async def _start(self, agent: Agent) -> Sequence[Execution]:
+        tools = {
+            call.name: agent.tool(call.name) for call in self._ledger.progress.calls if call.state == CallState.READY
+        }
+        own = {name: tool for name, tool in tools.items() if tool is None or tool.agent is None}
+        if len(own) < len(tools):
+            await self._ledger.commit(lambda claim, recorded, _: actions.delegate_calls(claim, agent, recorded))
+        if not own:
+            return ()
+        return (await self._ledger.commit(lambda claim, recorded, _: actions.start_calls(claim, own, recorded))).started
 
     async def _run_tool(self, agent: Agent, execution: Execution) -> None:
+        # From here on only the tool can tell the outcome of the call.
+        self._ledger.begun.add(execution.tool_call_id)
         tool = agent.tool(execution.name)
         if tool is None:
             await self._finish(execution, Result(error_text=f"There is no tool named {execution.name!r} any more."))
@@ -61,34 +67,55 @@ class ToolCalls:
         )
 
         async def late(result: Result) -> None:
-            await self._finish(execution, result)
+            await self._keep(result, execution, functools.partial(self._store_late, execution))
 
-        actions.begin_call(execution)
         result = await run_tool(tool, execution.input, context, late=late)
         if result is None:
-            await database.run(actions.time_out_call, execution, idempotent=tool.idempotent)
+            await self._ledger.commit(
+                lambda claim, recorded, _: actions.time_out_run(claim, execution, recorded, idempotent=tool.idempotent)
+            )
         else:
-            await self._finish(execution, result)
+            await self._finish(execution, result, idempotent=tool.idempotent)
 
-    async def _finish(self, execution: Execution, result: Result) -> None:
-        # The tool has run, so its result is stored even if the database is away for a while.
+    async def _finish(self, execution: Execution, result: Result, *, idempotent: bool = False) -> None:
+        if idempotent and not result.files:
+            # After a crash it would run again, so its result need not be stored before the next commit.
+            output, error = result.output, result.error_text
+            self._ledger.happen(
+                lambda progress: transitions.finish(
+                    progress, execution.tool_call_id, execution.attempt, output=output, error_text=error
+                )
+            )
+            self._ledger.report(actions.result_event(execution.tool_call_id, output, error))
+            return
+        await self._keep(result, execution, functools.partial(self._store, execution))
+
+    async def _keep(self, result: Result, execution: Execution, store: Callable[[Result], Awaitable[None]]) -> None:
+        """Store the result of a tool that has run, or, if its files cannot be kept, words in their place."""
         try:
-            kept = await self._store(execution, result)
+            await store(result)
         except BadFile as problem:
-            result = result.without_files(execution.name, str(problem))
-            kept = await self._store(execution, result)
+            await store(result.without_files(execution.name, str(problem)))
+
+    async def _store(self, execution: Execution, result: Result) -> None:
+        given: dict[str, Any] = {"output": result.output, "error_text": result.error_text, "files": result.files}
+        step = self._ledger.step
+        try:
+            written = await self._ledger.commit(
+                lambda claim, recorded, seq: actions.record_run(claim, execution, step, recorded, seq, **given)
+            )
+        except (LeaseLost, *database.AWAY):
+            # The tool has run, so its result is stored whoever has the turn, and even if the database is away for a while.
+            await self._store_late(execution, result)
+            raise
+        if written.added:
+            self._ledger.reported.add(execution.tool_call_id)
+        else:
+            await self._store_late(execution, result)
+
+    async def _store_late(self, execution: Execution, result: Result) -> None:
+        kept = await database.retry(
+            actions.finish_call, execution, output=result.output, error_text=result.error_text, files=result.files
+        )
         if not kept:
             logger.warning("A late result of %s (%s) was refused", execution.name, execution.tool_call_id)
-        elif result.error_text:
-            self._ledger.report(events.ToolFailed(execution.tool_call_id, result.error_text))
-        else:
-            self._ledger.report(events.ToolSucceeded(execution.tool_call_id, result.output))
-
-    async def _store(self, execution: Execution, result: Result) -> bool:
-        return await database.retry(
-            actions.finish_call,
-            execution,
-            output=result.output,
-            error_text=result.error_text,
-            files=result.files,
-        )

@@ -115,6 +115,8 @@ class Turn(models.Model):
     stopped_by = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     #: The fencing number: each claim adds one, and a runner's writes fail once it has changed.
     attempt = models.PositiveIntegerField(default=0)
+    #: Each transaction that locks the turn adds one, so a runner knows whether what it has read of the turn still holds.
+    version = models.PositiveBigIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_until = models.DateTimeField(null=True)
     usage = ExactJSONField(default=dict)

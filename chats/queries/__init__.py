@@ -12,7 +12,7 @@ from chats.queries.chats import (
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
 from chats.queries.listing import ChatFilters, filtered_chats_for
-from chats.queries.progress import Progress, model_history, progress_of, steps_of
+from chats.queries.progress import Progress, model_history, progress_of
 from chats.queries.requests import (
     calls_of,
     chain_of,
@@ -22,7 +22,7 @@ from chats.queries.requests import (
     request_of,
     requests_of,
 )
-from chats.queries.steps import call_view, decision_of, step_views, tool_parts_of
+from chats.queries.steps import call_view, decision_of, step_views, steps_of, tool_parts_of
 from chats.queries.turns import (
     events_after,
     last_seq,

@@ -74,7 +74,7 @@ def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[
 def with_parts(message: Message) -> Message:
     """Give a message its parts, if none are stored because its turn is unfinished."""
     if not message.parts:
-        message.parts = message_parts(steps_of_message(message).views)
+        message.parts = message_parts(steps_of_message(message))
     return message
 
 

@@ -1,9 +1,9 @@
-"""What a runner knows of its turn: read once when it claims the turn, and kept up to date with what the runner writes."""
+"""How far a turn is: its steps with their calls, as one value that nobody changes."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -11,108 +11,76 @@ from django.db.models import BigAutoField, CharField
 
 from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent.provider import ModelMessage
-from chats.models import Message, Step, ToolCall, Turn
+from chats.models import Message, Turn
 from chats.queries.attachments import file_contents
-from chats.queries.projection import StepView, answered, result_file_ids
-from chats.queries.steps import call_view, history_before, step_view
+from chats.queries.projection import CallView, StepView, answered, result_file_ids
+from chats.queries.steps import history_before, steps_of
 from chats.states import CallState
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """The committed steps of a turn with their calls, in order, and the chat before the turn as the model is shown it.
+    """The steps of a turn with their calls, in order, and the chat before the turn as the model is shown it.
 
-    `files` are the contents of the files that the calls returned.
-
-    Only the runner that holds the lease may use it, and only while `is_ours`.
+    `files` are the contents of the files that the calls returned. What happens to a turn makes another Progress:
+    `chats.actions.transitions`.
     """
 
-    steps: list[tuple[Step, list[ToolCall]]]
-    before: list[ModelMessage] = field(default_factory=list)
-    files: dict[UUID, bytes] = field(default_factory=dict)
+    steps: tuple[StepView, ...] = ()
+    before: Sequence[ModelMessage] = ()
+    files: Mapping[UUID, bytes] = field(default_factory=dict)
 
     @property
     def stop_reason(self) -> str:
         """The stop reason of the last step."""
-        return self.steps[-1][0].stop_reason if self.steps else ""
+        return self.steps[-1].stop_reason if self.steps else ""
 
     @property
-    def calls(self) -> list[ToolCall]:
-        """The calls of the last step."""
-        return self.steps[-1][1] if self.steps else []
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether nobody but the runner changes these calls.
-
-        People decide about calls that have asked them, results of earlier runs may arrive for calls whose outcome is
-        unknown, and sub-agents end on their own.
-        """
-        return not any(
-            call.state in {CallState.UNKNOWN, CallState.DELEGATED}
-            or (call.state == CallState.WAITING and call.approval_id is not None)
-            for _, calls in self.steps
-            for call in calls
-        )
-
-    @property
-    def views(self) -> list[StepView]:
-        return [step_view(step, [call_view(call) for call in calls]) for step, calls in self.steps]
+    def calls(self) -> Sequence[CallView]:
+        """The calls of the last step. All others are closed: a step begins only when those of the step before are."""
+        return self.steps[-1].calls if self.steps else ()
 
     @property
     def approved(self) -> set[str]:
         """The names of the tools of which a person has approved a call in this turn, and that have run."""
-        calls = (call for view in self.views for call in view.calls)
+        calls = (call for step in self.steps for call in step.calls)
         return {call.name for call in calls if call.approved and call.state == CallState.SUCCEEDED}
 
     @property
     def history(self) -> list[ModelMessage]:
         """The chat up to and including this turn, as the model is shown it."""
-        return answered(self.before, self.views, self.files)
+        return answered(self.before, self.steps, self.files)
 
+    @property
+    def usage(self) -> dict[str, int]:
+        """What the answers have used together, by the names of the API."""
+        used: Counter[str] = Counter()
+        for step in self.steps:
+            used.update(step.usage)
+        return dict(used)
 
-_STEPS: Prepared[Step] = Prepared(lambda: Step.objects.filter(turn=Parameter("turn", BigAutoField())).order_by("index"))
-_STEPS_OF_MESSAGE: Prepared[Step] = Prepared(
-    lambda: Step.objects.filter(
-        turn__chat=Parameter("chat", BigAutoField()), turn__message_id=Parameter("message_id", CharField())
-    ).order_by("index")
-)
-_CALLS: Prepared[ToolCall] = Prepared(
-    lambda: (
-        ToolCall.objects.filter(turn=Parameter("turn", BigAutoField()))
-        .select_related("approval__decision", "recovery__decision")
-        .order_by("id")
-    )
-)
+    def call(self, tool_call_id: str) -> CallView | None:
+        """Return a call of the last step."""
+        return next((call for call in self.calls if call.tool_call_id == tool_call_id), None)
 
 
 def progress_of(turn: Turn) -> Progress:
     """Read the progress of a turn, with the chat before it."""
-    progress = steps_of(turn)
-    files = file_contents(turn.chat_id, result_file_ids(progress.views))
-    return Progress(progress.steps, history_before(turn), files)
+    steps = steps_of(turn.pk)
+    return Progress(steps, history_before(turn), file_contents(turn.chat_id, result_file_ids(steps)))
 
 
-def steps_of(turn: Turn) -> Progress:
-    """Read the progress of a turn, without the chat before it."""
-    progress = _with_calls(_STEPS.all(turn=turn.pk))
-    for _, calls in progress.steps:
-        for call in calls:
-            call.turn = turn
-    return progress
+_TURN_OF_MESSAGE: Prepared[int] = Prepared(
+    lambda: Turn.objects.filter(
+        chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField())
+    ).values_list("pk", flat=True)
+)
 
 
-def steps_of_message(message: Message) -> Progress:
-    """Read the progress of the turn that answers with this message; without steps if there is none."""
-    return _with_calls(_STEPS_OF_MESSAGE.all(chat=message.chat_id, message_id=message.message_id))
-
-
-def _with_calls(steps: Sequence[Step]) -> Progress:
-    """Read the calls of all steps of a turn."""
-    calls: dict[int, list[ToolCall]] = defaultdict(list)
-    for call in _CALLS.all(turn=steps[0].turn_id) if steps else []:
-        calls[call.step_id].append(call)
-    return Progress([(step, calls[step.pk]) for step in steps])
+def steps_of_message(message: Message) -> tuple[StepView, ...]:
+    """Read the steps of the turn that answers with this message; none if there is no such turn."""
+    turn_id = _TURN_OF_MESSAGE.first(chat=message.chat_id, message_id=message.message_id)
+    return () if turn_id is None else steps_of(turn_id)
 
 
 def model_history(turn: Turn) -> list[ModelMessage]:

@@ -55,10 +55,13 @@ REFUSED_TURN = "(A message that was refused is left out here. These tools were c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallView:
-    """A tool call with the decision about it. `approval_id` is the id of its approval request, or "".
+    """A tool call with the decision about it.
 
-    `approved` is None until somebody decides; `edited_input` is the input as a person changed it, or None. `declined` means
-    that a person declined to answer; `error_text` then holds their comment.
+    `approval_id` is the id of its approval request, or "", and `request_id` that of the request that it made of any kind.
+    `approved` is None until somebody decides; `edited_input` is the input as a person changed it, or None, and
+    `approved_digest` is that of the input that may run. `declined` means that a person declined to answer; `error_text` then
+    holds their comment. `decided` says that the request about the call has ended: of a call whose outcome is unknown, the
+    recovery. `attempt` counts the runs and fences the result of each. `pk` is that of the row, once it is stored.
     """
 
     tool_call_id: str
@@ -72,6 +75,13 @@ class CallView:
     reason: str = ""
     edited_input: Any = None
     declined: bool = False
+    decided: bool = False
+    request_id: str = ""
+    recovery_id: str = ""
+    approved_digest: str = ""
+    executed_digest: str = ""
+    attempt: int = 0
+    pk: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +92,14 @@ class StepView:
     """
 
     blocks: Sequence[dict[str, Any]]
-    calls: Sequence[CallView] = field(default_factory=list)
+    calls: Sequence[CallView] = ()
     provider: str = ""
     model: str = ""
     prefix: str = ""
     stop_reason: str = ""
     stop_details: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
+    answered_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_shown(self) -> bool:

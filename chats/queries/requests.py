@@ -16,7 +16,7 @@ from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, ToolCall, Turn
 from chats.queries import subagents
-from chats.queries.projection import tool_part
+from chats.queries.projection import CallView, tool_part
 from chats.queries.steps import call_view
 
 
@@ -79,8 +79,8 @@ def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalReques
     return {str(request.tool_call_id): request for request in ordered}
 
 
-def request_of(call: ToolCall) -> ApprovalRequest | None:
-    """Return the request for the approval of a call, with its workflow; None if it needed none."""
-    if call.approval_id is None:
+def request_of(call: CallView) -> ApprovalRequest | None:
+    """Return the request that a call made, with its workflow; None if it made none."""
+    if not call.request_id:
         return None
-    return ApprovalRequest.objects.select_related("workflow").filter(pk=call.approval_id).first()
+    return ApprovalRequest.objects.select_related("workflow").filter(pk=call.request_id).first()

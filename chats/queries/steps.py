@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
-from django.db.models import BigAutoField
+from django.db.models import BigAutoField, QuerySet
 
 from approvals.models import ApprovalRequest, Decision
-from approvals.queries import UNREAD
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats.agent.provider import ModelMessage
@@ -17,49 +17,137 @@ from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.attachments import file_contents
 from chats.queries.file_parts import file_ids
 from chats.queries.projection import CallView, StepView, message_parts, result_file_ids, user_message, with_turn
+from chats.states import CallState
+
+#: What a step is made of, and a call with the decision about it, in the order in which `_step` and `_call` take them.
+_STEP = (
+    "pk",
+    "turn_id",
+    "blocks",
+    "provider",
+    "model",
+    "prefix",
+    "stop_reason",
+    "stop_details",
+    "usage",
+    "answered_by",
+)
+_CALL = (
+    "pk",
+    "tool_call_id",
+    "name",
+    "input",
+    "state",
+    "output",
+    "error_text",
+    "executed_digest",
+    "attempt",
+    "recovery_id",
+    "approval_id",
+)
+_ASKED = (
+    "recovery__status",
+    "approval__kind",
+    "approval__status",
+    "approval__decision__comment",
+    "approval__decision__edited_input",
+    "approval__decision__approved_digest",
+)
+
+
+def _step_rows(**chosen: Any) -> QuerySet[Step, Any]:
+    return Step.objects.filter(**chosen).order_by("turn_id", "index").values_list(*_STEP)
+
+
+def _call_rows(**chosen: Any) -> QuerySet[ToolCall, Any]:
+    return ToolCall.objects.filter(**chosen).order_by("id").values_list("step_id", *_CALL, *_ASKED)
+
+
+_TURN = Parameter("turn", BigAutoField())
+_STEPS_OF_TURN: Prepared[Any] = Prepared(lambda: _step_rows(turn=_TURN))
+_CALLS_OF_TURN: Prepared[Any] = Prepared(lambda: _call_rows(turn=_TURN))
+
+
+def steps_of(turn_id: int) -> tuple[StepView, ...]:
+    """Return the steps of a turn with their calls, in order."""
+    steps = _STEPS_OF_TURN.all(turn=turn_id)
+    return tuple(_joined(steps, _CALLS_OF_TURN.all(turn=turn_id) if steps else ())[turn_id])
 
 
 def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
     """Return the steps of these turns with their calls, by turn id."""
-    calls: dict[int, list[CallView]] = defaultdict(list)
-    rows = ToolCall.objects.filter(turn__in=turns).select_related("approval__decision", "recovery__decision")
-    rows = rows.defer(f"approval__{UNREAD}", f"recovery__{UNREAD}")
-    for call in rows.order_by("id"):
-        calls[call.step_id].append(call_view(call))
+    return _joined(_step_rows(turn__in=turns), _call_rows(turn__in=turns))
+
+
+def _joined(steps: Iterable[Any], calls: Iterable[Any]) -> dict[int, list[StepView]]:
+    made: dict[int, list[CallView]] = defaultdict(list)
+    for step_id, *columns in calls:
+        made[step_id].append(_call(*columns))
     views: dict[int, list[StepView]] = defaultdict(list)
-    for step in Step.objects.filter(turn__in=turns).order_by("turn_id", "index"):
-        views[step.turn_id].append(step_view(step, calls[step.pk]))
+    for pk, turn_id, blocks, *columns in steps:
+        views[turn_id].append(StepView(blocks, made[pk], *columns))
     return views
 
 
-def step_view(step: Step, calls: Sequence[CallView]) -> StepView:
-    return StepView(step.blocks, calls, step.provider, step.model, step.prefix, step.stop_reason, step.stop_details)
+def _call(
+    pk: int,
+    tool_call_id: str,
+    name: str,
+    value: Any,
+    state: str,
+    output: Any,
+    error_text: str,
+    executed_digest: str,
+    attempt: int,
+    recovery_id: UUID | None,
+    request_id: UUID | None,
+    recovery: str | None,
+    kind: str | None,
+    status: str | None,
+    comment: str | None,
+    edited_input: Any,
+    approved_digest: str | None,
+) -> CallView:
+    asks_approval = kind == Kind.APPROVAL
+    asked = recovery if state == CallState.UNKNOWN else status
+    decided = asks_approval and status != Status.PENDING
+    reason = "Nobody decided before the deadline." if asks_approval and status == Status.EXPIRED else comment
+    return CallView(
+        tool_call_id=tool_call_id,
+        name=name,
+        input=value,
+        state=state,
+        output=output,
+        error_text=error_text,
+        approval_id=str(request_id) if asks_approval else "",
+        approved=status == Status.APPROVED if decided else None,
+        reason=(reason or "") if decided else "",
+        edited_input=edited_input if decided else None,
+        decided=asked not in {None, Status.PENDING},
+        declined=kind is not None and not asks_approval and status == Status.REJECTED,
+        request_id=str(request_id or ""),
+        recovery_id=str(recovery_id or ""),
+        approved_digest=(approved_digest or "") if decided else "",
+        executed_digest=executed_digest,
+        attempt=attempt,
+        pk=pk,
+    )
 
 
 def call_view(call: ToolCall) -> CallView:
-    """Return a call with the decision about it."""
-    asked = call.approval if call.approval is not None and call.approval.kind == Kind.APPROVAL else None
-    decided = asked is not None and asked.status != Status.PENDING
-    decision = decision_of(asked) if decided else None
-    approved = None
-    if asked is not None and decided:
-        approved = asked.status == Status.APPROVED
-    reason = decision.comment if decision is not None else ""
-    if asked is not None and asked.status == Status.EXPIRED:
-        reason = "Nobody decided before the deadline."
-    return CallView(
-        tool_call_id=call.tool_call_id,
-        name=call.name,
-        input=call.input,
-        state=call.state,
-        output=call.output,
-        error_text=call.error_text,
-        approval_id=str(asked.pk) if asked is not None else "",
-        approved=approved,
-        reason=reason,
-        edited_input=decision.edited_input if decision is not None else None,
-        declined=asked is None and call.approval is not None and call.approval.status == Status.REJECTED,
-    )
+    """Return a call, read with its requests and their decisions, as a value."""
+    asked = call.approval
+    decision = decision_of(asked)
+    columns: list[Any] = [
+        *(getattr(call, name) for name in _CALL),
+        call.recovery.status if call.recovery is not None else None,
+        asked.kind if asked is not None else None,
+        asked.status if asked is not None else None,
+        decision.comment if decision is not None else None,
+        decision.edited_input if decision is not None else None,
+        decision.approved_digest if decision is not None else None,
+    ]
+    return _call(*columns)
 
 
 def decision_of(request: ApprovalRequest | None) -> Decision | None:

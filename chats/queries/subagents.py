@@ -10,6 +10,7 @@ from approvals.models import ApprovalRequest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Status
 from chats.models import Chat, ToolCall, Turn
+from chats.queries.projection import CallView
 from chats.states import CallState, TurnState
 
 
@@ -92,14 +93,9 @@ def parent_chat(chat: Chat) -> Chat | None:
     return Chat.objects.filter(tool_calls__children__chat=chat).first()
 
 
-def at_rest(turn: Turn, calls: Iterable[ToolCall] | None = None) -> bool:
-    """Return whether the turn can only wait: for people, or for sub-agents that are all suspended.
-
-    The calls of its last step are read unless they are given.
-    """
-    known = None if calls is None else {call.state for call in calls}
-    states = {below.state for _, below in delegated(turn)} if known is None or CallState.DELEGATED in known else set()
-    if states:
-        return states == {TurnState.SUSPENDED}
-    waiting = {CallState.WAITING, CallState.UNKNOWN}
-    return turn.tool_calls.filter(state__in=waiting).exists() if known is None else not known.isdisjoint(waiting)
+def at_rest(turn: Turn, calls: Iterable[CallView]) -> bool:
+    """Return whether a turn with these calls can only wait: for people, or for sub-agents that are all suspended."""
+    known = {call.state for call in calls}
+    if CallState.DELEGATED in known:
+        return {below.state for _, below in delegated(turn)} == {TurnState.SUSPENDED}
+    return not known.isdisjoint({CallState.WAITING, CallState.UNKNOWN})

@@ -10,8 +10,8 @@ from django.db.models import BigAutoField, IntegerField, Max, QuerySet
 from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent import events
 from chats.models import Chat, Turn, TurnEvent
-from chats.queries.progress import steps_of
 from chats.queries.projection import message_parts
+from chats.queries.steps import steps_of
 from chats.states import UNFINISHED, CallState, TurnState
 
 #: The states of a turn that a runner has, or is about to take.
@@ -66,7 +66,7 @@ def running_message(chat: Chat) -> tuple[Turn, list[dict[str, Any]], int] | None
     committed = turn.steps.count()
     after = _last_seq_before(turn, committed)
     # Read after the events, so that no result is missing in both. A step that was committed meanwhile is among the events.
-    return turn, message_parts(steps_of(turn).views[:committed]), after
+    return turn, message_parts(steps_of(turn.pk)[:committed]), after
 
 
 def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:

@@ -86,14 +86,14 @@ def tokens_of(usage: Mapping[str, Any]) -> Tokens:
 
 def message_metadata(turn: Turn, progress: Progress) -> dict[str, Any]:
     """Return what clients are told about the message of a turn that ends: the model, its tokens, and when it answered."""
-    tokens = tokens_of(turn.usage)
+    tokens = tokens_of(progress.usage)
     counts = {
         "inputTokens": tokens.read,
         "outputTokens": tokens.output,
         "cachedInputTokens": tokens.cache_read,
         "reasoningTokens": tokens.thinking,
     }
-    step = progress.steps[-1][0] if progress.steps else None
+    step = progress.steps[-1] if progress.steps else None
     model = (step.answered_by.get("model") or step.model) if step is not None else ""
     times = {"createdAt": utc(turn.created_at), "finishedAt": utc(timezone.now())}
     return {**({"model": model} if model else {}), "usage": counts, **times}

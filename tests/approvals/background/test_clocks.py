@@ -70,7 +70,7 @@ def test_the_length_of_a_lease_does_not_depend_on_the_holders_clock(elsewhere, s
         claim, _, _ = actions.claim_turn(turn.pk, owner="wrong")
     left = [reload(turn).lease_until - timezone.now()]
     with elsewhere(seconds):
-        assert actions.renew_lease(claim) == (True, False)
+        assert actions.renew_leases([claim]) == ({claim.turn_id}, set())
     left.append(reload(turn).lease_until - timezone.now())
     assert [timedelta(seconds=12) < each < timedelta(seconds=16) for each in left] == [True, True]
 

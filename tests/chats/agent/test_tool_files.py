@@ -24,7 +24,17 @@ from tests.support import people
 from tests.support.chats import draughtsman, scenes
 from tests.support.chats.branches import branch
 from tests.support.chats.files import PNG, data_url
-from tests.support.chats.turns import chunks, converse, decide, make_chat, only_request, run, say, tool_parts
+from tests.support.chats.turns import (
+    chunks,
+    converse,
+    decide,
+    make_chat,
+    only_request,
+    run,
+    say,
+    start_call,
+    tool_parts,
+)
 from tests.support.machines import machine
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -123,7 +133,7 @@ def test_a_result_is_stored_once_with_its_files():
     turn = say(make_chat(people.alice()), "draw")
     claim = scenes.begin(turn)
     actions.commit_step(claim, 0, *scenes.calling("draw", draughtsman.draughtsman), [], provider="a test")
-    execution = actions.claim_call(claim, turn.tool_calls.get().pk)
+    execution = start_call(claim, turn)
     file = new_file(PNG, "plan.png")
     assert [actions.finish_call(execution, output="x", files=[file]) for _ in range(2)] == [True, False]
     assert Attachment.objects.count() == 1

@@ -11,7 +11,6 @@ from approvals.models import ApprovalRequest
 from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions, queries
-from chats.actions.calling import begin_call
 from chats.engine import runner
 from chats.models import Turn
 from tests.support import people
@@ -59,8 +58,7 @@ def test_a_runner_that_hands_its_turn_over_gives_back_what_it_has_not_begun():
 def test_what_has_begun_is_not_given_back():
     turn = approved()
     claim, _, _, (execution,) = actions.begin_run(turn.pk, owner="one that hands over")
-    begin_call(execution)
-    actions.release_turn(claim)
+    actions.release_turn(claim, [execution.tool_call_id])
     assert call_of(turn) == ("executing", 1)
     turn = run(turn)
     assert (turn.state, only_request(turn).kind, agents.ran) == ("suspended", "recovery", [])

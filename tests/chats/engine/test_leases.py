@@ -14,7 +14,7 @@ from approvals.background import sweep
 from approvals.models import AuditEntry, Decision
 from approvals.states import Verdict
 from chats import actions, doorbell
-from chats.actions.writes import Claim, Recorded
+from chats.actions.locking import Claim, Recorded
 from chats.agent import events
 from chats.agent.demo import support
 from chats.agent.loop import plan_calls
@@ -25,7 +25,17 @@ from chats.queries import open_requests
 from chats.states import FinishReason
 from tests.support import people
 from tests.support.chats import agents
-from tests.support.chats.turns import converse, decide, make_chat, only_request, reload, results_on_record, run, say
+from tests.support.chats.turns import (
+    converse,
+    decide,
+    make_chat,
+    only_request,
+    reload,
+    results_on_record,
+    run,
+    say,
+    start_call,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,7 +61,7 @@ def executing(owner, text: str):
     """Return a turn and the run of its approved call, which a dead runner had claimed."""
     turn = converse(owner, text)
     decide(only_request(turn), people.bob(), Verdict.APPROVE)
-    execution = actions.claim_call(claim(turn), turn.tool_calls.get().pk)
+    execution = start_call(claim(turn), turn)
     assert execution is not None
     lapse(turn)
     return turn, execution
@@ -80,7 +90,7 @@ def test_a_runner_that_lost_its_lease_cannot_commit():
     chunk = [Recorded(1, 0, events.TextDelta("t", "late"))]
     finished = events.ModelFinished([{"type": "text", "text": "late"}], "end_turn", "m")
     for late in (
-        lambda: actions.append_events(old, chunk),
+        lambda: actions.store_progress(old, chunk),
         lambda: actions.commit_step(old, 0, finished, [], chunk, provider="p"),
         lambda: actions.pause_turn(old, support, 0, chunk, 2),
         lambda: actions.finish_turn(old, FinishReason.STOP, 0, chunk, 2),
@@ -89,9 +99,9 @@ def test_a_runner_that_lost_its_lease_cannot_commit():
     ):
         with pytest.raises(LeaseLost):
             late()
-    assert (actions.renew_lease(old), actions.release_turn(old)) == ((False, False), False)
+    assert (actions.renew_leases([old]), actions.release_turn(old)) == ((set(), set()), False)
     assert (turn.steps.count(), turn.events.count(), reload(turn).state) == (0, 0, "running")
-    assert actions.renew_lease(new) == (True, False)
+    assert actions.renew_leases([new]) == ({turn.pk}, set())
 
 
 def test_a_released_turn_is_queued_and_continues():
@@ -107,8 +117,8 @@ def test_an_idempotent_tool_runs_again_after_a_crash_with_the_same_id():
     held = claim(turn)
     use = {"type": "tool_use", "id": "call_1", "name": "getWeather", "input": {"city": "Ulm"}}
     planned = plan_calls(support, [use])
-    actions.commit_step(held, 0, events.ModelFinished([use], "tool_use", "m"), planned, [], provider="scripted")
-    first = actions.claim_call(held, turn.tool_calls.get().pk)
+    finished = events.ModelFinished([use], "tool_use", "m")
+    (first,) = actions.commit_step(held, 0, finished, planned, [], provider="scripted").started
     lapse(turn)
     turn = run(turn)
     call = turn.tool_calls.get()

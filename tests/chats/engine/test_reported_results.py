@@ -12,8 +12,8 @@ from django.utils import timezone
 from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions
-from chats.actions.calling import Execution
-from chats.actions.writes import Claim
+from chats.actions.locking import Claim
+from chats.actions.stepping import Execution
 from chats.agent import events, registry
 from chats.agent.loop import plan_calls
 from chats.engine import runner, streams
@@ -23,7 +23,7 @@ from chats.queries import open_requests
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.scenes import begin, use
-from tests.support.chats.turns import chunks, converse, decide, make_chat, only_request, reload, run, say
+from tests.support.chats.turns import chunks, converse, decide, make_chat, only_request, reload, run, say, start_call
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,9 +49,7 @@ def stepped(turn: Turn, *blocks: dict[str, object]) -> Claim:
 
 def executing(turn: Turn, tool: str = "count") -> Execution:
     claim = stepped(turn, use(tool, {}))
-    execution = actions.claim_call(claim, turn.tool_calls.get().pk)
-    assert execution is not None
-    return execution
+    return start_call(claim, turn)
 
 
 def reported(turn: Turn) -> list[tuple[str, object]]:
@@ -155,14 +153,14 @@ def test_a_result_during_a_commit_gets_its_own_number():
         ledger = Ledger(claim, last)
         ledger.record(events.StepStarted(0))
 
-        def commit(recorded, next_seq):
+        def commit(claim, recorded, next_seq):
             # The tool ends on the loop while this commit is running.
             loop.call_soon_threadsafe(ledger.report, events.ToolSucceeded("call", 1))
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
             return actions.fail_turn(claim, "over", 0, recorded, next_seq)
 
         loop = asyncio.get_running_loop()
-        closing = await ledger.commit(commit)
+        closing = (await ledger.commit(commit)).added
         ledger.close()
         return closing[-1].seq, ledger._kept[0].seq, ledger._kept[0].event
 
@@ -174,7 +172,7 @@ def test_a_sub_agents_output_is_reported_after_its_caller_crashed():
     turn = say(actions.open_chat(owner=people.alice(), agent=agents.boss), "accountant count")
     claim = stepped(turn, use("accountant", {"task": "count"}))
     call = turn.tool_calls.get()
-    actions.delegate_call(claim, call.pk, agents.accountant)
+    actions.delegate_calls(claim, agents.boss, [])
     run(Turn.objects.get(parent_call=call))
     actions.settle_delegated(claim)
     assert reported(turn) == []

@@ -15,7 +15,7 @@ from django.utils import timezone
 from approvals.runtime import database
 from chats import actions, queries
 from chats.actions.claiming import SEQ_GAP
-from chats.actions.writes import Claim
+from chats.actions.locking import Claim
 from chats.agent import events
 from chats.agent.events import ModelFinished, TextDelta
 from chats.engine import runner, streams
@@ -40,8 +40,7 @@ def text(turn: Turn) -> str:
 
 
 async def flushed(ledger: Ledger) -> None:
-    assert ledger._timer is not None
-    await ledger._timer
+    await ledger.flush()
 
 
 async def lose(turn: Turn, after: int) -> None:
@@ -68,8 +67,8 @@ def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
     return turn
 
 
-def commit_step(claim: Claim) -> Callable[..., None]:
-    return lambda recorded, _: actions.commit_step(claim, 0, FINISHED, [], recorded, provider="p")
+def commit_step() -> Callable[..., actions.Written]:
+    return lambda claim, recorded, _: actions.commit_step(claim, 0, FINISHED, [], recorded, provider="p")
 
 
 def test_the_commit_of_a_step_restores_events_lost_in_a_crash():
@@ -77,7 +76,7 @@ def test_the_commit_of_a_step_restores_events_lost_in_a_crash():
         await lose(turn, 2)
         for word in WORDS[4:]:
             ledger.record(TextDelta("t", word))
-        await ledger.commit(commit_step(claim))
+        await ledger.commit(commit_step())
 
     turn = told_by(story)
     assert (stored(turn), text(turn)) == ([*range(1, 10)], "".join(WORDS))
@@ -98,9 +97,9 @@ def test_the_end_of_a_stopped_turn_restores_events_lost_in_a_crash():
         await lose(turn, 1)
         await database.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
         with pytest.raises(StopRequested):
-            await ledger.commit(commit_step(claim))
+            await ledger.commit(commit_step())
         left = actions.UnfinishedAnswer(["".join(WORDS[:4])])
-        await ledger.commit(lambda recorded, seq: actions.end_stopped(claim, left, 0, recorded, seq))
+        await ledger.commit(lambda claim, recorded, seq: actions.end_stopped(claim, left, 0, recorded, seq))
 
     turn = told_by(story)
     assert stored(turn) == [*range(1, len(stored(turn)) + 1)]
@@ -110,7 +109,7 @@ def test_the_end_of_a_stopped_turn_restores_events_lost_in_a_crash():
 
 def test_durably_committed_events_are_not_kept_in_memory():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
-        await ledger.commit(commit_step(claim))
+        await ledger.commit(commit_step())
         assert ledger._kept == []
 
     assert len(stored(told_by(story))) == 5

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.writes import Recorded
+from chats.actions.locking import Recorded
 from chats.agent import events
 from chats.engine import runner, streams
 from chats.models import Turn
@@ -90,7 +90,7 @@ def test_a_follower_in_another_process_reads_the_stored_events():
     async def story():
         follower = asyncio.create_task(collect(turn))
         for seq, word in enumerate(["a", "b", "c"], 1):
-            await database.run(actions.append_events, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
+            await database.run(actions.store_progress, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
         finished = events.ModelFinished([{"type": "text", "text": "abc"}], "end_turn", "m")
         await database.run(actions.commit_step, claim, 0, finished, [], [], provider="p")
         await database.run(actions.finish_turn, claim, "stop", 0, [], 4)
@@ -103,7 +103,7 @@ def test_a_follower_in_another_process_reads_the_stored_events():
 def test_events_of_an_uncommitted_step_are_deleted():
     turn = say(make_chat(people.alice()), "hello")
     claim, _, _ = actions.claim_turn(turn.pk, owner="doomed")
-    actions.append_events(
+    actions.store_progress(
         claim, [Recorded(1, 0, events.StepStarted(0)), Recorded(2, 0, events.TextDelta("t", "lost words"))]
     )
     Turn.objects.update(lease_until=timezone.now() - timedelta(seconds=1))

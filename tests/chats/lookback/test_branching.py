@@ -29,6 +29,7 @@ from tests.support.chats.turns import (
     run,
     say,
     shape,
+    start_call,
 )
 from tests.support.people import alice, bob, carol, mallory
 
@@ -139,8 +140,7 @@ def test_unknown_outcome_is_asked_again_with_the_same_id(oddball):
     decide(only_request(turn), decider, Verdict.APPROVE)
     claimed, _, _ = actions.claim_turn(turn.pk, owner="one that dies")
     call = turn.tool_calls.get()
-    assert actions.claim_call(claimed, call.pk) is not None
-    actions.release_turn(claimed)
+    actions.release_turn(claimed, [start_call(claimed, call.turn).tool_call_id])
     run(turn)
     recovery = only_request(turn)
     assert recovery.kind == "recovery"

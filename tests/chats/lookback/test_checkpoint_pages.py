@@ -14,7 +14,7 @@ from approvals.states import Door, Verdict
 from chats import actions
 from chats.models import Message, TurnCheckpoint
 from tests.support.chats.scenes import REFUND, answer, begin, completed, paused, text, use
-from tests.support.chats.turns import make_chat, say
+from tests.support.chats.turns import make_chat, say, start_call
 from tests.support.markup import parse
 from tests.support.people import alice, bob
 
@@ -31,7 +31,7 @@ def chat(db):
     assert actions.resume_turn(turn.pk)
     claim = begin(turn)
     call = turn.tool_calls.get()
-    assert actions.finish_call(actions.claim_call(claim, call.pk), output={"status": "refunded"})
+    assert actions.finish_call(start_call(claim, call.turn), output={"status": "refunded"})
     actions.release_turn(claim)
     answer(turn, text("It is done."))
     return chat

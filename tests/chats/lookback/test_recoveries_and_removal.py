@@ -19,7 +19,7 @@ from tests.chats.lookback.test_lookback_pages import browser, exported
 from tests.support.chats import agents
 from tests.support.chats.branches import branch, checkpoints
 from tests.support.chats.scenes import completed
-from tests.support.chats.turns import converse, decide, make_chat, only_request, run
+from tests.support.chats.turns import converse, decide, make_chat, only_request, run, start_call
 from tests.support.machines import machine
 from tests.support.markup import parse
 from tests.support.people import alice, bob
@@ -35,8 +35,7 @@ def oddball(settings):
 def start_call_and_die(turn: Turn) -> None:
     """A runner has begun the turn's call, and dies."""
     claimed, _, _ = actions.claim_turn(turn.pk, owner="one that dies")
-    assert actions.claim_call(claimed, turn.tool_calls.get().pk) is not None
-    actions.release_turn(claimed)
+    actions.release_turn(claimed, [start_call(claimed, turn).tool_call_id])
 
 
 def recovered_twice(decider) -> Turn:

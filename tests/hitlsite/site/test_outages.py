@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 from approvals.runtime import database
 from approvals.runtime.transactions import LineTooLong
 from chats import actions
-from chats.actions.writes import Recorded
+from chats.actions.locking import Recorded
 from chats.agent import events
 from chats.models import TurnEvent
 from hitlsite import env
@@ -150,8 +150,8 @@ def test_events_with_an_unconfirmed_commit_are_stored_once():
     turn = say(make_chat(alice()), "hello")
     claim, _, last = actions.claim_turn(turn.pk, owner="tests")
     first, second = (Recorded(last + n, 0, events.TextDelta("t", f"word {n}")) for n in (1, 2))
-    actions.append_events(claim, [first])
-    actions.append_events(claim, [first, second])
+    actions.store_progress(claim, [first])
+    actions.store_progress(claim, [first, second])
     assert list(TurnEvent.objects.filter(turn=turn).order_by("seq").values_list("seq", flat=True)) == [
         last + 1,
         last + 2,

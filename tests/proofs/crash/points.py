@@ -119,7 +119,7 @@ REPEATABLE: dict[str, Callable[[str], None]] = {
 #: Between an agent and its sub-agent.
 NESTED: dict[str, Callable[[str], None]] = {
     "delegation, in": lambda p: after(p, delegating, "_begin"),
-    "delegation": lambda p: after(p, actions, "delegate_call"),
+    "delegation": lambda p: after(p, actions, "delegate_calls"),
     "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
     "waking above": lambda p: above(p, resuming, "queue_turn"),
     "the end below": lambda p: after(p, actions, "finish_turn"),

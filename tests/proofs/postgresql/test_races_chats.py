@@ -13,8 +13,8 @@ from approvals.exceptions import AlreadyDecided, Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Status, Verdict
 from chats import actions
-from chats.actions.calling import Execution
-from chats.actions.writes import Claim
+from chats.actions.locking import Claim
+from chats.actions.stepping import Execution
 from chats.agent import registry
 from chats.agent.events import ModelFinished
 from chats.agent.loop import PlannedCall
@@ -68,7 +68,7 @@ def pause(turn: Turn) -> object:
 
 
 def execution_of(call: ToolCall) -> Execution:
-    return Execution(call.pk, call.tool_call_id, call.name, call.input, call.attempt, 1)
+    return Execution(call.turn_id, call.tool_call_id, call.name, call.input, call.attempt, 1)
 
 
 def test_a_stop_at_the_top_while_those_below_pause_and_record_leaves_nobody_waiting():
@@ -82,7 +82,7 @@ def test_a_stop_at_the_top_while_those_below_pause_and_record_leaves_nobody_wait
         found = race(
             *(lambda sub=sub: pause(sub) for sub in subs[:3]),
             lambda ran=ran: actions.finish_call(execution_of(ran), output="paid"),
-            lambda top=top: actions.end_stopped(Claim(top.pk, 1), actions.UnfinishedAnswer(), 0, [], 1),
+            lambda top=top: actions.end_stopped(Claim(top.pk, 1), actions.UnfinishedAnswer(), 0, [], 1).added,
         )
         assert failures(found, StopRequested, LeaseLost) == []
         assert (reload(top).state, isinstance(found[4], list)) == ("stopped", True)

@@ -20,7 +20,7 @@ from approvals.runtime import database
 from approvals.runtime.transactions import PLACES, LineTooLong
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
-from chats.actions.writes import Recorded
+from chats.actions.locking import Recorded
 from chats.agent import events
 from chats.engine import runner
 from chats.engine import sweep as chat_sweep
@@ -230,7 +230,7 @@ def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in
     async def story() -> None:
         with frozen_in(*map(holding, turns)):
             piece = [Recorded(1, 0, events.StepStarted(0))]
-            writing = [asyncio.create_task(database.run(actions.append_events, claim, piece)) for claim in claims]
+            writing = [asyncio.create_task(database.run(actions.store_progress, claim, piece)) for claim in claims]
             await asyncio.sleep(0)
             # All threads are at work for those that are locked, and yet there is room.
             assert await within(AT_ONCE, Turn.objects.count) == [PEERS]

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from approvals.models import ApprovalRequest
 from chats import actions
-from chats.actions.writes import Claim
+from chats.actions.locking import Claim
 from chats.agent.agent import Agent
 from chats.agent.demo import SHIPPING, support
 from chats.agent.events import ModelFinished
@@ -16,7 +16,7 @@ from chats.agent.loop import PlannedCall, plan_calls
 from chats.models import Chat, Turn
 from chats.queries import open_requests
 from chats.states import CallState, FinishReason
-from tests.support.chats.turns import make_chat, say
+from tests.support.chats.turns import make_chat, say, start_calls
 
 REFUND = {"amount": 120, "orderId": "A-1001"}
 __all__ = ["REFUND", "SHIPPING", "answer", "asked", "begin", "calling", "completed", "paused", "text", "use"]
@@ -50,9 +50,8 @@ def answer(turn: Turn, *blocks: dict[str, Any], agent: Agent = support, output: 
     reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
     finished = ModelFinished(list(blocks), reason, "a model")
     actions.commit_step(claim, index, finished, plan_calls(agent, finished.blocks), [], provider="a test")
-    for call in turn.tool_calls.filter(state=CallState.READY):
-        execution = actions.claim_call(claim, call.pk)
-        assert execution is not None and actions.finish_call(execution, output=output)
+    for execution in start_calls(claim, turn):
+        assert actions.finish_call(execution, output=output)
     last = turn.events.count()
     if turn.tool_calls.filter(state=CallState.WAITING).exists():
         assert actions.pause_turn(claim, agent, index, [], last + 1)

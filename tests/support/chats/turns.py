@@ -15,11 +15,13 @@ from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints
+from chats.actions.locking import Claim
+from chats.actions.stepping import Execution
 from chats.agent import registry
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import events_after, open_requests, with_parts
-from chats.states import TurnState
+from chats.states import CallState, TurnState
 
 
 def make_chat(owner: User, public_id: str = "") -> Chat:
@@ -50,6 +52,19 @@ async def _advance(turn_id: int) -> None:
     # The ledger's last batch may not be stored yet.
     rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     await asyncio.gather(*rest, return_exceptions=True)
+
+
+def start_calls(claim: Claim, turn: Turn) -> list[Execution]:
+    """Have a runner start the ready calls of its turn."""
+    ready = turn.tool_calls.filter(state=CallState.READY).values_list("name", flat=True)
+    agent = registry.get(settings.HITL_AGENTS, turn.agent)
+    return list(actions.start_calls(claim, {name: agent.tool(name) for name in ready}, []).started)
+
+
+def start_call(claim: Claim, turn: Turn) -> Execution:
+    """Have a runner start the one ready call of its turn."""
+    (execution,) = start_calls(claim, turn)
+    return execution
 
 
 def converse(owner: User, text: str) -> Turn:

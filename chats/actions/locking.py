@@ -1,0 +1,145 @@
+"""Lock a turn, and know what is stored of it.
+
+Whoever writes to a turn locks its row first and adds one to its version. A runner that has read the turn and finds the
+version that it knows need not read it again; if somebody else has written meanwhile, it reads the turn under the lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field, replace
+
+from django.db import connection, transaction
+from django.db.models import BigAutoField
+
+from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import in_line
+from chats import queries
+from chats.actions.transitions import Transition
+from chats.agent import events
+from chats.exceptions import LeaseLost
+from chats.models import Turn
+from chats.queries.progress import Progress
+from chats.states import TurnState
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a runner knows of its turn: the row with its chat and owner, what is stored of it, and what has happened since.
+
+    `stored` is what was read or written at `version`. `progress` is that after everything in `pending`, which the next
+    commit stores.
+    """
+
+    turn: Turn
+    version: int
+    stored: Progress
+    progress: Progress
+    pending: tuple[Transition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A runner's right to write to a turn. `attempt` is the fencing number that each of its writes carries."""
+
+    turn_id: int
+    attempt: int
+    known: Known | None = field(default=None, compare=False, repr=False)
+
+    def after(self, happened: Transition) -> Claim:
+        """Return the claim of a runner to whose turn something has happened that the next commit is to store."""
+        assert self.known is not None
+        known = self.known
+        return replace(
+            self,
+            known=replace(known, progress=happened(known.progress), pending=(*known.pending, happened)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A stream event with its position: `seq` counts over the whole turn, `step` is the index of its step."""
+
+    seq: int
+    step: int
+    event: events.Event
+
+
+@dataclass(slots=True)
+class Locked:
+    """A turn that the open transaction has locked: its row, what is stored of it, and what has happened to it since.
+
+    `last_seq` is the number of the last event of its stream. Writing functions change the row.
+    """
+
+    turn: Turn
+    last_seq: int
+    stored: Progress
+    progress: Progress
+
+    def claim(self) -> Claim:
+        """Return the claim of the runner that has the turn, once everything that has happened is stored."""
+        known = Known(self.turn, self.turn.version, self.stored, self.progress)
+        return Claim(self.turn.pk, self.turn.attempt, known)
+
+
+@contextmanager
+def claimed_turn(claim: Claim) -> Iterator[Locked]:
+    """Open a transaction of a runner and lock its turn. LeaseLost if another runner has the turn."""
+    with transaction.atomic():
+        locked = lock_turn(claim.turn_id, claim.known)
+        if locked is None:
+            raise LeaseLost(f"turn {claim.turn_id} is gone")
+        if locked.turn.state != TurnState.RUNNING or locked.turn.attempt != claim.attempt:
+            raise LeaseLost(f"turn {claim.turn_id}: attempt {claim.attempt} is over")
+        yield locked
+
+
+#: Only these columns change while somebody knows the turn.
+_LOCK = """
+    UPDATE chats_turn SET version = version + 1 WHERE id = %s
+    RETURNING version, state, attempt, stopped,
+        (SELECT COALESCE(MAX(seq), 0) FROM chats_turnevent WHERE turn_id = chats_turn.id)
+"""
+_TURN: Prepared[Turn] = Prepared(
+    lambda: Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()))
+)
+
+
+def lock_turn(turn_id: int, known: Known | None = None) -> Locked | None:
+    """Lock a turn for the rest of the transaction; None if it is gone. What is known of it is read if it does not hold."""
+    with in_line(("turn", turn_id)), connection.cursor() as cursor:
+        cursor.execute(_LOCK, [turn_id])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    version, state, attempt, stopped, last_seq = row
+    if known is not None and known.version + 1 == version:
+        turn = copy(known.turn)
+        turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, bool(stopped)
+        return Locked(turn, last_seq, known.stored, known.progress)
+    read = _TURN.first(pk=turn_id)
+    assert read is not None
+    stored = progress = queries.progress_of(read)
+    for happened in known.pending if known is not None else ():
+        progress = happened(progress)
+    return Locked(read, last_seq, stored, progress)
+
+
+_UNLOCKED: Prepared[int] = Prepared(
+    lambda: (
+        Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
+        .filter(pk=Parameter("pk", BigAutoField()))
+        .values_list("pk", flat=True)
+    )
+)
+
+
+def is_unlocked(turn_id: int) -> bool:
+    """Return whether no other transaction had locked a turn; then this one has.
+
+    For those who need not wait: a process that was frozen inside a transaction may hold the lock.
+    """
+    return _UNLOCKED.first(pk=turn_id) is not None
