@@ -10,12 +10,15 @@ from typing import Any
 
 from approvals.live import doorbell
 from approvals.live.listeners import listen
+from chats import queue
 
 #: The groups of processes that run turns (they receive stops), and of processes that follow streams.
 RUNNERS, STREAMS = "runners", "streams"
 
 _on_queued: Callable[[int, bool], None] | None = None
 _on_stop: Callable[[int], None] | None = None
+_on_claimed: Callable[[Any], None] | None = None
+_owner = ""
 
 
 def chat_group(chat_pk: int) -> str:
@@ -27,10 +30,30 @@ def notify_chat(chat_pk: int) -> None:
     doorbell.notify(chat_group(chat_pk), {"type": "chat.changed"})
 
 
-def set_handlers(*, on_queued: Callable[[int, bool], None] | None, on_stop: Callable[[int], None] | None) -> None:
-    """Set what runs turns in this process; None if nothing does, and then the sweep of another process finds them."""
-    global _on_queued, _on_stop
-    _on_queued, _on_stop = on_queued, on_stop
+def set_handlers(
+    *,
+    on_queued: Callable[[int, bool], None] | None,
+    on_stop: Callable[[int], None] | None,
+    on_claimed: Callable[[Any], None] | None = None,
+    owner: str = "",
+) -> None:
+    """Set what runs turns in this process; None if nothing does, and then the sweep of another process finds them.
+
+    `on_claimed` gets a run that was begun under the name `owner`.
+    """
+    global _on_queued, _on_stop, _on_claimed, _owner
+    _on_queued, _on_stop, _on_claimed, _owner = on_queued, on_stop, on_claimed, owner if on_claimed is not None else ""
+
+
+def claims_as() -> str:
+    """Return the name under which the threads of this process may claim turns that it then runs; "" if it runs none."""
+    return "" if queue.in_use() else _owner
+
+
+def notify_claimed(begun: Any) -> None:
+    """Have this process go on with a run that one of its threads has begun."""
+    if _on_claimed is not None:
+        _on_claimed(begun)
 
 
 def notify_queued(turn_id: int, *, below: bool = False) -> None:

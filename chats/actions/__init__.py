@@ -10,7 +10,16 @@ from one value to the next; `locking` locks a turn and knows what is stored of i
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
 from chats.actions.calling import finish_call
-from chats.actions.claiming import begin_run, claim_turn, continue_turn, release_turn, renew_leases
+from chats.actions.claiming import (
+    begin_run,
+    claim_turn,
+    continue_turn,
+    end_leases,
+    lease_owners,
+    release_turn,
+    renew_leases,
+    wake_turn,
+)
 from chats.actions.delegating import delegate_calls, settle_delegated
 from chats.actions.ending import abandon_turn, end_stopped, fail_turn, finish_turn, stop_turn
 from chats.actions.posting import add_user_message, answer_again, find_or_create_chat, open_chat, post_message
@@ -52,11 +61,13 @@ __all__ = [
     "continue_turn",
     "count_contents",
     "delegate_calls",
+    "end_leases",
     "end_stopped",
     "fail_turn",
     "find_or_create_chat",
     "finish_call",
     "finish_turn",
+    "lease_owners",
     "old_chats",
     "open_chat",
     "partly_pruned_chats",
@@ -76,4 +87,5 @@ __all__ = [
     "take_answers",
     "time_out_run",
     "turns_to_prune",
+    "wake_turn",
 ]

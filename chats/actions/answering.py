@@ -20,8 +20,8 @@ from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import in_line
 from approvals.states import Door, Verdict
 from chats import history, queries
+from chats.actions.claiming import wake_turn
 from chats.actions.forgeries import check_part, contradicts
-from chats.actions.resuming import resume_turn
 from chats.exceptions import ChatNotFound, Forged, NothingNew, UnknownMessage
 from chats.models import Chat, ToolCall, Turn
 from chats.states import CLOSED, TurnState
@@ -67,7 +67,7 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
     turn.refresh_from_db()
     if turn.state == TurnState.SUSPENDED:
         # The signal that follows a decision may have been lost.
-        resume_turn(turn.pk)
+        wake_turn(turn.pk)
     unreported = {call_id for call_id, call in calls.items() if call.state in CLOSED}
     unreported |= set(turn.tool_calls.filter(attempt=0, state__in=CLOSED).values_list("tool_call_id", flat=True))
     return Taken(turn, after, frozenset(unreported))

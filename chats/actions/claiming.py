@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -12,9 +11,10 @@ from django.db.models.functions import Now
 
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import async_commit
+from chats import doorbell
 from chats.actions import transitions
-from chats.actions.locking import Claim, Locked, claimed_turn, lock_turn
-from chats.actions.resuming import is_suspended, resume_parent, settle_requests
+from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, lock_turn
+from chats.actions.resuming import is_suspended, resume_parent, resume_turn, settle_requests
 from chats.actions.stepping import Execution, begin_calls
 from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
 from chats.agent import events, registry
@@ -27,8 +27,6 @@ from chats.states import TurnState
 #: A claim, the turn, the last `seq` of its stream, and the runs of calls that were started with it.
 Begun = tuple[Claim, Turn, int, Sequence[Execution]]
 
-LEASE = timedelta(seconds=15)
-RENEW_EVERY = timedelta(seconds=5)
 #: A gap in `seq`, larger than the number of events that a crash of the database can lose (those of about a second).
 #: Followers may have read the lost events, so their numbers are not used again.
 SEQ_GAP = 10_000
@@ -62,6 +60,15 @@ def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
             return None
         resume_parent(locked.turn)
         return _begin(locked, owner, signed)
+
+
+def wake_turn(turn_id: int) -> None:
+    """Have a suspended turn go on, if it need not wait: in this process at once, or by way of the queue."""
+    owner = doorbell.claims_as()
+    if not owner:
+        resume_turn(turn_id)
+    elif (begun := continue_turn(turn_id, owner=owner)) is not None:
+        doorbell.notify_claimed(begun)
 
 
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
@@ -111,7 +118,7 @@ def _claim(locked: Locked, owner: str) -> int:
         locked.progress = transitions.recover(locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent])
     turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""
     Turn.objects.filter(pk=turn.pk).update(
-        state=turn.state, attempt=turn.attempt, lease_owner=owner, lease_until=Now() + LEASE, finish_reason=""
+        state=turn.state, attempt=turn.attempt, lease_owner=owner, lease_until=lease_end(), finish_reason=""
     )
     return last
 
@@ -157,9 +164,20 @@ def renew_leases(claims: Collection[Claim]) -> tuple[set[int], set[int]]:
     with transaction.atomic():
         # If a crash of the database loses this write, the leases only expire earlier.
         async_commit()
-        turns.update(lease_until=Now() + LEASE)
+        turns.update(lease_until=lease_end())
     known = dict(turns.values_list("pk", "stopped"))
     return set(known), {pk for pk, stopped in known.items() if stopped}
+
+
+def lease_owners(prefix: str) -> set[str]:
+    """Return the names of the owners of running turns that begin like this."""
+    running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gt=Now(), lease_owner__startswith=prefix)
+    return set(running.values_list("lease_owner", flat=True))
+
+
+def end_leases(owner: str) -> None:
+    """End the leases of an owner that is known to be dead."""
+    Turn.objects.filter(state=TurnState.RUNNING, lease_owner=owner, lease_until__gt=Now()).update(lease_until=Now())
 
 
 def release_turn(claim: Claim, begun: Collection[str] = ()) -> bool:

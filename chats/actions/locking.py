@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from django.db import connection, transaction
 from django.db.models import BigAutoField
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
 
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import in_line
@@ -23,6 +26,9 @@ from chats.exceptions import LeaseLost
 from chats.models import Turn
 from chats.queries.progress import Progress
 from chats.states import TurnState
+
+#: How long a runner has a turn without renewing its lease.
+LEASE = timedelta(seconds=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,11 @@ class Locked:
         """Return the claim of the runner that has the turn, once everything that has happened is stored."""
         known = Known(self.turn, self.turn.version, self.stored, self.progress)
         return Claim(self.turn.pk, self.turn.attempt, known)
+
+
+def lease_end() -> Combinable:
+    """Return when a lease ends that is given now, by the clock of the database."""
+    return Now() + LEASE
 
 
 @contextmanager

@@ -115,12 +115,13 @@ def record_run(
         locked.progress = transitions.finish(
             before, execution.tool_call_id, execution.attempt, output=output, error_text=error_text
         )
-        added: list[Recorded] = []
-        if locked.progress is not before:
+        is_awaited = locked.progress is not before
+        if is_awaited:
             keep_files(locked.turn.chat, files)
             locked.progress = with_files(locked.progress, files)
-            added.append(Recorded(next_seq, step, result_event(execution.tool_call_id, output, error_text)))
         store(locked)
+        result = result_event(execution.tool_call_id, output, error_text)
+        added = [Recorded(next_seq, step, result)] if is_awaited else []
         write_events(locked, [*recorded, *added])
         notify_after_commit(locked.turn.chat_id)
     return Written(locked.claim(), added)

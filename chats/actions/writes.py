@@ -21,13 +21,14 @@ from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Door
 from chats import checkpoints, doorbell, queries, queue
-from chats.actions.locking import Locked, Recorded
+from chats.actions.locking import Claim, Known, Locked, Recorded, lease_end
 from chats.actions.transitions import changes
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.queries import Progress
 from chats.queries.projection import CallView, StepView
-from chats.states import CLOSED, CallState, CheckpointKind, FinishReason
+from chats.states import CLOSED, CallState, CheckpointKind, FinishReason, TurnState
 
 RUNNER = Door.SYSTEM.value
 #: Who has closed a call, and through what; the runner of its turn, unless it is said.
@@ -255,16 +256,32 @@ def audit_subject(turn: Turn, call: CallView | None = None) -> audit.Subject:
 
 
 def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any) -> Turn:
-    """Queue a turn that answers `text`. `below` holds `parent_call`, `root` and `depth` of a sub-agent's turn."""
+    """Make the turn that answers `text`: begun in this process if it runs turns, or else queued.
+
+    `below` holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
+    """
+    owner = "" if below else doorbell.claims_as()
+    if owner:
+        below = {"state": TurnState.RUNNING, "attempt": 1, "lease_owner": owner, "lease_until": lease_end()}
     turn = Turn.objects.create(
         chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
     )
     chat.title = chat.title or text.strip()[:80].partition("\n")[0]
     chat.updated_at = timezone.now()
     chat.save(update_fields=["title", "updated_at"])
-    queue_turn(turn.pk)
+    if owner:
+        transaction.on_commit(lambda: _hand_over(turn), robust=True)
+    else:
+        queue_turn(turn.pk)
     notify_after_commit(chat.pk)
     return turn
+
+
+def _hand_over(turn: Turn) -> None:
+    """Have this process go on with a turn that is stored as its own."""
+    progress = Progress(before=queries.history_before(turn))
+    claim = Claim(turn.pk, turn.attempt, Known(turn, turn.version, progress, progress))
+    doorbell.notify_claimed((claim, turn, 0, ()))
 
 
 def notify_after_commit(chat_pk: int) -> None:

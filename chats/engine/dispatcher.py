@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
 from chats.engine.jobs import Jobs
-from chats.engine.runner import OWNER
+from chats.engine.leases import OWNER
 from chats.queue import QUEUE, TASK
 
 logger = logging.getLogger(__name__)

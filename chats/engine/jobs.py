@@ -7,8 +7,9 @@ import contextvars
 import logging
 
 from approvals.runtime import database
-from chats import doorbell
-from chats.engine import runner
+from chats import actions, doorbell
+from chats.actions.claiming import Begun
+from chats.engine import leases, runner
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ class Jobs:
         self._loop, self._at_once = loop, at_once
         self._place_free = asyncio.Event()
         self._running: dict[int, tuple[asyncio.Task[None], asyncio.Event]] = {}
-        self._again: set[int] = set()
+        self._again: dict[int, Begun | None] = {}
         self._draining = False
 
     def count(self) -> int:
@@ -36,7 +37,10 @@ class Jobs:
 
     def open(self) -> None:
         """Accept turns from now on."""
-        doorbell.set_handlers(on_queued=self._on_queued, on_stop=self._on_stop)
+        database.submit(leases.free_dead_leases)
+        doorbell.set_handlers(
+            on_queued=self._on_queued, on_stop=self._on_stop, on_claimed=self._on_claimed, owner=leases.OWNER
+        )
 
     async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Accept no more turns; give the running ones `seconds` to end, then hand them over to another process."""
@@ -50,16 +54,22 @@ class Jobs:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
-    def start(self, turn_id: int) -> None:
-        """Run a turn; one that runs here already is started again when it is done. Call it on the loop's own thread."""
+    def start(self, turn_id: int, begun: Begun | None = None) -> None:
+        """Run a turn; one that runs here already is started again when it is done. Call it on the loop's own thread.
+
+        `begun` is the run of a turn that a thread of this process has claimed.
+        """
         if self._draining:
+            if begun is not None:
+                database.submit(actions.release_turn, begun[0])
             return
         if turn_id in self._running:
-            self._again.add(turn_id)
+            self._again[turn_id] = begun or self._again.get(turn_id)
             return
         stop = asyncio.Event()
+        work = runner.advance(turn_id, stop) if begun is None else runner.go_on(begun, stop)
         # In a context of its own: inheriting a request's context would keep that request's thread and connection.
-        task = self._loop.create_task(runner.advance(turn_id, stop), context=contextvars.Context())
+        task = self._loop.create_task(work, context=contextvars.Context())
         self._running[turn_id] = (task, stop)
         task.add_done_callback(lambda done: self._ended(turn_id, done))
 
@@ -85,8 +95,7 @@ class Jobs:
         elif error is not None:
             logger.error("Turn %s was dropped; the sweep will find it", turn_id, exc_info=error)
         if turn_id in self._again:
-            self._again.discard(turn_id)
-            self.start(turn_id)
+            self.start(turn_id, self._again.pop(turn_id))
 
     def _is_full(self) -> bool:
         return self._at_once is not None and len(self._running) >= self._at_once
@@ -98,6 +107,9 @@ class Jobs:
         # A turn that finds no place is notified again by the next sweep, here and in other processes.
         if below or turn_id in self._running or not self._is_full():
             self.start(turn_id)
+
+    def _on_claimed(self, begun: Begun) -> None:
+        self._loop.call_soon_threadsafe(self.start, begun[0].turn_id, begun)
 
     def _on_stop(self, turn_id: int) -> None:
         self._loop.call_soon_threadsafe(self._stop, turn_id)

@@ -1,14 +1,48 @@
-"""Renew the leases of all turns that run on this loop, with one statement for all of them."""
+"""The leases of this process: renewed for all turns that run on a loop with one statement, and freed when it has died."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
 
 from approvals.runtime import database
 from chats import actions
-from chats.actions.claiming import RENEW_EVERY
 from chats.engine.ledger import Ledger
+
+RENEW_EVERY = timedelta(seconds=5)
+
+
+def _host() -> str:
+    """Return what has the same processes as this one: the host, and in it the container."""
+    with suppress(OSError):
+        return f"{socket.gethostname()}:{os.stat('/proc/self/ns/pid').st_ino}"
+    return socket.gethostname()
+
+
+def _start_of(pid: int | str) -> str:
+    """Return when a process of this host was started, in ticks since the host was; "" if there is none, or no telling."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+HOST = _host()
+#: The name under which this process has turns. Another process may get its number one day, but not with the same start.
+OWNER = f"{HOST}:{os.getpid()}:{_start_of('self')}"
+
+
+def free_dead_leases() -> None:
+    """End the leases of processes of this host that have died, so that the sweep need not wait for them."""
+    if not OWNER.endswith(":"):
+        for owner in actions.lease_owners(f"{HOST}:"):
+            pid, _, start = owner.removeprefix(f"{HOST}:").partition(":")
+            if _start_of(pid) != start:
+                actions.end_leases(owner)
 
 
 @dataclass(slots=True)

@@ -24,4 +24,4 @@ def on_decided(sender: object, *, request_id: UUID, source: str, **_: Any) -> No
     if source in PROGRAMS:
         return
     for turn_id in _ASKED.all(request=request_id):
-        actions.resume_turn(turn_id)
+        actions.wake_turn(turn_id)

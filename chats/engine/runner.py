@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +35,6 @@ from chats.states import ENDED, CallState, TurnState
 
 logger = logging.getLogger(__name__)
 
-OWNER = f"{socket.gethostname()}:{os.getpid()}"
 #: Seconds after which a runner tries again to take a turn. After that the sweep finds it, up to a second later.
 LOOK_AGAIN = 0.05
 
@@ -81,7 +78,7 @@ async def go_on(begun: Begun, stop: asyncio.Event) -> None:
 
 async def _begin(turn_id: int) -> Begun | None:
     """Claim the turn; when cancelled meanwhile, hand it over at once, because the thread that claims it goes on."""
-    claiming = asyncio.create_task(database.run(actions.begin_run, turn_id, owner=OWNER))
+    claiming = asyncio.create_task(database.run(actions.begin_run, turn_id, owner=leases.OWNER))
     try:
         return await asyncio.shield(claiming)
     except asyncio.CancelledError:

@@ -22,7 +22,7 @@ from chats.queries.requests import (
     request_of,
     requests_of,
 )
-from chats.queries.steps import call_view, decision_of, step_views, steps_of, tool_parts_of
+from chats.queries.steps import call_view, decision_of, history_before, step_views, steps_of, tool_parts_of
 from chats.queries.turns import (
     events_after,
     last_seq,
@@ -49,6 +49,7 @@ __all__ = [
     "get_checkpoint_for",
     "get_own_chat",
     "group_by_message",
+    "history_before",
     "is_known_message_id",
     "last_cut_messages",
     "last_messages",

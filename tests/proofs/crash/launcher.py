@@ -18,13 +18,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hitlsite.settings")
 django.setup()
 
 from approvals.outbound import outbox  # noqa: E402 - models need the registry
-from chats.actions import claiming  # noqa: E402
-from chats.engine import runner  # noqa: E402
+from chats.actions import locking  # noqa: E402
+from chats.engine import leases  # noqa: E402
 from tests.proofs.crash.points import NESTED, POINTS, REPEATABLE  # noqa: E402
 
 
 def main(port: str) -> None:
-    claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
+    locking.LEASE, leases.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
     outbox.CLAIM = timedelta(seconds=1)
     for point, install in (POINTS | NESTED | REPEATABLE).items():
         install(point)

@@ -17,7 +17,7 @@ from approvals import signals
 from approvals.actions import deciding
 from approvals.outbound import outbox
 from chats import actions, doorbell
-from chats.actions import calling, delegating, ending, posting, resuming, stepping
+from chats.actions import claiming, delegating, ending, posting, resuming, stepping
 from chats.agent import events
 from chats.engine.ledger import Ledger
 from chats.models import Turn
@@ -56,17 +56,30 @@ def _wrap(owner: Any, name: str, run: Callable[..., Any]) -> None:
 
 
 def started(point: str) -> None:
-    """After a commit in which a runner has claimed its turn and started the calls that were approved."""
-    begin_run = actions.begin_run
+    """After a commit in which a turn was claimed and the calls that were approved were started."""
+    for owner, name in ((actions, "begin_run"), (claiming, "continue_turn")):
+        _wrap(owner, name, functools.partial(_die_if_started, point))
 
-    @functools.wraps(begin_run)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        result = begin_run(*args, **kwargs)
-        if result is not None and result[-1]:
+
+def _die_if_started(point: str, work: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    begun = work(*args, **kwargs)
+    if begun is not None and begun[-1]:
+        die_at(point)
+    return begun
+
+
+def held(point: str, *, noted: bool) -> None:
+    """Around the moment in which a runner notes the result of an idempotent tool, which its next commit stores."""
+    happen = Ledger.happen
+
+    def happening(ledger: Ledger, happened: Any) -> None:
+        if not noted:
             die_at(point)
-        return result
+        happen(ledger, happened)
+        if noted:
+            die_at(point)
 
-    actions.begin_run = run
+    Ledger.happen = happening  # type: ignore[method-assign]
 
 
 def mid_stream(point: str, step: int) -> None:
@@ -86,20 +99,19 @@ def mid_stream(point: str, step: int) -> None:
 #: Name, and how to get there. "in" is inside the transaction, before its commit; the others are between two commits.
 POINTS: dict[str, Callable[[str], None]] = {
     "arrive, in": lambda p: after(p, posting, "start_turn"),
-    "arrive": lambda p: before(p, doorbell, "notify_queued"),
-    "claim": lambda p: after(p, actions, "begin_run"),
+    "arrive": lambda p: before(p, doorbell, "notify_claimed"),
     "mid-stream": lambda p: mid_stream(p, 0),
-    "step stored, in": lambda p: after(p, stepping, "store_step"),
+    "step stored, in": lambda p: after(p, stepping, "store"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: after(p, actions, "pause_turn"),
     "decision commit, in": lambda p: after(p, deciding, "index_decision"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
-    "resume, in": lambda p: after(p, resuming, "resume_locked"),
-    "resume": lambda p: after(p, actions, "resume_turn"),
+    "resume, in": lambda p: after(p, claiming, "settle_requests"),
+    "resume": lambda p: after(p, claiming, "continue_turn"),
     "tool claimed": started,
-    "side effect done but not recorded": lambda p: before(p, actions, "finish_call"),
-    "recorded, in": lambda p: after(p, calling, "close_call"),
-    "recorded": lambda p: after(p, actions, "finish_call"),
+    "side effect done but not recorded": lambda p: before(p, actions, "record_run"),
+    "recorded, in": lambda p: after(p, stepping, "result_event"),
+    "recorded": lambda p: after(p, actions, "record_run"),
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),
     "final commit": lambda p: after(p, actions, "finish_turn"),
@@ -107,13 +119,21 @@ POINTS: dict[str, Callable[[str], None]] = {
     "outbox row delivered": lambda p: after(p, outbox, "load_handler"),
 }
 
-#: Around a call of an idempotent tool, which the commit of its step starts.
+#: In a process whose turns come from a queue.
+QUEUED: dict[str, Callable[[str], None]] = {
+    "claim": lambda p: after(p, actions, "begin_run"),
+    "resume, in": lambda p: after(p, resuming, "resume_locked"),
+    "resume": lambda p: after(p, claiming, "resume_turn"),
+}
+
+#: Around a call of an idempotent tool, which the commit of its step starts and the commit after it records.
 REPEATABLE: dict[str, Callable[[str], None]] = {
-    "step commit, in": lambda p: after(p, stepping, "start_calls"),
+    "step commit, in": lambda p: after(p, stepping, "begin_calls"),
     "step commit": lambda p: after(p, actions, "commit_step"),
-    "side effect done but not recorded": POINTS["side effect done but not recorded"],
-    "recorded, in": POINTS["recorded, in"],
-    "recorded": POINTS["recorded"],
+    "side effect done but not noted": lambda p: held(p, noted=False),
+    "noted but not recorded": lambda p: held(p, noted=True),
+    "recorded with the end, in": lambda p: after(p, ending, "store"),
+    "recorded with the end": POINTS["final commit"],
 }
 
 #: Between an agent and its sub-agent.
@@ -123,7 +143,7 @@ NESTED: dict[str, Callable[[str], None]] = {
     "the pause above, in": lambda p: above(p, stepping, "write_checkpoint"),
     "waking above": lambda p: above(p, resuming, "queue_turn"),
     "the end below": lambda p: after(p, actions, "finish_turn"),
-    "settling, in": lambda p: after(p, delegating, "close_call"),
+    "settling, in": lambda p: after(p, delegating, "_output"),
     "settling": lambda p: after(p, actions, "settle_delegated"),
 }
 

@@ -18,15 +18,15 @@ django.setup()
 
 from approvals.live import liveness  # noqa: E402 - models need the registry
 from approvals.outbound import outbox  # noqa: E402 - models need the registry
-from chats.actions import claiming  # noqa: E402
-from chats.engine import runner  # noqa: E402
+from chats.actions import locking  # noqa: E402
+from chats.engine import leases  # noqa: E402
 from tests.proofs.team.points import WEB, WORKER  # noqa: E402
 from tests.proofs.team.reciter import hold_where_told  # noqa: E402
 
 
 def main(*words: str) -> None:
     if lease := os.environ.get("SHORT_LEASE"):
-        claiming.LEASE, runner.RENEW_EVERY = timedelta(seconds=float(lease)), timedelta(seconds=float(lease) / 4)
+        locking.LEASE, leases.RENEW_EVERY = timedelta(seconds=float(lease)), timedelta(seconds=float(lease) / 4)
         outbox.CLAIM = timedelta(seconds=float(lease))
     if patience := os.environ.get("PULSE_PATIENCE"):
         liveness.TIMEOUT = float(patience)

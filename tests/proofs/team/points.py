@@ -10,7 +10,7 @@ from chats import queue
 from chats.engine import jobs
 from chats.pages import views as pages
 from tests.proofs.crash import agents
-from tests.proofs.crash.points import POINTS, after, before, die_at
+from tests.proofs.crash.points import POINTS, QUEUED, after, before, die_at
 
 Install = Callable[[str], None]
 
@@ -49,12 +49,12 @@ WEB: dict[str, Install] = {
     "arrived": lambda p: before(p, pages, "redirect"),
     "decision commit, in": POINTS["decision commit, in"],
     "decision commit": POINTS["decision commit"],
-    "resume, in": POINTS["resume, in"],
-    "resume": POINTS["resume"],
+    "resume, in": QUEUED["resume, in"],
+    "resume": QUEUED["resume"],
 }
 WORKER: dict[str, Install] = {
     "job taken": lambda p: around_a_job(p, taken=True),
-    "claim": POINTS["claim"],
+    "claim": QUEUED["claim"],
     "mid-stream": POINTS["mid-stream"],
     "step stored, in": POINTS["step stored, in"],
     "pause commit, in": POINTS["pause commit, in"],

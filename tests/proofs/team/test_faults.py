@@ -231,7 +231,7 @@ def test_a_worker_that_is_told_to_stop_hands_its_turn_over(desk):
     key = desk.key("requester")
     stream = held_stream(desk, "web", key, "handed-over")
     told = chat_of(desk, "handed-over")
-    owner = "SELECT split_part(lease_owner, ':', 2) FROM chats_turn WHERE chat_id = %s AND state = 'running'"
+    owner = "SELECT split_part(lease_owner, ':', 3) FROM chats_turn WHERE chat_id = %s AND state = 'running'"
 
     def runner() -> str:
         pids = {str(process.pid): name for name, process in desk.running.items()}
