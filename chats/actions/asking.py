@@ -57,7 +57,9 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
             progress = transitions.close(progress, call.tool_call_id, CallState.FAILED, error_text=str(error))
             reported.append(events.ToolFailed(call.tool_call_id, str(error)))
     # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
-    workflow = _workflow_of(turn) if asks else lock_workflow(turn)
+    has_sub_agents = any(tool.agent is not None for tool in agent.tools)
+    new = locked.never_paused and turn.root_id is None and not has_sub_agents
+    workflow = _workflow_of(turn, new=new) if asks else lock_workflow(turn)
     # Stored with the request, so that later changes of the chat do not change what people see.
     shown = projection.message_parts(locked.progress.steps)
     said_before = fit_messages(queries.last_texts(turn.chat, turn.message_id, shown)) if asks else []
@@ -77,7 +79,7 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
     return Asked(list(requests.values()), reported)
 
 
-def _workflow_of(turn: Turn) -> Workflow:
+def _workflow_of(turn: Turn, *, new: bool) -> Workflow:
     """Open the workflow of the turn at the top, to which the requests of its sub-agents belong too."""
     chat = turn.top.chat
     return desk.open_workflow(
@@ -89,6 +91,7 @@ def _workflow_of(turn: Turn) -> Workflow:
         agent=turn.top.agent,
         thread_id=chat.public_id,
         thread_url=chat.get_absolute_url(),
+        new=new,
     )
 
 

@@ -112,8 +112,8 @@ def _begin(locked: Locked, owner: str, signed: Mapping[str, Signed] | None = Non
 
 def _claim(locked: Locked, owner: str) -> int:
     """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores what became of the calls."""
-    turn, last = locked.turn, 0
-    if turn.attempt:
+    turn, last = locked.turn, locked.last_seq
+    if turn.attempt and turn.state != TurnState.SUSPENDED:
         last = _last_seq(locked)
         locked.progress = transitions.recover(locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent])
     turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""

@@ -252,7 +252,7 @@ def _end(
     parts = projection.message_parts(locked.progress.steps, closing=closing) if with_message else []
     if with_message:
         store_message(turn, parts, metadata)
-        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason)
+        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, is_first=locked.never_paused)
     Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
     remarks = remarks_in(parts)
     for refused in (remark for remark in remarks if remark["code"] == REFUSAL):

@@ -84,6 +84,12 @@ class Locked:
     last_seq: int
     stored: Progress
     progress: Progress
+    #: Whether the turn has had no pause: each is followed by another claim, and a branch begins with one.
+    never_paused: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        first_run = (self.turn.state, self.turn.attempt) in {(TurnState.QUEUED, 0), (TurnState.RUNNING, 1)}
+        self.never_paused = first_run and self.turn.chat.branched_from_id is None
 
     def claim(self) -> Claim:
         """Return the claim of the runner that has the turn, once everything that has happened is stored."""

@@ -89,7 +89,11 @@ def settle_requests(locked: Locked) -> dict[str, Signed]:
     Return by toolCallId who has ended the calls that have a result now.
     """
     decided = [call for call in locked.progress.calls if call.decided and call.state in WAITING]
-    asked = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in decided}
+    for call in decided:
+        if call.state == CallState.WAITING and call.approved:
+            locked.progress = transitions.approve(locked.progress, call.tool_call_id)
+    others = [call for call in decided if call.state == CallState.UNKNOWN or not call.approved]
+    asked = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in others}
     signed: dict[str, Signed] = {}
     for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=asked) if asked else ():
         call, decision = asked[str(request.pk)], request.decision

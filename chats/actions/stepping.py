@@ -279,7 +279,7 @@ def suspend(locked: Locked, requests: Sequence[Any]) -> None:
     turn.usage = locked.progress.usage
     turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
     parts = projection.message_parts(locked.progress.steps)
-    write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS)
+    write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, is_first=locked.never_paused)
     enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})
     notify_after_commit(turn.chat_id)
 

@@ -174,11 +174,11 @@ def add_message(
 
 
 def write_checkpoint(
-    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason
+    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason, *, is_first: bool = False
 ) -> TurnCheckpoint:
-    """Store the message's parts as the turn's next checkpoint."""
+    """Store the message's parts as the turn's next checkpoint; `is_first` says that it is known to have none."""
     earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id)
-    last = earlier.order_by("-ordinal").first()
+    last = None if is_first else earlier.order_by("-ordinal").first()
     kept, tail = _since(last, earlier, parts)
     return TurnCheckpoint.objects.create(
         chat_pk=turn.chat_id,

@@ -11,11 +11,14 @@ from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import PROGRAMS
 from chats import actions
 from chats.models import ToolCall
+from chats.states import TurnState
 
 _REQUEST = Parameter("request", UUIDField())
-#: The turns whose calls asked a request.
+#: The suspended turns whose calls asked a request.
 _ASKED: Prepared[int] = Prepared(
-    lambda: ToolCall.objects.filter(Q(approval=_REQUEST) | Q(recovery=_REQUEST)).values_list("turn", flat=True)
+    lambda: ToolCall.objects.filter(
+        Q(approval=_REQUEST) | Q(recovery=_REQUEST), turn__state=TurnState.SUSPENDED
+    ).values_list("turn", flat=True)
 )
 
 
