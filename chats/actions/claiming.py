@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import BigAutoField, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import async_commit
+from approvals.runtime.prepared import Prepared
+from approvals.runtime.transactions import async_commit, in_line
 from chats import doorbell
 from chats.actions import transitions
-from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, lock_turn
-from chats.actions.resuming import is_suspended, resume_parent, resume_turn, settle_requests
+from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
+from chats.actions.resuming import resume_parent, resume_turn, settle_requests
 from chats.actions.stepping import Execution, begin_calls
 from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
 from chats.agent import events, registry
@@ -38,8 +39,8 @@ def begin_run(turn_id: int, *, owner: str) -> Begun | None:
     Calls of sub-agents are not started here.
     """
     with transaction.atomic():
-        locked = _lock_free(turn_id)
-        return None if locked is None else _begin(locked, owner)
+        free = _FREE.first(pk=turn_id)
+        return None if free is None else _begin(locked_turn(free), owner)
 
 
 def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
@@ -47,12 +48,12 @@ def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
 
     None if it still has to wait, or is not suspended any more.
     """
-    if not is_suspended(turn_id):
-        return None
     with transaction.atomic():
-        locked = lock_turn(turn_id)
-        if locked is None or locked.turn.state != TurnState.SUSPENDED:
+        with in_line(("turn", turn_id)):
+            suspended = _SUSPENDED.first(pk=turn_id)
+        if suspended is None:
             return None
+        locked = locked_turn(suspended)
         signed = settle_requests(locked)
         notify_all_after_commit(locked.turn)
         if subagents.at_rest(locked.turn, locked.progress.calls):
@@ -79,27 +80,27 @@ def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
     clock, so a process with a wrong clock takes no turn from another.
     """
     with transaction.atomic():
-        locked = _lock_free(turn_id)
-        if locked is None:
+        free = _FREE.first(pk=turn_id)
+        if free is None:
             return None
+        locked = locked_turn(free)
         last = _claim(locked, owner)
         store(locked)
         return locked.claim(), locked.turn, last
 
 
-def _free_turns() -> QuerySet[Turn, int]:
+def _free_turns() -> QuerySet[Any]:
     free = Q(state=TurnState.QUEUED) | Q(state=TurnState.RUNNING, lease_until__lt=Now())
     # Do not wait for the lock: a process that was frozen inside a transaction may hold it. The sweep tries again.
-    unlocked = Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
-    return unlocked.filter(free, pk=Parameter("pk", BigAutoField())).values_list("pk", flat=True)
+    return turns_to_read().filter(free).select_for_update(of=("self",), skip_locked=True, no_key=True)
 
 
-_FREE: Prepared[int] = Prepared(_free_turns)
+def _suspended_turns() -> QuerySet[Any]:
+    return turns_to_read(state=TurnState.SUSPENDED).select_for_update(of=("self",), no_key=True)
 
 
-def _lock_free(turn_id: int) -> Locked | None:
-    """Lock a turn that nobody runs; None if somebody does, or has locked it."""
-    return None if _FREE.first(pk=turn_id) is None else lock_turn(turn_id)
+_FREE: Prepared[Any] = Prepared(_free_turns)
+_SUSPENDED: Prepared[Any] = Prepared(_suspended_turns)
 
 
 def _begin(locked: Locked, owner: str, signed: Mapping[str, Signed] | None = None) -> Begun:
@@ -116,9 +117,15 @@ def _claim(locked: Locked, owner: str) -> int:
     if turn.attempt and turn.state != TurnState.SUSPENDED:
         last = _last_seq(locked)
         locked.progress = transitions.recover(locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent])
-    turn.state, turn.attempt, turn.finish_reason = TurnState.RUNNING, turn.attempt + 1, ""
+    turn.state, turn.attempt, turn.version = TurnState.RUNNING, turn.attempt + 1, turn.version + 1
+    turn.finish_reason = ""
     Turn.objects.filter(pk=turn.pk).update(
-        state=turn.state, attempt=turn.attempt, lease_owner=owner, lease_until=lease_end(), finish_reason=""
+        state=turn.state,
+        attempt=turn.attempt,
+        version=turn.version,
+        lease_owner=owner,
+        lease_until=lease_end(),
+        finish_reason="",
     )
     return last
 

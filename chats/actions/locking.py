@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import BigAutoField
+from django.db.models import BigAutoField, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
 
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import in_line
@@ -23,7 +25,7 @@ from chats import queries
 from chats.actions.transitions import Transition
 from chats.agent import events
 from chats.exceptions import LeaseLost
-from chats.models import Turn
+from chats.models import Turn, TurnEvent
 from chats.queries.progress import Progress
 from chats.states import TurnState
 
@@ -77,13 +79,14 @@ class Recorded:
 class Locked:
     """A turn that the open transaction has locked: its row, what is stored of it, and what has happened to it since.
 
-    `last_seq` is the number of the last event of its stream. Writing functions change the row.
+    `last_seq` is the number of the last event of its stream, and `at` the time of the lock. Writing functions change the row.
     """
 
     turn: Turn
     last_seq: int
     stored: Progress
     progress: Progress
+    at: datetime = field(default_factory=timezone.now)
     #: Whether the turn has had no pause: each is followed by another claim, and a branch begins with one.
     never_paused: bool = field(init=False)
 
@@ -120,9 +123,6 @@ _LOCK = """
     RETURNING version, state, attempt, stopped,
         (SELECT COALESCE(MAX(seq), 0) FROM chats_turnevent WHERE turn_id = chats_turn.id)
 """
-_TURN: Prepared[Turn] = Prepared(
-    lambda: Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()))
-)
 
 
 def lock_turn(turn_id: int, known: Known | None = None) -> Locked | None:
@@ -133,16 +133,35 @@ def lock_turn(turn_id: int, known: Known | None = None) -> Locked | None:
     if row is None:
         return None
     version, state, attempt, stopped, last_seq = row
-    if known is not None and known.version + 1 == version:
-        turn = copy(known.turn)
-        turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, bool(stopped)
-        return Locked(turn, last_seq, known.stored, known.progress)
-    read = _TURN.first(pk=turn_id)
-    assert read is not None
-    stored = progress = queries.progress_of(read)
+    if known is None or known.version + 1 != version:
+        return read_turn(turn_id, known)
+    turn = copy(known.turn)
+    turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, bool(stopped)
+    return Locked(turn, last_seq, known.stored, known.progress)
+
+
+def turns_to_read(**chosen: Any) -> QuerySet[Any]:
+    """Return turns with all that `locked_turn` needs of one."""
+    last = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+    turns = Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()), **chosen)
+    return turns.annotate(**{"stored": Coalesce(Subquery(last), 0)})
+
+
+_TURN: Prepared[Any] = Prepared(turns_to_read)
+
+
+def read_turn(turn_id: int, known: Known | None = None) -> Locked | None:
+    """Read a turn that the open transaction has locked."""
+    turn = _TURN.first(pk=turn_id)
+    return None if turn is None else locked_turn(turn, known)
+
+
+def locked_turn(turn: Any, known: Known | None = None) -> Locked:
+    """Return a turn that was locked and read with `turns_to_read`; its progress is read now."""
+    stored = progress = queries.progress_of(turn)
     for happened in known.pending if known is not None else ():
         progress = happened(progress)
-    return Locked(read, last_seq, stored, progress)
+    return Locked(turn, turn.stored, stored, progress)
 
 
 _UNLOCKED: Prepared[int] = Prepared(

@@ -44,7 +44,7 @@ def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
     turn, made = locked.turn, changes(locked.stored, locked.progress)
     steps = [
         *locked.progress.steps[: made.first],
-        *(_add_step(turn, *new) for new in enumerate(made.steps, made.first)),
+        *(_add_step(locked, *new) for new in enumerate(made.steps, made.first)),
     ]
     for call in made.calls:
         _change_call(turn, call)
@@ -54,7 +54,8 @@ def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
         record_result(turn, call, actor=by, via=via)
 
 
-def _add_step(turn: Turn, index: int, step: StepView) -> StepView:
+def _add_step(locked: Locked, index: int, step: StepView) -> StepView:
+    turn = locked.turn
     row = Step.objects.create(
         turn=turn,
         index=index,
@@ -66,8 +67,10 @@ def _add_step(turn: Turn, index: int, step: StepView) -> StepView:
         prefix=step.prefix,
         usage=step.usage,
         answered_by=step.answered_by,
+        # What it asks people is stored before it.
+        created_at=locked.at,
     )
-    if index == 0:
+    if index == 0 and step.is_shown:
         add_message(turn.chat, turn.message_id, "assistant", [])
     calls = [
         ToolCall(

@@ -18,7 +18,7 @@ from chats import actions, providers
 from chats.agent import events, registry
 from chats.agent.agent import Agent
 from chats.agent.demo import getWeather, issueRefund, support
-from chats.engine import runner, streams
+from chats.engine import leases, streams
 from chats.engine.jobs import Jobs
 from chats.models import Message, Turn
 from chats.states import CallState, TurnState
@@ -207,7 +207,7 @@ def test_blocks_of_an_unknown_type_are_kept_but_not_sent_back(claude):
 
 def test_a_stop_cuts_claude_short_and_keeps_its_text(claude, monkeypatch):
     # The runner must be stopped by the notification, not by the next renewal of the lease.
-    monkeypatch.setattr(runner, "RENEW_EVERY", timedelta(hours=1))
+    monkeypatch.setattr(leases, "RENEW_EVERY", timedelta(hours=1))
     begin, *words = block_events(0, text("One, two, three"), size=5)[:-1]
     claude.will(Reply(items=[START, begin, *words, threading.Event()]))
     chat = make_chat(people.alice())

@@ -49,8 +49,9 @@ def answer(turn: Turn, *blocks: dict[str, Any], agent: Agent = support, output: 
     index = turn.steps.count()
     reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
     finished = ModelFinished(list(blocks), reason, "a model")
-    actions.commit_step(claim, index, finished, plan_calls(agent, finished.blocks), [], provider="a test")
-    for execution in start_calls(claim, turn):
+    planned = plan_calls(agent, finished.blocks)
+    written = actions.commit_step(claim, index, finished, planned, [], provider="a test")
+    for execution in [*written.started, *start_calls(written.claim, turn)]:
         assert actions.finish_call(execution, output=output)
     last = turn.events.count()
     if turn.tool_calls.filter(state=CallState.WAITING).exists():
