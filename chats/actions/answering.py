@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BigAutoField, CharField
+from django.db.models import BigAutoField, CharField, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
@@ -23,16 +23,16 @@ from chats import history, queries
 from chats.actions.claiming import wake_turn
 from chats.actions.forgeries import check_part, contradicts
 from chats.exceptions import ChatNotFound, Forged, NothingNew, UnknownMessage
-from chats.models import Chat, ToolCall, Turn
-from chats.states import CLOSED, TurnState
+from chats.models import Chat, Message, ToolCall, Turn
+from chats.states import CLOSED, CallState
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    `unreported` are the toolCallIds of closed calls that no event after `after` reports: those that were closed before, and
-    those that people closed.
+    `unreported` are the toolCallIds of the calls that were sent and that no event after `after` may report: those that were
+    closed before, and those that people close.
     """
 
     turn: Turn
@@ -50,41 +50,46 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         raise ChatNotFound
     with transaction.atomic():
         turn = _lock_turn(chat, message_id)
-        calls = {call.tool_call_id: call for call in queries.calls_of(turn)}
+        named = [part["toolCallId"] for part in parts]
+        calls = {call.tool_call_id: call for call in queries.calls_of(turn, named)}
         if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
             raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
         for part in parts:
             check_part(part, calls[part["toolCallId"]])
         after = queries.last_seq(turn)
+        answers = _new_answers(queries.chain_of(turn, calls.values()), parts)
         refused = [
             _decide(request, answer, by, via)
-            for call_id, answer in _new_answers(queries.chain_of(turn, calls.values()), parts).items()
+            for call_id, answer in answers.items()
             if (request := calls[call_id].approval) is not None and request.pending
         ]
     if None not in refused:
         # Raised after the commit: a request that `decide` found overdue has to stay expired.
         raise _reason_nothing_is_new(parts, calls, refused)
-    turn.refresh_from_db()
-    if turn.state == TurnState.SUSPENDED:
-        # The signal that follows a decision may have been lost.
-        wake_turn(turn.pk)
-    unreported = {call_id for call_id, call in calls.items() if call.state in CLOSED}
-    unreported |= set(turn.tool_calls.filter(attempt=0, state__in=CLOSED).values_list("tool_call_id", flat=True))
-    return Taken(turn, after, frozenset(unreported))
+    # The signal that follows a decision may have been lost.
+    wake_turn(turn.pk)
+    # What may run now is reported when it has run.
+    approved = {call_id for call_id, answer in answers.items() if answer.verdict == Verdict.APPROVE}
+    closed = {call_id for call_id, call in calls.items() if call.state in {*CLOSED, CallState.WAITING}}
+    return Taken(turn, after, frozenset(closed - approved))
 
 
-_LOCKED: Prepared[Turn] = Prepared(
-    lambda: Turn.objects.select_for_update(of=("self",), no_key=True).filter(
-        chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField())
+def _turns_of_shown_messages() -> QuerySet[Turn]:
+    shown = Message.objects.filter(
+        chat=OuterRef("chat"), message_id=OuterRef("message_id"), role="assistant", cut_at=None
     )
-)
+    turns = Turn.objects.filter(chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField()))
+    return turns.filter(Exists(shown)).select_for_update(of=("self",), no_key=True)
+
+
+_LOCKED: Prepared[Turn] = Prepared(_turns_of_shown_messages)
 
 
 def _lock_turn(chat: Chat, message_id: str) -> Turn:
     """Return the locked turn of a shown assistant's message. UnknownMessage."""
     with in_line(("turn", chat.pk, message_id)):
         turn = _LOCKED.first(chat=chat.pk, message_id=message_id)
-    if turn is None or not chat.shown.filter(message_id=message_id, role="assistant").exists():
+    if turn is None:
         raise UnknownMessage
     turn.chat = chat
     return turn

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import BigAutoField
+from django.db.models import QuerySet, Subquery
 
 from approvals.access import permissions
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
-from chats.models import Chat, ToolCall, Turn
+from chats.models import Chat, Step, ToolCall, Turn
 from chats.queries import subagents
 from chats.queries.projection import CallView, tool_part
 from chats.queries.steps import call_view
@@ -27,7 +26,8 @@ def open_requests(turn: Turn) -> list[ApprovalRequest]:
 
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of the turn's own calls, in the order of the calls."""
-    calls = calls_of(turn)
+    # Only those of its last step can be open.
+    calls = list(_calls().filter(turn=turn, step__index=Subquery(_last_step(turn))))
     chain = chain_of(turn, calls)
     waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
     # A recovery asks about the outcome of a call; no part of the message shows it.
@@ -45,19 +45,18 @@ def question_for_message(user: Person, waiting: Sequence[ApprovalRequest]) -> Ap
     return asked if in_words and permissions.may_answer(user, asked) else None
 
 
-_CALLS: Prepared[ToolCall] = Prepared(
-    lambda: (
-        ToolCall.objects.filter(turn=Parameter("turn", BigAutoField()))
-        .select_related("approval__decision", "recovery")
-        .defer(f"approval__{UNREAD}", f"recovery__{UNREAD}")
-        .order_by("id")
-    )
-)
+def _calls() -> QuerySet[ToolCall]:
+    calls = ToolCall.objects.select_related("approval__decision", "recovery")
+    return calls.defer(f"approval__{UNREAD}", f"recovery__{UNREAD}").order_by("id")
 
 
-def calls_of(turn: Turn) -> list[ToolCall]:
-    """Return the calls of a turn with their requests, in order."""
-    calls = _CALLS.all(turn=turn.pk)
+def _last_step(turn: Turn) -> QuerySet[Step, int]:
+    return Step.objects.filter(turn=turn).order_by("-index").values_list("index", flat=True)[:1]
+
+
+def calls_of(turn: Turn, named: Sequence[str]) -> list[ToolCall]:
+    """Return those calls of a turn that have these toolCallIds, with their requests, in order."""
+    calls = list(_calls().filter(turn=turn, tool_call_id__in=named))
     for call in calls:
         call.turn = turn
     return calls
