@@ -2,14 +2,16 @@
 
 `posting` (messages from people), `attachments` (their files), `answering` and `forgeries` (answers inside a client's copy of
 a message), `claiming` (which runner has a turn), `stepping` (what a runner commits), `asking` (requests about calls),
-`calling` (late results), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions do to a turn),
-`branching` (a new chat from a checkpoint), `pruning` (retention). What happens to a turn is a function of `transitions`
-from one value to the next; `locking` locks a turn and knows what is stored of it, and `writes` stores the difference.
+`calling` (tool calls and their results), `delegating` (sub-agents), `ending` (finish, fail, stop), `resuming` (what decisions
+do to a turn), `branching` (a new chat from a checkpoint), `pruning` (retention).
+
+What happens to a turn is a function of `transitions` from one value to the next: `locking` locks a turn and knows what is
+stored of it, and `storing` stores the difference. `writes` holds what several of them share.
 """
 
 from chats.actions.answering import take_answers
 from chats.actions.branching import branch_chat
-from chats.actions.calling import finish_call
+from chats.actions.calling import Written, finish_call, record_run, result_event, start_calls, time_out_run
 from chats.actions.claiming import (
     begin_run,
     claim_turn,
@@ -33,18 +35,7 @@ from chats.actions.pruning import (
     turns_to_prune,
 )
 from chats.actions.resuming import resume_turn
-from chats.actions.stepping import (
-    NewStep,
-    UnfinishedAnswer,
-    Written,
-    commit_step,
-    pause_turn,
-    record_run,
-    result_event,
-    start_calls,
-    store_progress,
-    time_out_run,
-)
+from chats.actions.stepping import NewStep, UnfinishedAnswer, commit_step, pause_turn, store_progress
 
 __all__ = [
     "NewStep",

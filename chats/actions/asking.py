@@ -25,7 +25,7 @@ from chats.agent.agent import Agent
 from chats.agent.tools import InvalidInput, Question, Tool
 from chats.models import Turn
 from chats.queries import projection, subagents
-from chats.queries.projection import CallView
+from chats.queries.values import CallView
 from chats.states import CallState
 
 logger = logging.getLogger(__name__)

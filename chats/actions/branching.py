@@ -21,7 +21,8 @@ from chats.actions.asking import ask_people
 from chats.actions.attachments import copy_files
 from chats.actions.locking import lock_turn
 from chats.actions.stepping import suspend
-from chats.actions.writes import add_message, notify_after_commit, queue_turn, store, write_checkpoint
+from chats.actions.storing import store
+from chats.actions.writes import add_message, notify_after_commit, queue_turn, write_checkpoint
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint

@@ -1,12 +1,15 @@
-"""Results of tool calls that arrive when no runner waits for them any more. They are still true."""
+"""Tool calls: started before they run, and recorded afterwards, by their runner or when it is late."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Sum
 
 from approvals import actions as desk
 from approvals.actions.rulings import MAX_COMMENT
@@ -14,13 +17,138 @@ from approvals.asking.answers import Answer
 from approvals.states import Verdict
 from chats.actions import transitions
 from chats.actions.attachments import keep_files
-from chats.actions.locking import Locked, lock_turn
+from chats.actions.locking import Claim, Locked, Recorded, claimed_turn, lock_turn
 from chats.actions.resuming import resume_locked
-from chats.actions.stepping import Execution, with_files
-from chats.actions.writes import lock_workflow, notify_after_commit, store
-from chats.models import Attachment
-from chats.queries.projection import CallView
+from chats.actions.storing import store
+from chats.actions.writes import lock_workflow, notify_after_commit, write_events
+from chats.agent import events
+from chats.agent.tools import Tool
+from chats.exceptions import StopRequested
+from chats.models import Attachment, ToolCall, Turn
+from chats.queries import Progress
+from chats.queries.values import CallView
 from chats.states import CallState, TurnState
+
+#: Tools by name; None for one that is gone.
+Tools = Mapping[str, Tool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A claimed run of a call. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
+
+    turn_id: int
+    tool_call_id: str
+    name: str
+    input: Any
+    attempt: int
+    executions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A commit of a runner: its claim with what it knows now, the stream events that were added, and the runs that begin."""
+
+    claim: Claim
+    added: Sequence[Recorded] = ()
+    started: Sequence[Execution] = ()
+
+
+def record_run(
+    claim: Claim,
+    execution: Execution,
+    step: int,
+    recorded: Sequence[Recorded],
+    next_seq: int,
+    *,
+    output: Any = None,
+    error_text: str = "",
+    files: Sequence[Attachment] = (),
+) -> Written:
+    """Store the result of a run, with the stream event about it, which is added. LeaseLost.
+
+    Nothing is added if the call does not await the result of this run any more.
+
+    `files` are those that the output refers to. BadFile, and nothing is stored, if the chat has no room for them.
+    """
+    with claimed_turn(claim) as locked:
+        before = locked.progress
+        locked.progress = transitions.finish(
+            before, execution.tool_call_id, execution.attempt, output=output, error_text=error_text
+        )
+        is_awaited = locked.progress is not before
+        if is_awaited:
+            keep_files(locked.turn.chat, files)
+            locked.progress = with_files(locked.progress, files)
+        store(locked)
+        result = result_event(execution.tool_call_id, output, error_text)
+        added = [Recorded(next_seq, step, result)] if is_awaited else []
+        write_events(locked, [*recorded, *added])
+        notify_after_commit(locked.turn.chat_id)
+    return Written(locked.claim(), added)
+
+
+def result_event(tool_call_id: str, output: Any, error_text: str) -> events.ToolSucceeded | events.ToolFailed:
+    """Return the stream event that reports a result."""
+    return events.ToolFailed(tool_call_id, error_text) if error_text else events.ToolSucceeded(tool_call_id, output)
+
+
+def with_files(progress: Progress, files: Sequence[Attachment]) -> Progress:
+    """Return the progress with the contents of files that a call has returned."""
+    if not files:
+        return progress
+    return replace(progress, files={**progress.files, **{file.file_id: bytes(file.content) for file in files}})
+
+
+def time_out_run(claim: Claim, execution: Execution, recorded: Sequence[Recorded], *, idempotent: bool) -> Written:
+    """Store that a run has exceeded its time limit. LeaseLost."""
+    with claimed_turn(claim) as locked:
+        locked.progress = transitions.time_out(
+            locked.progress, execution.tool_call_id, execution.attempt, idempotent=idempotent
+        )
+        store(locked)
+        write_events(locked, recorded)
+        notify_after_commit(locked.turn.chat_id)
+    return Written(locked.claim())
+
+
+def start_calls(claim: Claim, tools: Tools, recorded: Sequence[Recorded]) -> Written:
+    """Mark the ready calls of these tools as running, before they run. LeaseLost, StopRequested.
+
+    A call whose input is not the approved one fails instead.
+    """
+    with claimed_turn(claim) as locked:
+        if locked.turn.stopped:
+            raise StopRequested
+        started = begin_calls(locked, tools)
+        store(locked)
+        write_events(locked, recorded)
+    return Written(locked.claim(), started=started)
+
+
+def begin_calls(locked: Locked, tools: Tools) -> list[Execution]:
+    """Start the ready calls of these tools of a locked turn; the caller stores what that makes of it."""
+    before = locked.progress
+    locked.progress = transitions.start(before, tools)
+    pairs = zip(before.calls, locked.progress.calls, strict=True)
+    running = [call for was, call in pairs if call.attempt > was.attempt]
+    runs = _runs(locked.turn, tools, {call.name for call in running})
+    executions: list[Execution] = []
+    for call in running:
+        runs[call.name] += 1
+        value = transitions.input_of(call)
+        run = Execution(locked.turn.pk, call.tool_call_id, call.name, value, call.attempt, runs[call.name])
+        executions.append(run)
+    return executions
+
+
+def _runs(turn: Turn, tools: Tools, names: Collection[str]) -> Counter[str]:
+    """Return how often the tools that are told of it were run in the turn's chat before."""
+    told = [name for name in names if (tool := tools[name]) is not None and tool.context_parameter]
+    if not told:
+        return Counter()
+    calls = ToolCall.objects.filter(chat=turn.chat_id, name__in=told).order_by()
+    return Counter(dict(calls.values_list("name").annotate(runs=Sum("attempt"))))
 
 
 def finish_call(

@@ -14,10 +14,11 @@ from approvals.runtime.prepared import Prepared
 from approvals.runtime.transactions import async_commit, in_line
 from chats import doorbell
 from chats.actions import transitions
+from chats.actions.calling import Execution, begin_calls
 from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
 from chats.actions.resuming import resume_parent, resume_turn, settle_requests
-from chats.actions.stepping import Execution, begin_calls
-from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
+from chats.actions.storing import Signed, store
+from chats.actions.writes import notify_all_after_commit, queue_turn
 from chats.agent import events, registry
 from chats.agent.tools import Tool
 from chats.exceptions import LeaseLost

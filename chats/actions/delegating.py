@@ -10,9 +10,10 @@ from django.conf import settings
 
 from approvals.runtime.canonical import canonical, clean_json
 from chats.actions import transitions
+from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Recorded, claimed_turn
-from chats.actions.stepping import Written, begin_calls
-from chats.actions.writes import add_message, notify_after_commit, start_turn, store, write_events
+from chats.actions.storing import store
+from chats.actions.writes import add_message, notify_after_commit, start_turn, write_events
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import StopRequested

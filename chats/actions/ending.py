@@ -22,20 +22,12 @@ from approvals.runtime.canonical import clean_text
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions import transitions
+from chats.actions.calling import Written
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn, lock_turn
 from chats.actions.resuming import WAITING, resume_parent
-from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, Written, add_step, keep_answer
-from chats.actions.writes import (
-    RUNNER,
-    audit_subject,
-    enqueue_event,
-    lock_workflow,
-    notify_after_commit,
-    store,
-    store_message,
-    write_checkpoint,
-    write_events,
-)
+from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, add_step, keep_answer
+from chats.actions.storing import RUNNER, audit_subject, enqueue_event, store
+from chats.actions.writes import lock_workflow, notify_after_commit, store_message, write_checkpoint, write_events
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Turn

@@ -17,12 +17,13 @@ from approvals.runtime.transactions import async_commit
 from approvals.states import Kind, Status
 from chats.actions import transitions
 from chats.actions.locking import Locked, is_unlocked, lock_turn
-from chats.actions.writes import Signed, notify_all_after_commit, queue_turn, store
+from chats.actions.storing import Signed, store
+from chats.actions.writes import notify_all_after_commit, queue_turn
 from chats.agent import registry
 from chats.agent.tools import Answer
 from chats.models import Turn
 from chats.queries import subagents
-from chats.queries.projection import CallView
+from chats.queries.values import CallView
 from chats.states import CallState, TurnState
 
 logger = logging.getLogger(__name__)

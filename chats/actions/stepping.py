@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from approvals.runtime import transactions
@@ -15,18 +13,18 @@ from approvals.runtime.canonical import clean_text
 from approvals.runtime.transactions import async_commit
 from chats.actions import transitions
 from chats.actions.asking import ask_people
-from chats.actions.attachments import keep_files
+from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn
-from chats.actions.writes import enqueue_event, notify_after_commit, store, write_checkpoint, write_events
+from chats.actions.storing import enqueue_event, store
+from chats.actions.writes import notify_after_commit, write_checkpoint, write_events
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
 from chats.agent.provider import ProviderError
-from chats.agent.tools import Tool
 from chats.exceptions import StopRequested
-from chats.models import Attachment, ToolCall, Turn
-from chats.queries import Progress, projection, subagents
-from chats.queries.projection import StepView
+from chats.models import Turn
+from chats.queries import projection, subagents
+from chats.queries.values import StepView
 from chats.states import CheckpointKind, FinishReason, TurnState
 
 
@@ -53,30 +51,7 @@ class UnfinishedAnswer:
     calls: Sequence[str] = ()
 
 
-#: Tools by name; None for one that is gone.
-Tools = Mapping[str, Tool | None]
 NOTHING_LEFT = UnfinishedAnswer()
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """A claimed run of a call. `attempt` fences its result; `executions` counts this tool's runs in the chat."""
-
-    turn_id: int
-    tool_call_id: str
-    name: str
-    input: Any
-    attempt: int
-    executions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A commit of a runner: its claim with what it knows now, the stream events that were added, and the runs that begin."""
-
-    claim: Claim
-    added: Sequence[Recorded] = ()
-    started: Sequence[Execution] = ()
 
 
 def store_progress(claim: Claim, recorded: Sequence[Recorded]) -> Written:
@@ -91,103 +66,6 @@ def store_progress(claim: Claim, recorded: Sequence[Recorded]) -> Written:
             notify_after_commit(locked.turn.chat_id)
         write_events(locked, recorded)
     return Written(locked.claim())
-
-
-def record_run(
-    claim: Claim,
-    execution: Execution,
-    step: int,
-    recorded: Sequence[Recorded],
-    next_seq: int,
-    *,
-    output: Any = None,
-    error_text: str = "",
-    files: Sequence[Attachment] = (),
-) -> Written:
-    """Store the result of a run, with the stream event about it, which is added. LeaseLost.
-
-    Nothing is added if the call does not await the result of this run any more.
-
-    `files` are those that the output refers to. BadFile, and nothing is stored, if the chat has no room for them.
-    """
-    with claimed_turn(claim) as locked:
-        before = locked.progress
-        locked.progress = transitions.finish(
-            before, execution.tool_call_id, execution.attempt, output=output, error_text=error_text
-        )
-        is_awaited = locked.progress is not before
-        if is_awaited:
-            keep_files(locked.turn.chat, files)
-            locked.progress = with_files(locked.progress, files)
-        store(locked)
-        result = result_event(execution.tool_call_id, output, error_text)
-        added = [Recorded(next_seq, step, result)] if is_awaited else []
-        write_events(locked, [*recorded, *added])
-        notify_after_commit(locked.turn.chat_id)
-    return Written(locked.claim(), added)
-
-
-def result_event(tool_call_id: str, output: Any, error_text: str) -> events.ToolSucceeded | events.ToolFailed:
-    """Return the stream event that reports a result."""
-    return events.ToolFailed(tool_call_id, error_text) if error_text else events.ToolSucceeded(tool_call_id, output)
-
-
-def with_files(progress: Progress, files: Sequence[Attachment]) -> Progress:
-    """Return the progress with the contents of files that a call has returned."""
-    if not files:
-        return progress
-    return replace(progress, files={**progress.files, **{file.file_id: bytes(file.content) for file in files}})
-
-
-def time_out_run(claim: Claim, execution: Execution, recorded: Sequence[Recorded], *, idempotent: bool) -> Written:
-    """Store that a run has exceeded its time limit. LeaseLost."""
-    with claimed_turn(claim) as locked:
-        locked.progress = transitions.time_out(
-            locked.progress, execution.tool_call_id, execution.attempt, idempotent=idempotent
-        )
-        store(locked)
-        write_events(locked, recorded)
-        notify_after_commit(locked.turn.chat_id)
-    return Written(locked.claim())
-
-
-def start_calls(claim: Claim, tools: Tools, recorded: Sequence[Recorded]) -> Written:
-    """Mark the ready calls of these tools as running, before they run. LeaseLost, StopRequested.
-
-    A call whose input is not the approved one fails instead.
-    """
-    with claimed_turn(claim) as locked:
-        if locked.turn.stopped:
-            raise StopRequested
-        started = begin_calls(locked, tools)
-        store(locked)
-        write_events(locked, recorded)
-    return Written(locked.claim(), started=started)
-
-
-def begin_calls(locked: Locked, tools: Tools) -> list[Execution]:
-    """Start the ready calls of these tools of a locked turn; the caller stores what that makes of it."""
-    before = locked.progress
-    locked.progress = transitions.start(before, tools)
-    pairs = zip(before.calls, locked.progress.calls, strict=True)
-    running = [call for was, call in pairs if call.attempt > was.attempt]
-    runs = _runs(locked.turn, tools, {call.name for call in running})
-    executions: list[Execution] = []
-    for call in running:
-        runs[call.name] += 1
-        value = transitions.input_of(call)
-        run = Execution(locked.turn.pk, call.tool_call_id, call.name, value, call.attempt, runs[call.name])
-        executions.append(run)
-    return executions
-
-
-def _runs(turn: Turn, tools: Tools, names: Collection[str]) -> Counter[str]:
-    """Return how often the tools that are told of it were run in the turn's chat before."""
-    told = [name for name in names if (tool := tools[name]) is not None and tool.context_parameter]
-    if not told:
-        return Counter()
-    calls = ToolCall.objects.filter(chat=turn.chat_id, name__in=told).order_by()
-    return Counter(dict(calls.values_list("name").annotate(runs=Sum("attempt"))))
 
 
 def commit_step(

@@ -14,7 +14,7 @@ from approvals.runtime.canonical import clean_json, digest
 from chats.agent import events
 from chats.agent.loop import PlannedCall
 from chats.queries.progress import Progress
-from chats.queries.projection import CallView, StepView
+from chats.queries.values import CallView, StepView
 from chats.states import CALL_TRANSITIONS, CLOSED, CallState
 
 #: How often a call is started before a person is asked, or it fails.

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from approvals.runtime import database
 from chats import actions, queue
+from chats.actions.calling import Written
 from chats.actions.locking import Claim, Recorded
-from chats.actions.stepping import Written
 from chats.actions.transitions import Transition
 from chats.agent import events
 from chats.engine import streams

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from chats.agent import events
 from chats.models import TurnEvent
-from chats.queries.projection import CallView
+from chats.queries.values import CallView
 from chats.states import CLOSED, CallState
 
 RESULTS = frozenset({events.ToolSucceeded.__name__, events.ToolFailed.__name__})

@@ -17,9 +17,9 @@ from django.utils.translation import gettext
 from approvals.runtime import database
 from approvals.runtime.translation import translated
 from chats import actions, queries
+from chats.actions.calling import Execution
 from chats.actions.claiming import Begun
 from chats.actions.locking import Claim
-from chats.actions.stepping import Execution
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
@@ -29,8 +29,8 @@ from chats.engine.model_steps import ModelSteps, finish_reason
 from chats.engine.tool_calls import ToolCalls
 from chats.exceptions import LeaseLost, StopRequested
 from chats.models import Turn
-from chats.queries.projection import CallView
 from chats.queries.remarks import TOLD
+from chats.queries.values import CallView
 from chats.states import ENDED, CallState, TurnState
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 from approvals.runtime import database
 from chats import actions
 from chats.actions import transitions
-from chats.actions.stepping import Execution
+from chats.actions.calling import Execution
 from chats.agent.agent import Agent
 from chats.agent.tools import ToolContext
 from chats.engine.ledger import Ledger

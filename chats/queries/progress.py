@@ -13,8 +13,9 @@ from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent.provider import ModelMessage
 from chats.models import Message, Turn
 from chats.queries.attachments import file_contents
-from chats.queries.projection import CallView, StepView, answered, result_file_ids
+from chats.queries.projection import answered, result_file_ids
 from chats.queries.steps import history_before, steps_of
+from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from approvals.runtime.canonical import clean_text
@@ -21,12 +20,10 @@ from chats.queries.remarks import (
     FILES_LEFT_OUT,
     REFUSAL,
     REMARK,
-    STOPPED_ANSWER,
-    Remark,
     remark_part,
-    remarks_on,
 )
 from chats.queries.sources import SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL, has_citations, source_parts
+from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
 #: The types of parts that are shown beside the words of an answer.
@@ -51,65 +48,6 @@ CLOSINGS_AFTER_WORDS = {
 CUT_BY_ERROR = "(An error broke this answer off here.)"
 #: Stands, for the model, in place of a refused turn that had run tools.
 REFUSED_TURN = "(A message that was refused is left out here. These tools were called for it: %s.)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallView:
-    """A tool call with the decision about it.
-
-    `approval_id` is the id of its approval request, or "", and `request_id` that of the request that it made of any kind.
-    `approved` is None until somebody decides; `edited_input` is the input as a person changed it, or None, and
-    `approved_digest` is that of the input that may run. `declined` means that a person declined to answer; `error_text` then
-    holds their comment. `decided` says that the request about the call has ended: of a call whose outcome is unknown, the
-    recovery. `attempt` counts the runs and fences the result of each. `pk` is that of the row, once it is stored.
-    """
-
-    tool_call_id: str
-    name: str
-    input: Any
-    state: str
-    output: Any = None
-    error_text: str = ""
-    approval_id: str = ""
-    approved: bool | None = None
-    reason: str = ""
-    edited_input: Any = None
-    declined: bool = False
-    decided: bool = False
-    request_id: str = ""
-    recovery_id: str = ""
-    approved_digest: str = ""
-    executed_digest: str = ""
-    attempt: int = 0
-    pk: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """A step: the blocks as the model returned them, its calls, and the provider and model that made it.
-
-    `prefix` is what the provider wants to know when the answer is sent back to it.
-    """
-
-    blocks: Sequence[dict[str, Any]]
-    calls: Sequence[CallView] = ()
-    provider: str = ""
-    model: str = ""
-    prefix: str = ""
-    stop_reason: str = ""
-    stop_details: Mapping[str, Any] = field(default_factory=dict)
-    usage: Mapping[str, int] = field(default_factory=dict)
-    answered_by: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether there is anything of the answer. One that was not finished may only have been paid for."""
-        return bool(self.blocks) or self.stop_reason not in {BROKEN_OFF, STOPPED_ANSWER}
-
-    @property
-    def remarks(self) -> list[Remark]:
-        """What is said of the answer beside its words."""
-        return remarks_on(self.stop_reason, self.stop_details)
 
 
 def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[str, Any]]:

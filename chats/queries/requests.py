@@ -15,8 +15,9 @@ from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, Step, ToolCall, Turn
 from chats.queries import subagents
-from chats.queries.projection import CallView, tool_part
+from chats.queries.projection import tool_part
 from chats.queries.steps import call_view
+from chats.queries.values import CallView
 
 
 def open_requests(turn: Turn) -> list[ApprovalRequest]:

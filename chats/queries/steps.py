@@ -16,7 +16,8 @@ from chats.agent.provider import ModelMessage
 from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.attachments import file_contents
 from chats.queries.file_parts import file_ids
-from chats.queries.projection import CallView, StepView, message_parts, result_file_ids, user_message, with_turn
+from chats.queries.projection import message_parts, result_file_ids, user_message, with_turn
+from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
 #: What a step is made of, and a call with the decision about it, in the order in which `_step` and `_call` take them.

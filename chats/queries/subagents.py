@@ -10,7 +10,7 @@ from approvals.models import ApprovalRequest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Status
 from chats.models import Chat, ToolCall, Turn
-from chats.queries.projection import CallView
+from chats.queries.values import CallView
 from chats.states import CallState, TurnState
 
 

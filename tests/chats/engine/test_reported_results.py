@@ -12,8 +12,8 @@ from django.utils import timezone
 from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions
+from chats.actions.calling import Execution
 from chats.actions.locking import Claim
-from chats.actions.stepping import Execution
 from chats.agent import events, registry
 from chats.agent.loop import plan_calls
 from chats.engine import runner, streams

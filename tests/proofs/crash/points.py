@@ -17,7 +17,7 @@ from approvals import signals
 from approvals.actions import deciding
 from approvals.outbound import outbox
 from chats import actions, doorbell
-from chats.actions import claiming, delegating, ending, posting, resuming, stepping
+from chats.actions import calling, claiming, delegating, ending, posting, resuming, stepping
 from chats.agent import events
 from chats.engine.ledger import Ledger
 from chats.models import Turn
@@ -110,7 +110,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "resume": lambda p: after(p, claiming, "continue_turn"),
     "tool claimed": started,
     "side effect done but not recorded": lambda p: before(p, actions, "record_run"),
-    "recorded, in": lambda p: after(p, stepping, "result_event"),
+    "recorded, in": lambda p: after(p, calling, "result_event"),
     "recorded": lambda p: after(p, actions, "record_run"),
     "mid-stream of the continuation": lambda p: mid_stream(p, 1),
     "final commit, in": lambda p: after(p, ending, "write_checkpoint"),

@@ -13,8 +13,8 @@ from approvals.exceptions import AlreadyDecided, Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Status, Verdict
 from chats import actions
+from chats.actions.calling import Execution
 from chats.actions.locking import Claim
-from chats.actions.stepping import Execution
 from chats.agent import registry
 from chats.agent.events import ModelFinished
 from chats.agent.loop import PlannedCall

@@ -15,8 +15,8 @@ from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints
+from chats.actions.calling import Execution
 from chats.actions.locking import Claim
-from chats.actions.stepping import Execution
 from chats.agent import registry
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint

@@ -1,0 +1,153 @@
+"""Store what has happened to a turn: the one place that turns the difference of two values into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.utils import timezone
+
+from approvals import actions as desk
+from approvals.models.actors import Signatory
+from approvals.outbound import outbox
+from approvals.record import audit
+from approvals.runtime.canonical import digest
+from approvals.states import Door
+from chats import queries
+from chats.actions.locking import Locked
+from chats.actions.transitions import changes
+from chats.actions.writes import add_message
+from chats.models import Step, ToolCall, Turn
+from chats.queries.values import CallView, StepView
+from chats.states import CLOSED, CallState
+
+RUNNER = Door.SYSTEM.value
+#: Who has closed a call, and through what; the runner of its turn, unless it is said.
+Signed = tuple[Signatory | None, str]
+BY_RUNNER: Signed = (None, RUNNER)
+
+
+def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
+    """Write what has happened to a locked turn: its new steps, its calls, and the audit entry of each result.
+
+    `signed` says by toolCallId who has closed a call. The caller has locked the workflow if it asks people too.
+    """
+    turn, made = locked.turn, changes(locked.stored, locked.progress)
+    steps = [
+        *locked.progress.steps[: made.first],
+        *(_add_step(locked, *new) for new in enumerate(made.steps, made.first)),
+    ]
+    for call in made.calls:
+        _change_call(turn, call)
+    locked.stored = locked.progress = replace(locked.progress, steps=tuple(steps))
+    for call in made.closed:
+        by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
+        record_result(turn, call, actor=by, via=via)
+
+
+def _add_step(locked: Locked, index: int, step: StepView) -> StepView:
+    turn = locked.turn
+    row = Step.objects.create(
+        turn=turn,
+        index=index,
+        blocks=step.blocks,
+        provider=step.provider,
+        model=step.model,
+        stop_reason=step.stop_reason,
+        stop_details=step.stop_details,
+        prefix=step.prefix,
+        usage=step.usage,
+        answered_by=step.answered_by,
+        # What it asks people is stored before it.
+        created_at=locked.at,
+    )
+    if index == 0 and step.is_shown:
+        add_message(turn.chat, turn.message_id, "assistant", [])
+    calls = [
+        ToolCall(
+            chat_id=turn.chat_id,
+            turn=turn,
+            step=row,
+            tool_call_id=call.tool_call_id,
+            name=call.name,
+            input=call.input,
+            **_state_of(call),
+        )
+        for call in step.calls
+    ]
+    ToolCall.objects.bulk_create(calls)
+    stored = tuple(replace(call, pk=made.pk) for call, made in zip(step.calls, calls, strict=True))
+    return replace(step, calls=stored)
+
+
+def _change_call(turn: Turn, call: CallView) -> None:
+    ToolCall.objects.filter(chat=turn.chat_id, tool_call_id=call.tool_call_id).update(**_state_of(call))
+
+
+def _state_of(call: CallView) -> dict[str, Any]:
+    """Return the columns of a call that change."""
+    now = timezone.now()
+    columns = {
+        "state": call.state,
+        "attempt": call.attempt,
+        "approval_id": call.request_id or None,
+        "recovery_id": call.recovery_id or None,
+        "output": call.output,
+        "error_text": call.error_text,
+        "executed_digest": call.executed_digest,
+    }
+    match call.state:
+        case CallState.EXECUTING | CallState.DELEGATED:
+            columns["started_at"] = now
+        case CallState.READY | CallState.WAITING if not call.attempt:
+            columns["started_at"] = None
+        case _ if call.state in CLOSED:
+            columns["finished_at"] = now
+    return columns
+
+
+def record_result(turn: Turn, call: CallView, *, actor: Signatory | None, via: str) -> None:
+    """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
+    result = desk.ToolResult(
+        state=call.state,
+        input=call.input,
+        input_digest=digest(call.input),
+        executed_digest=call.executed_digest,
+        output=call.output,
+        error_text=call.error_text,
+        executions=call.attempt,
+    )
+    event = _event_data(turn) | {"tool_name": call.name}
+    subject = audit_subject(turn, call)
+    request = queries.request_of(call)
+    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request)
+
+
+def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
+    """Put an event of a turn into the outbox, in the open transaction."""
+    stream = outbox.stream_of(turn.chat.scope, str(turn.top.run_id))
+    outbox.enqueue(event, stream=stream, data=_event_data(turn) | data)
+
+
+def _event_data(turn: Turn) -> dict[str, Any]:
+    """Return the data that all events of a turn have."""
+    return {
+        "run_id": str(turn.top.run_id),
+        "thread_id": turn.top.chat.public_id,
+        "agent": turn.agent,
+        "message_id": turn.message_id,
+    }
+
+
+def audit_subject(turn: Turn, call: CallView | None = None) -> audit.Subject:
+    """Return what an audit entry about a turn, or about one of its calls, refers to."""
+    return audit.Subject(
+        scope=turn.chat.scope,
+        run_id=str(turn.top.run_id),
+        request_id=call.request_id or None if call is not None else None,
+        thread_id=turn.top.chat.public_id,
+        agent=turn.agent,
+        tool_name=call.name if call is not None else "",
+        tool_call_id=call.tool_call_id if call is not None else "",
+    )
