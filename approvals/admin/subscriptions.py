@@ -46,13 +46,15 @@ class SecretOwner(OnRecord):
             self.message_user(request, _("Select exactly one item."), messages.WARNING)
             return None
         if not self.may_make_secret(request, owner):
-            return self._refuse(request)
+            self._refuse(request)
+            return None
         return self.secret_page(request, owner)
 
     @admin.action(description=gettext_lazy("Revoke old webhook secrets now"), permissions=["secret"])
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         if not all(self.may_make_secret(request, owner) for owner in queryset):
-            return self._refuse(request)
+            self._refuse(request)
+            return
         ended = 0
         for owner in queryset:
             ended += actions.end_old_signing_secrets(owner)

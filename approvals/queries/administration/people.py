@@ -101,7 +101,7 @@ def _account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountCh
     for entry in entries[:MAX_LOOKED_AT]:
         data = entry.data
         person = data.get("row_id") if data.get("model") == "auth.user" else data.get("user_id")
-        if person in people and (words := _account_change(entry.event, data)):
+        if isinstance(person, int) and person in people and (words := _account_change(entry.event, data)):
             found.setdefault(person, []).append(AccountChange(words, entry.actor_name, entry.at))
     return found
 
