@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from django.db.models import BigAutoField
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
 from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import async_commit
+from approvals.runtime.transactions import after_commit, async_commit
 from approvals.states import Kind, Status
 from chats import queries
 from chats.actions.writes import close_call, notify_all_after_commit, queue_turn
@@ -83,7 +82,7 @@ def resume_locked(turn: Turn, calls: Sequence[ToolCall] | None = None) -> bool:
 def resume_parent(turn: Turn) -> None:
     """After the commit, resume the turn that waits for this one. If that gets lost, the sweep does it."""
     if turn.parent_call is not None:
-        transaction.on_commit(functools.partial(resume_turn, turn.parent_call.turn_id), robust=True)
+        after_commit(resume_turn, turn.parent_call.turn_id)
 
 
 def _settle_calls(calls: Iterable[ToolCall]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import after_commit
 from approvals.states import Door
 from chats import checkpoints, doorbell, queries, queue
 from chats.agent import events
@@ -279,7 +279,7 @@ def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any
 
 def notify_after_commit(chat_pk: int) -> None:
     """Notify the chat's pages once the open transaction is committed."""
-    transaction.on_commit(functools.partial(doorbell.notify_chat, chat_pk), robust=True)
+    after_commit(doorbell.notify_chat, chat_pk)
 
 
 def notify_all_after_commit(turn: Turn) -> None:
@@ -294,7 +294,7 @@ def queue_turn(turn_id: int) -> None:
     if queue.in_use():
         queue.put(turn_id)
     else:
-        transaction.on_commit(functools.partial(doorbell.notify_queued, turn_id), robust=True)
+        after_commit(doorbell.notify_queued, turn_id)
 
 
 RUNNER = Door.SYSTEM.value
