@@ -203,7 +203,7 @@
   // --- Enter sends and Shift+Enter inserts a new line. Enter that completes a word of an input method does neither.
   document.addEventListener("keydown", (event) => {
     const field = event.target;
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || !field.matches?.("[data-send-on-enter]")) return;
+    if (event.key !== "Enter" || event.shiftKey || window.pausepoint.typing.isComposing(event) || !field.matches?.("[data-send-on-enter]")) return;
     event.preventDefault();
     if (field.value.trim()) field.form.requestSubmit();
   });
