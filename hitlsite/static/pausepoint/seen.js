@@ -37,7 +37,7 @@
       if (bar.checkVisibility()) top = Math.max(top, bar.getBoundingClientRect().bottom);
     }
     const heading = headingOf(card);
-    if (heading) top += heading.offsetHeight;
+    if (heading) top = Math.max(top, (box?.top ?? 0) + heading.offsetHeight);
     for (const bar of card.querySelectorAll(".decision-bar, .decision-stay")) {
       const shape = bar.getBoundingClientRect();
       if (shape.height && getComputedStyle(bar).position === "sticky" && shape.bottom >= bottom - SLACK) bottom = Math.min(bottom, shape.top);
