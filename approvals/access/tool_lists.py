@@ -44,7 +44,7 @@ READING = (
 
 
 #: The tools of Pausepoint itself, as agents know them from a server with the name of our guides. They only ask people, or
-#: tell Pausepoint something, so nobody has to approve first that somebody is asked.
+#: tell Pausepoint something. But any server can be called so: only a list that spells one of these names out allows it.
 ASKING = frozenset(
     f"mcp__desk__{name}" for name in ("ask_human", "check_request", "permission", "report_result", "request_approval")
 )
@@ -70,12 +70,11 @@ class ToolLists:
         """Return what holds for a tool, and the pattern that says so.
 
         A denied tool stays denied. Of the other patterns, the one with the most characters besides `*` counts; of two that are
-        equally long, the gated one. A tool that is in no list is left to the agent. The tools that ask people are allowed
-        unless a pattern names one of them.
+        equally long, the gated one. A tool that is in no list is left to the agent.
         """
         if denied := _closest(self.denied, tool):
             return Ruling.DENIED, denied
-        gated, allowed = _closest(self.gated, tool), _closest((*self.allowed, *ASKING), tool)
+        gated, allowed = _closest(self.gated, tool), _closest(self.allowed, tool)
         if gated and _weight(gated) >= _weight(allowed):
             return Ruling.GATED, gated
         return Ruling.ALLOWED, allowed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Actor
 from approvals.queries.requests import WHOLE_REQUEST
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.transactions import after_commit
 from approvals.states import (
     CLIENT,
     OUTCOMES,
@@ -267,8 +267,7 @@ def _end_among(
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
-    ended = functools.partial(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source)
-    transaction.on_commit(ended, robust=True)
+    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source)
     return decision
 
 

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
+from approvals.runtime.transactions import after_commit
 
 
 def publish_event(
@@ -87,4 +86,4 @@ def _notify(message: Mapping[str, object], workflow: Workflow, *people: int | No
         for group in groups:
             doorbell.notify(group, message)
 
-    transaction.on_commit(now, robust=True)
+    after_commit(now)

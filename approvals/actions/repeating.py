@@ -5,9 +5,12 @@ docs/decisions/coding-agents.md has the table of what becomes of a repeated call
 
 from __future__ import annotations
 
+from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.actions.publishing import publish_handling
 from approvals.asking.asks import MAX_LENGTHS
 from approvals.asking.origins import EqualCalls, key_of_calls
 from approvals.exceptions import Conflict
@@ -55,16 +58,23 @@ def next_ids(calls: EqualCalls, latest: ApprovalRequest | None, tool_call_id: st
 
 
 def take_decision(request: ApprovalRequest, calls: EqualCalls) -> bool:
-    """Take the decision of a request that has ended for one call; False if another call has taken it.
+    """Take the decision of a request that has ended for one call, on record; False if another call has taken it.
 
-    The first one wins, and keeps what it has taken: it gets it again.
+    The first one wins, and keeps what it has taken: it gets it again. A call with an id needs to take nothing.
     """
-    if request.taker is None or request.taker == calls.taker:
+    if request.taker is None and calls.named:
         return True
     if not request.taker:
-        values = (calls.taker, calls.taken_by[:MAX_ACTOR_NAME], timezone.now())
-        free = ApprovalRequest.objects.filter(pk=request.pk, taker="").exclude(status=Status.PENDING)
-        free.update(**dict(zip(TAKING, values, strict=True)))
-        # Also if it was free: the answer goes by what is stored.
-        request.refresh_from_db(fields=TAKING)
+        _take(request, calls)
     return request.taker == calls.taker
+
+
+def _take(request: ApprovalRequest, calls: EqualCalls) -> None:
+    taken_by = calls.taken_by[:MAX_ACTOR_NAME]
+    # Requests from before decisions were taken have none instead of an empty taker.
+    free = ApprovalRequest.objects.filter(Q(taker="") | Q(taker=None), pk=request.pk, status__in=_DECIDED)
+    with transaction.atomic():
+        if free.update(taker=calls.taker, taken_by=taken_by, taken_at=timezone.now()):
+            publish_handling("request.taken", request, record={"call": taken_by}, actor=calls.by, via=calls.via)
+    # Also if it was free: the answer goes by what is stored.
+    request.refresh_from_db(fields=TAKING)

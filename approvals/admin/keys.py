@@ -71,6 +71,9 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
         own = person.pk == request.user.pk
         return own or bool(request.user.is_superuser) or not is_beyond_administrators(person)
 
+    def may_make_secret(self, request: HttpRequest, owner: ApiKey) -> bool:
+        return self._may_change_person(request, owner.user)
+
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.change_apikey"))
 

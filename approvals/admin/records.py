@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access.administering import is_beyond_administrators, is_protected
+from approvals.actions import administration
 from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, text_filter
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
@@ -53,9 +54,11 @@ class PersonAdmin(OnRecord, OwnFilters, UserAdmin):  # type: ignore[type-arg]  #
         return (*super().get_readonly_fields(request, obj), *rights)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Revoke the keys of a person who is deactivated, as the product does."""
+        """Revoke the keys of a person who is deactivated, and tell one whose address changes at both, as the product does."""
         super().save_model(request, obj, form, change)
         by: Any = request.user
+        if change and "email" in form.changed_data:
+            administration.tell_of_new_address(obj, form.initial["email"], by=by)
         if "is_active" in form.changed_data and not obj.is_active:
             actions.revoke_keys_of(obj, by=by, via=Door.ADMIN)
 

@@ -27,6 +27,14 @@ class SecretOwner(OnRecord):
     def has_secret_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
 
+    def may_make_secret(self, request: HttpRequest, owner: Any) -> bool:
+        """Return whether a person who may make secrets may make that of this row."""
+        return True
+
+    def _refuse(self, request: HttpRequest) -> None:
+        words = _("Only a superuser can change the secrets of superusers, staff, and people who may change users.")
+        self.message_user(request, words, messages.ERROR)
+
     @admin.action(
         description=gettext_lazy("Create a new webhook secret (the previous one stays valid for a day)"),
         permissions=["secret"],
@@ -37,10 +45,16 @@ class SecretOwner(OnRecord):
         if owner is None or queryset.count() != 1:
             self.message_user(request, _("Select exactly one item."), messages.WARNING)
             return None
+        if not self.may_make_secret(request, owner):
+            self._refuse(request)
+            return None
         return self.secret_page(request, owner)
 
     @admin.action(description=gettext_lazy("Revoke old webhook secrets now"), permissions=["secret"])
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        if not all(self.may_make_secret(request, owner) for owner in queryset):
+            self._refuse(request)
+            return
         ended = 0
         for owner in queryset:
             ended += actions.end_old_signing_secrets(owner)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from django.utils.crypto import salted_hmac
 
+from approvals.models.actors import Actor
 from approvals.runtime.canonical import canonical
-from approvals.states import CLIENT
+from approvals.states import CLIENT, Door
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,14 +16,17 @@ class EqualCalls:
     """What a call is recognized by: all equal calls of a client have the same `key`.
 
     A call with an id of its own (`named`) gets its decision again whenever it is sent again. Others share a request while it
-    waits, and one of them takes the decision: `taker` identifies this call, and `taken_by` says for people which one it is.
-    A result that was reported ends both, unless a named call `returns_results`: it then gets its request with the result.
+    waits, and one of them takes the decision: `taker` identifies this call, `taken_by` says for people which one it is, and
+    `by` and `via` go on record. A result that was reported ends both, unless a named call `returns_results`: it then gets
+    its request with the result.
     """
 
     key: str
     named: bool
     taker: str
     taken_by: str
+    by: Actor
+    via: Door
     returns_results: bool = False
 
 

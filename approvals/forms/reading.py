@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -117,27 +118,34 @@ class Reading:
         rows = [list(texts) for texts in zip(*sent, strict=True) if any(text.strip() for text in texts)]
         if len(rows) > MAX_ROWS:
             return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
-        known = {tuple(map(normalize_newlines, texts_of_row(row, item))): item for item in before}
+        left = [(list(map(normalize_newlines, texts_of_row(row, item))), item) for item in before]
+        same = {number: _take_same(left, texts) for number, texts in enumerate(rows)}
         found = [
-            known[tuple(texts)] if tuple(texts) in known else self._row(control, number, texts)
+            same[number]
+            if same[number] is not ABSENT
+            else self._row(control, number, texts, _take_closest(left, texts))
             for number, texts in enumerate(rows)
         ]
         return found if found or self._keeps_empty(control, proposed) else ABSENT
 
-    def _row(self, control: Control, number: int, texts: list[str]) -> dict[str, Any]:
-        """Return the object of a row with these texts."""
+    def _row(self, control: Control, number: int, texts: list[str], before: dict[str, Any]) -> dict[str, Any]:
+        """Return the object of a row with these texts; what was not changed in it is as it was `before`."""
         assert control.item is not None
-        value: dict[str, Any] = {}
+        value = dict(before)
         sent = iter(texts)
         for column in control.item.children:
             name, text = column.path[-1], "" if column.widget == Widget.FIXED else next(sent)
+            if name in before and (column.widget == Widget.FIXED or text == _shown(column, before[name])):
+                continue
             try:
                 if column.widget == Widget.FIXED:
                     value[name] = column.offers[0].value
                 elif text.strip():
                     value[name] = _value(column, text)
-                elif column.required:
-                    raise NotCanonical(_("is missing"))
+                else:
+                    value.pop(name, None)
+                    if column.required:
+                        raise NotCanonical(_("is missing"))
             except NotCanonical as error:
                 self.errors[f"{self._key(control)}.{number}.{name}"] = translated(error)
         return value
@@ -175,6 +183,29 @@ class Reading:
 
     def _key(self, control: Control) -> str:
         return ".".join([self.about, *control.path])
+
+
+#: Rows of before, each with the texts of its fields.
+_Rows = list[tuple[list[str], Any]]
+
+
+def _take_same(left: _Rows, texts: list[str]) -> Any:
+    """Take out the first row with these texts; ABSENT if there is none. Rows that read alike stay apart by their order."""
+    at = next((at for at, (known, _item) in enumerate(left) if known == texts), None)
+    return ABSENT if at is None else left.pop(at)[1]
+
+
+def _take_closest(left: _Rows, texts: list[str]) -> dict[str, Any]:
+    """Take out the row that has most of these texts; empty if none has any of them."""
+    alike = [sum(map(operator.eq, known, texts)) for known, _item in left]
+    if not any(alike):
+        return {}
+    item = left.pop(alike.index(max(alike)))[1]
+    return item if isinstance(item, dict) else {}
+
+
+def _shown(control: Control, value: Any) -> str:
+    return normalize_newlines(text_for(control, value))
 
 
 def _may_be_empty(control: Control) -> bool:

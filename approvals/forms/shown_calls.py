@@ -7,12 +7,13 @@ person who has not opened them is told before approving.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import ngettext
 
 from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.forms.shown_messages import ShownMessage, shown_message
 from approvals.models import ApprovalRequest
 from approvals.runtime.alignment import Budget, Op, align
 from approvals.runtime.json_tables import (
@@ -114,6 +115,7 @@ class ShownInput:
     left_out: int = 0
     rows: Sequence[Row] = ()
     context: Sequence[Row] = ()
+    message: ShownMessage | None = None
 
     @property
     def whole(self) -> bool:
@@ -131,7 +133,12 @@ class ShownInput:
 
     def open_places(self) -> frozenset[str]:
         """Return the places that are shown without anything being opened."""
-        places = {CALL, *(diff.place for diff in self.diffs), *open_places([*self.rows, *self.context])}
+        places = {
+            CALL,
+            ShownMessage.place,
+            *(diff.place for diff in self.diffs),
+            *open_places([*self.rows, *self.context]),
+        }
         return frozenset(places if self.value is None else {*places, self.value.place})
 
     def unseen(self, viewed: Collection[str]) -> Iterator[Part]:
@@ -146,10 +153,16 @@ class ShownInput:
                 yield Part(RAW, values=self.left_out)
             yield from unseen_rows(self.rows, viewed)
         yield from unseen_rows(self.context, viewed, RAW_CONTEXT)
+        if self.message is not None:
+            yield from self.message.unseen(viewed)
 
 
 def shown_input(request: ApprovalRequest) -> ShownInput:
-    """Return how the input and the context of a request are shown."""
+    """Return how the input, the context and the message of a request are shown."""
+    return replace(_shown_values(request), message=shown_message(request))
+
+
+def _shown_values(request: ApprovalRequest) -> ShownInput:
     given: Mapping[str, Any] = request.input if isinstance(request.input, dict) else {}
     table, context = rows(request.input, "input"), context_rows(request.context)
     # The input of a question only repeats what the card shows.

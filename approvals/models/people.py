@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.conf import settings
@@ -77,6 +78,9 @@ class PendingChange(models.Model):
         ROLES = "roles", _("Roles")
         EMAIL = "email", _("Email address")
         LINK = "password_link", _("Link to set a password")
+
+    #: How long it can be confirmed.
+    VALID_FOR: ClassVar = timedelta(days=7)
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=16, choices=Kind)

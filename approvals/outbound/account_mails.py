@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from enum import Enum
-from functools import partial
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
-from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.outbound.mailing import send_later
 from approvals.queries.languages import in_language_of
+from approvals.runtime.transactions import after_commit
 
 
 class Change(Enum):
@@ -44,7 +43,7 @@ def tell_person(person: User, change: Change, *, by: User, detail: str = "", als
         subject = _("[Pausepoint] Your account was changed")
     for address in addresses:
         mail = EmailMessage(subject=subject, body=body, from_email=settings.DEFAULT_FROM_EMAIL, to=[address])
-        transaction.on_commit(partial(send_later, mail), robust=True)
+        after_commit(send_later, mail)
 
 
 def _in_one_line(text: str) -> str:

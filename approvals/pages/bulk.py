@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,11 +15,14 @@ from approvals.access import permissions
 from approvals.actions.rulings import MAX_COMMENT
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
+from approvals.forms.safeguards import amount_of
+from approvals.forms.shown_calls import shown_input
 from approvals.models import ApprovalRequest
-from approvals.pages.comparison import Comparison, compare_inputs
+from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.json_tables import RAW_CONTEXT, unseen_rows
 from approvals.runtime.lookalikes import marked_name
 from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
 
@@ -76,10 +79,13 @@ def parse_order(data: QueryDict) -> Order:
 
 
 def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
-    """Return what the order would do, in its order; a step with a `code` would be skipped. With `inputs`, read those too."""
+    """Return what the order would do, in its order; a step with a `code` would be skipped.
+
+    With `inputs`, read those too, and the contexts.
+    """
     wanted = listed(queries.requests_for(user).filter(pk__in=list(order.picks)))
     if inputs:
-        not_shown = [name for name in HEAVY if name != "input"]
+        not_shown = [name for name in HEAVY if name not in {"input", "context"}]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     found = {request.pk: request for request in wanted}
     strict = ReasonRules()
@@ -90,7 +96,21 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
 
 def decide_all(user: User, order: Order) -> list[Step]:
     """Decide each request in its own transaction. Repeating the same order changes nothing."""
-    return [step if step.code in SKIPPED else _decide(user, order, step) for step in plan(user, order)]
+    approves = order.verdict == Verdict.APPROVE
+    steps = plan(user, order, inputs=approves)
+    unseen = _unseen([step for step in steps if not step.code]) if approves else {}
+    return [step if step.code in SKIPPED else _decide(user, order, step, unseen) for step in steps]
+
+
+def _unseen(steps: Sequence[Step]) -> dict[UUID, dict[str, int]]:
+    """Return how much of each request the confirmation did not show: folded parts, values left out, and the context."""
+    lines = ((line, [*tool.same, *line.shown]) for tool in compare_by_tool(steps) for line in tool.lines)
+    return {
+        line.request.pk: amount_of(
+            [*folded_rows(shown), *unseen_rows(shown_input(line.request).context, (), RAW_CONTEXT)]
+        )
+        for line, shown in lines
+    }
 
 
 def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
@@ -136,11 +156,11 @@ def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
     return None
 
 
-def _decide(user: User, order: Order, step: Step) -> Step:
+def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str, int]]) -> Step:
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
-        answer = Answer(order.verdict, order.comment)
+        answer = Answer(order.verdict, order.comment, unseen=unseen.get(pk) or None)
         shown = order.picks[pk] or "-"
         outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown, seen=step.request)
     except Refusal as refusal:

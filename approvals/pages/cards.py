@@ -22,8 +22,6 @@ from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.canonical import canonical
 from approvals.runtime.json_tables import (
-    SHOWN_CHARACTERS,
-    SHOWN_LINES,
     Change,
     Row,
     changes,
@@ -34,9 +32,6 @@ from approvals.runtime.json_tables import (
 )
 from approvals.runtime.text import visible, visible_json
 from approvals.states import Door, Kind, Verdict, verdict_from
-
-#: Lines and characters of a longer message beside an input are folded.
-MESSAGE_SHOWN = (12, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +85,6 @@ class Card:
         return self.unread or self.typed.get("unread") == ACCEPTED
 
     @property
-    def message_beginning(self) -> str:
-        """The beginning of a long message of the agent, the rest of which is folded; empty if all of it is shown."""
-        most_lines, most = (SHOWN_LINES, SHOWN_CHARACTERS) if self.asks else MESSAGE_SHOWN
-        text = self.request.message
-        if len(text) <= most and text.count("\n") < most_lines:
-            return ""
-        return "\n".join(text[:most].split("\n")[: most_lines // 2])
-
-    @property
     def title_note(self) -> str:
         """A warning about characters of the title that are easily misread; empty if there are none."""
         return "; ".join(misread(self.request.title))
@@ -115,7 +101,7 @@ class Card:
 
     @property
     def shown(self) -> ShownInput:
-        """The input and the context as the card shows them."""
+        """The input, the context and the message of the agent as the card shows them."""
         return shown_input(self.request)
 
     @property

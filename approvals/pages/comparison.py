@@ -47,6 +47,11 @@ class Line:
     unusual: frozenset[int] = frozenset()
 
     @property
+    def shown(self) -> list[Row]:
+        """The values in which this request differs from the others."""
+        return [cell for cell in [*self.cells, *self.more] if cell is not None]
+
+    @property
     def marked(self) -> list[tuple[Row | None, bool]]:
         """Each cell, and whether its value is unusual."""
         return [(cell, number in self.unusual) for number, cell in enumerate(self.cells)]
@@ -69,9 +74,13 @@ class Comparison:
 
     def folded(self) -> Iterator[Part]:
         """Yield the folded parts of these inputs."""
-        for cells in (self.same, *([*line.cells, *line.more] for line in self.lines)):
-            found = [cell for cell in cells if cell is not None]
-            yield from unseen_rows(found, {*open_places(found)})
+        for cells in (self.same, *(line.shown for line in self.lines)):
+            yield from folded_rows(cells)
+
+
+def folded_rows(cells: Sequence[Row]) -> Iterator[Part]:
+    """Yield the folded parts of these values."""
+    return unseen_rows(cells, {*open_places(cells)})
 
 
 def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: Sequence[str] = ()) -> Comparison:

@@ -29,6 +29,7 @@ EVENTS = (
     "request.released",
     "request.assigned",
     "request.commented",
+    "request.taken",
     "resume.taken",
     "resume.released",
     "resume.lost",

@@ -1,16 +1,19 @@
-"""What the open transaction may do beside its statements: wait in line for a lock, hold a lock by name, and commit without
-waiting for the disk.
+"""What the open transaction may do beside its statements: wait in line for a lock, hold a lock by name, commit without waiting
+for the disk, and have something done afterwards.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
+from typing import ParamSpec
 
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
+
+Arguments = ParamSpec("Arguments")
 
 #: Threads of a process that wait in the database for the same row, so that a row that stays locked does not occupy all.
 PLACES = 4
@@ -82,3 +85,16 @@ def async_commit() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL synchronous_commit TO off")
+
+
+def after_commit(work: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+    """Call `work` once the open transaction has committed; if that fails, log it: what is stored stays a success.
+
+    Django reads the name of what has failed, so it must be a function: a `functools.partial` has none, and raises instead.
+    """
+
+    def hook() -> None:
+        work(*args, **kwargs)
+
+    hook.__qualname__ = work.__qualname__
+    transaction.on_commit(hook, robust=True)

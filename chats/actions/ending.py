@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +18,7 @@ from approvals.models import Workflow
 from approvals.models.actors import Actor
 from approvals.record import audit
 from approvals.runtime.canonical import clean_text
+from approvals.runtime.transactions import after_commit
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions import transitions
@@ -143,7 +143,7 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
     turn.save(update_fields=["stopped", "stopped_by"])
     audit.record("turn.stopped", audit_subject(turn), data={"state": turn.state}, actor=by, via=via)
     if turn.state == TurnState.RUNNING:
-        transaction.on_commit(functools.partial(doorbell.notify_stop, turn.pk), robust=True)
+        after_commit(doorbell.notify_stop, turn.pk)
     else:
         workflow, _closed = _close_calls(locked, (), by=by, via=Door.STOP, reason=STOPPED)
         _end(locked, TurnState.STOPPED, FinishReason.OTHER, workflow, message_metadata(turn, locked.progress))

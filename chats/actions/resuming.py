@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.db.models import BigAutoField
 from approvals.models import ApprovalRequest
 from approvals.runtime.canonical import canonical
 from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import async_commit
+from approvals.runtime.transactions import after_commit, async_commit
 from approvals.states import Kind, Status
 from chats.actions import transitions
 from chats.actions.locking import Locked, is_unlocked, lock_turn
@@ -81,7 +80,7 @@ def resume_locked(locked: Locked) -> bool:
 def resume_parent(turn: Turn) -> None:
     """After the commit, resume the turn that waits for this one. If that gets lost, the sweep does it."""
     if turn.parent_call is not None:
-        transaction.on_commit(functools.partial(resume_turn, turn.parent_call.turn_id), robust=True)
+        after_commit(resume_turn, turn.parent_call.turn_id)
 
 
 def settle_requests(locked: Locked) -> dict[str, Signed]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
-from django.db import transaction
 from django.db.models import BigAutoField, QuerySet
 from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.models import Workflow
 from approvals.runtime.prepared import Parameter, Prepared
+from approvals.runtime.transactions import after_commit
 from chats import checkpoints, doorbell, queries, queue
 from chats.actions.locking import Claim, Known, Locked, Recorded, lease_end
 from chats.agent import events
@@ -135,7 +134,7 @@ def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any
     chat.updated_at = timezone.now()
     chat.save(update_fields=["title", "updated_at"])
     if owner:
-        transaction.on_commit(lambda: _hand_over(turn), robust=True)
+        after_commit(_hand_over, turn)
     else:
         queue_turn(turn.pk)
     notify_after_commit(chat.pk)
@@ -151,7 +150,7 @@ def _hand_over(turn: Turn) -> None:
 
 def notify_after_commit(chat_pk: int) -> None:
     """Notify the chat's pages once the open transaction is committed."""
-    transaction.on_commit(functools.partial(doorbell.notify_chat, chat_pk), robust=True)
+    after_commit(doorbell.notify_chat, chat_pk)
 
 
 def notify_all_after_commit(turn: Turn) -> None:
@@ -166,4 +165,4 @@ def queue_turn(turn_id: int) -> None:
     if queue.in_use():
         queue.put(turn_id)
     else:
-        transaction.on_commit(functools.partial(doorbell.notify_queued, turn_id), robust=True)
+        after_commit(doorbell.notify_queued, turn_id)

@@ -1,7 +1,7 @@
 """What administrators do: people, roles and teams, webhooks, notification rules and tools. Each change is on record."""
 
 from approvals.actions.administration.confirming import confirm_change, withdraw_change
-from approvals.actions.administration.in_admin import record_admin_change
+from approvals.actions.administration.in_admin import record_admin_change, tell_of_new_address
 from approvals.actions.administration.invitations import invite_person, withdraw_invitation
 from approvals.actions.administration.people import (
     add_person,
@@ -37,6 +37,7 @@ __all__ = [
     "store_rule",
     "store_strict_priorities",
     "store_tool_settings",
+    "tell_of_new_address",
     "withdraw_change",
     "withdraw_invitation",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -41,13 +42,18 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
     """
     with transaction.atomic():
         transactions.lock_name(LOCK)
-        change, person = _locked(change_id, by)
+        change = _waiting(change_id)
+        person = changeable_person(change.person_id, by)
         if by.pk == person.pk:
             raise NotAllowed(_("No one confirms a change of their own access. Ask another administrator."))
         if by.pk == change.requested_by_id and needs_second(by):
             raise NotAllowed(_("You requested this change. Another administrator must confirm it."))
         if not permissions.may_administer(change.requested_by):
             raise Conflict(_("Whoever requested this is no administrator any more. Withdraw it, and request it again."))
+        # By the clock of the database, as everything that expires.
+        if PendingChange.objects.filter(pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR).exists():
+            words = _("This was requested more than %(days)d days ago. Withdraw it, and request it again.")
+            raise Conflict(words % {"days": PendingChange.VALID_FOR.days})
         _record(change, "confirmed", by)
         if change.kind == Kind.ROLES:
             add_roles(person, change.value)
@@ -63,10 +69,12 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
 
 
 def withdraw_change(change_id: int, *, by: User) -> PendingChange:
-    """Remove a change that waits, on record. NotFound, NotAllowed."""
+    """Remove a change that waits, on record; who requested it always may. NotFound, NotAllowed."""
     with transaction.atomic():
         transactions.lock_name(LOCK)
-        change, _person = _locked(change_id, by)
+        change = _waiting(change_id)
+        if by.pk != change.requested_by_id:
+            changeable_person(change.person_id, by)
         _record(change, "withdrawn", by)
         PendingChange.objects.filter(pk=change.pk).delete()
     return change
@@ -77,11 +85,11 @@ def names_of_roles(names: Sequence[str]) -> str:
     return ", ".join(str(RoleName(name).label) for name in names)
 
 
-def _locked(change_id: int, by: User) -> tuple[PendingChange, User]:
+def _waiting(change_id: int) -> PendingChange:
     change = PendingChange.objects.select_related("requested_by").filter(pk=change_id).first()
     if change is None:
         raise NotFound(_("This change no longer waits. It was confirmed or withdrawn."))
-    return change, changeable_person(change.person_id, by)
+    return change
 
 
 def _record(change: PendingChange, step: str, by: User) -> None:

@@ -14,6 +14,11 @@ from approvals.runtime.canonical import clean_text
 from approvals.states import Door
 
 
+def tell_of_new_address(person: User, before: str, *, by: User) -> None:
+    """Tell a person whose address was changed there, at the address of before too: whoever reads the new one may be another."""
+    tell_person(person, Change.EMAIL, by=by, detail=person.email, also_to=before)
+
+
 def record_admin_change(row: Model, change: str, fields: Sequence[str], *, by: User) -> None:
     """Put on record who added, changed or removed a row there, without its values: they may be secrets; tell the person."""
     data = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import partial
 
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
@@ -127,7 +126,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
             Invitation.objects.filter(person=person).delete()
             data["sessions_ended"] = end_all_sessions(person)
             message = {"type": "session.ended"}
-            transaction.on_commit(partial(doorbell.notify, doorbell.user_group(person.pk), message))
+            transactions.after_commit(doorbell.notify, doorbell.user_group(person.pk), message)
         _record("person.changed", person, data, by)
     return person
 

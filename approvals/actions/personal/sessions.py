@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -13,7 +12,7 @@ from django.db import transaction
 from approvals.live import doorbell
 from approvals.models.people import PersonSession
 from approvals.runtime.many import any_of
-from approvals.runtime.transactions import async_commit
+from approvals.runtime.transactions import after_commit, async_commit
 
 MAX_BROWSER = 300
 
@@ -61,5 +60,5 @@ def _end(person: User, session_keys: list[str]) -> int:
         PersonSession.objects.filter(session_key__in=session_keys).delete()
         ended, _each = Session.objects.filter(session_key__in=session_keys).delete()
         message = {"type": "session.ended"}
-        transaction.on_commit(partial(doorbell.notify, doorbell.user_group(person.pk), message))
+        after_commit(doorbell.notify, doorbell.user_group(person.pk), message)
     return ended

@@ -105,6 +105,8 @@ def _calls(call: HookCall, caller: Caller, repeat: str | None) -> EqualCalls:
         named=call.named,
         taker=repeat or uuid4().hex,
         taken_by=f"{call.agent.name}, session {call.session}, {caller.actor.get_username()}",
+        by=caller.actor,
+        via=Door.REST,
     )
 
 
@@ -117,15 +119,24 @@ def _report(call: HookCall, caller: Caller) -> HttpResponse:
 
     Of any other call nothing is recorded. Raises OtherInput and Conflict.
     """
-    # The report does not say whether the call was deferred.
-    ways = (call, replace(call, deferred=True))
-    asked = next(filter(None, (queries.latest_of_calls(caller.scope, _key(way)) for way in ways)), None)
+    asked = _reported(call, caller)
     if asked is not None and asked.kind == Kind.APPROVAL and asked.status == Status.APPROVED:
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
         result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
         actions.report_result(asked.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
         return JsonResponse(answers.told_afterwards(call, asked))
     return JsonResponse({})
+
+
+def _reported(call: HookCall, caller: Caller) -> ApprovalRequest | None:
+    # The report does not say whether the call was deferred.
+    ways = (call, replace(call, deferred=True))
+    in_series = (queries.latest_of_calls(caller.scope, _key(way)) for way in ways)
+    # From before equal calls had a key.
+    older = (queries.find_call(caller.scope, way.key) for way in ways)
+    return next(filter(None, in_series), None) or next(
+        (request for request in older if request is not None and request.idempotency_key is None), None
+    )
 
 
 def _parse_wait(request: HttpRequest, call: HookCall) -> float | None:

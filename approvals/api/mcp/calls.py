@@ -160,7 +160,9 @@ def _shown(waiting: _Waiting, caller: Caller, request: ApprovalRequest) -> dict[
         # Whoever else reads it takes nothing from the program that asked.
         show = results.foreign
     elif not request.pending:
-        calls = repeats.equal_calls(caller, waiting.call, call_id="")
+        # Of requests that came another way, and of calls with an id, there is nothing to take.
+        call_id = str(request.pk) if request.taker is None else ""
+        calls = repeats.equal_calls(caller, waiting.call, call_id=call_id)
         # A no, and an answer, may be told to all who have waited; a yes is for one call.
         if not actions.take_decision(request, calls) and request.status == Status.APPROVED:
             show = results.taken

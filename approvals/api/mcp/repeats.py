@@ -14,6 +14,7 @@ from approvals.access.callers import Caller
 from approvals.api.mcp.messages import Call
 from approvals.asking.asks import MAX_LENGTHS
 from approvals.asking.origins import EqualCalls, key_of_calls
+from approvals.states import Door
 
 #: How clients call, in `_meta`, their ids of a tool call and of a conversation; letters only, without a prefix.
 CALL_IDS = frozenset({"tooluseid", "toolcallid"})
@@ -40,5 +41,11 @@ def equal_calls(caller: Caller, call: Call, *parts: Any, call_id: str, returns_r
     key = key_of_calls("mcp", caller.scope, call.params.get("name"), *parts, call_id)
     who = (call.client[:100] or "MCP client", caller.actor.get_username())
     return EqualCalls(
-        key=key, named=bool(call_id), taker=call.taker, taken_by=", ".join(who), returns_results=returns_results
+        key=key,
+        named=bool(call_id),
+        taker=call.taker,
+        taken_by=", ".join(who),
+        by=caller.actor,
+        via=Door.MCP,
+        returns_results=returns_results,
     )

@@ -104,7 +104,7 @@ def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest | 
         )
         actions.record_denied_call(subject, given.input, pattern, by=caller.actor, via=Door.MCP)
         raise NotAllowed(denied_words(given.tool_name))
-    if ruling == Ruling.ALLOWED and given.tool_name in ASKING:
+    if ruling == Ruling.ALLOWED and given.tool_name in ASKING and pattern == given.tool_name:
         return results.allowed(given.input)
     return _ask(caller, given, call)
 

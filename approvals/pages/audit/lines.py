@@ -32,6 +32,7 @@ EVENT_LABELS = {
     "request.released": pgettext_lazy("audit", "Unassigned"),
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
+    "request.taken": gettext_lazy("Decision taken by a call"),
     "resume.taken": gettext_lazy("Resume taken"),
     "resume.released": gettext_lazy("Resume given back"),
     "resume.lost": gettext_lazy("Resume: lease ended without completion"),
@@ -145,6 +146,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     if entry.event == "request.assigned" and "to" in data:
         name = visible(str(data["to"] or ""))
         return _("Assigned to %(name)s") % {"name": name} if name else str(EVENT_LABELS["request.released"])
+    if entry.event == "request.taken" and "call" in data:
+        return _("Taken by %(call)s") % {"call": visible(str(data["call"]))}
     if entry.event == "tool.result" and (state := STATE_LABELS.get(str(data.get("state")))):
         return _("Result: %(state)s") % {"state": state}
     return label

@@ -28,7 +28,7 @@ from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
 from approvals.queries.results import reported_since
 from approvals.queries.sections import section_of
-from approvals.queries.snoozes import snoozers
+from approvals.queries.snoozes import snoozers, snoozes_of
 
 
 class InboxConsumer(DeskConsumer):
@@ -98,8 +98,15 @@ def _render_count(user: User, shared: BatchCache, filters: Filters) -> str:
     """Render how many requests the list has."""
     visibility = _visibility(user, shared, filters)
     total = shared.once(("total", visibility), lambda: request_list.count_of(user, filters))
-    context = {"found_count": total, "count_limit": COUNT_LIMIT, "filters": filters, "oob": True}
-    return shared.once(("count", total), lambda: render_to_string("approvals/inbox/_count.html", context))
+    snoozed = snoozes_of(user)[0] if filters.plain and user.pk in shared.once("snoozers", snoozers) else 0
+    context = {
+        "found_count": total,
+        "snoozed_count": snoozed,
+        "count_limit": COUNT_LIMIT,
+        "filters": filters,
+        "oob": True,
+    }
+    return shared.once(("count", total, snoozed), lambda: render_to_string("approvals/inbox/_count.html", context))
 
 
 def _visibility(user: User, shared: BatchCache, filters: Filters) -> Hashable:

@@ -87,8 +87,8 @@ class InboxRow:
             # The beginning of a question's message.
             "words": visible(" ".join(asked.opening.split()))[:WORDS] if asked.kind in ASKS else "",
             "agent": visible(asked.agent),
-            "requested_by": asked.requested_by.username,
-            "assigned_to": asked.assigned_to.username if asked.assigned_to else "",
+            "requested_by": marked_name(asked.requested_by.username),
+            "assigned_to": marked_name(asked.assigned_to.username) if asked.assigned_to else "",
         }
         for number, (name, value) in enumerate(self.values):
             found[f"name-{number}"], found[f"value-{number}"] = name, value

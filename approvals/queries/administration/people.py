@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
@@ -13,12 +15,15 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administering import needs_second
 from approvals.access.rights import DECIDE, holds
-from approvals.models import PushSubscription
+from approvals.models import AuditEntry, PushSubscription
 from approvals.models.people import Invitation, PendingChange, PersonSession, Role, RoleName
 from approvals.runtime.lookalikes import marked_name
 from approvals.runtime.text import visible
 
 PAGE = 50
+#: How far back, and in how many entries, changes of accounts are looked for beside a change that waits.
+LOOK_BACK, MAX_LOOKED_AT = timedelta(days=30), 500
+ACCOUNT_EVENTS = ("person.changed", "person.invited", "admin.changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +60,26 @@ def _row(user: User, roles: Mapping[int, str], own: bool, invitation: Invitation
 
 
 @dataclass(frozen=True, slots=True)
+class AccountChange:
+    """A change of an account that is on record: what, by whom and when."""
+
+    words: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PendingRow:
-    """A change that waits for an administrator. `words`: what it does. `confirmable`: this viewer may confirm it."""
+    """A change that waits for an administrator. `words`: what it does. `confirmable`: this viewer may confirm it.
+
+    `before` has the latest changes of this account, which say who may read its mail or know its password by now.
+    """
 
     change: PendingChange
     words: str
     confirmable: bool
+    expired: bool
+    before: Sequence[AccountChange]
 
 
 def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
@@ -68,10 +87,42 @@ def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
     changes = PendingChange.objects.select_related("person", "requested_by").order_by("requested_at", "pk")
     if person is not None:
         changes = changes.filter(person=person)
-    return [_pending_row(change, viewer) for change in changes[:PAGE]]
+    waiting = list(changes[:PAGE])
+    before = _account_changes({change.person_id for change in waiting})
+    return [_pending_row(change, viewer, before.get(change.person_id, ())) for change in waiting]
 
 
-def _pending_row(change: PendingChange, viewer: User) -> PendingRow:
+def _account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountChange]]:
+    """Return the changes of addresses and passwords of these people in the last days, latest first."""
+    found: dict[int, list[AccountChange]] = {}
+    if not people:
+        return found
+    entries = AuditEntry.objects.filter(event__in=ACCOUNT_EVENTS, at__gte=timezone.now() - LOOK_BACK).order_by("-pk")
+    for entry in entries[:MAX_LOOKED_AT]:
+        data = entry.data
+        person = data.get("row_id") if data.get("model") == "auth.user" else data.get("user_id")
+        if isinstance(person, int) and person in people and (words := _account_change(entry.event, data)):
+            found.setdefault(person, []).append(AccountChange(words, entry.actor_name, entry.at))
+    return found
+
+
+def _account_change(event: str, data: Mapping[str, Any]) -> str:
+    """Return what an entry says of the address or the password of an account, in words; empty if nothing."""
+    change, before, after = data.get("change"), data.get("before") or {}, data.get("after") or {}
+    if event == "admin.changed":
+        fields = ", ".join(map(str, data.get("fields", ())))
+        return _("Changed in the admin: %(fields)s") % {"fields": visible(fields)} if fields else ""
+    if event == "person.invited":
+        return _("Link of an invitation made") if str(change).startswith("invited") and not data.get("mailed") else ""
+    if change == "password_link" or (change == "confirmed" and data.get("of") == "password_link"):
+        return _("Link made that sets the password")
+    address = data.get("value") if change == "confirmed" and data.get("of") == "email" else after.get("email")
+    if address is None or address == before.get("email"):
+        return ""
+    return _("Email address changed to %(address)s") % {"address": visible(str(address)) or _("none")}
+
+
+def _pending_row(change: PendingChange, viewer: User, before: Sequence[AccountChange]) -> PendingRow:
     name = marked_name(change.person.get_username())
     if change.kind == PendingChange.Kind.ROLES:
         labels = ", ".join(str(RoleName(role).label) for role in change.value)
@@ -82,7 +133,8 @@ def _pending_row(change: PendingChange, viewer: User) -> PendingRow:
     else:
         words = _("Make a link that sets the password of %(name)s") % {"name": name}
     own = viewer.pk == change.requested_by_id and needs_second(viewer)
-    return PendingRow(change, words, not own and viewer.pk != change.person_id)
+    expired = change.requested_at <= timezone.now() - PendingChange.VALID_FOR
+    return PendingRow(change, words, not (own or expired) and viewer.pk != change.person_id, expired, before)
 
 
 def roles_of(person: User) -> list[str]:

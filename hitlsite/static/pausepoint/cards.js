@@ -102,7 +102,7 @@
 
   // --- Ctrl+Enter in a field sends its form with the button that says so, which never approves.
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat || event.isComposing) return;
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.repeat || window.pausepoint.typing.isComposing(event)) return;
     const button = event.target.matches?.("input, textarea") && event.target.form?.querySelector("button[data-sends]:not(:disabled)");
     if (!button) return;
     event.preventDefault();

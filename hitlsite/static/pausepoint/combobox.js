@@ -115,7 +115,7 @@
 
   document.addEventListener("keydown", (event) => {
     const field = event.target, list = field.matches?.(FIELD) && listOf(field);
-    if (!list || event.isComposing) return;
+    if (!list || window.pausepoint.typing.isComposing(event)) return;
     const marked = document.getElementById(field.getAttribute("aria-activedescendant"));
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (!isOpen(field)) show(field);

@@ -45,7 +45,7 @@
     const form = event.target, shown = form.closest?.(".request");
     if (!shown || !form.matches("[data-decides]") || event.defaultPrevented) return;
     const id = shown.id.replace("request-", "");
-    if ([...own.values()].some((entry) => entry.id === id && entry.state === "held")) return stop(event);
+    if ([...own.values()].some((entry) => entry.id === id && entry.state !== "unsent")) return stop(event);
     if (!Number(holdSeconds) || shown.matches(".urgency-critical")) return;
     stop(event);
     const data = new URLSearchParams(new FormData(form, event.submitter));
@@ -97,7 +97,8 @@
     forget(entry);
     endLine(entry, say(gettext("Undone. Nothing was sent: %(title)s"), entry), { brief: true });
     tell("pausepoint:undone", entry.id);
-    (card(entry.id)?.querySelector(".decision-bar button") ?? document.getElementById("main")).focus({ preventScroll: true });
+    // Not on a button: whoever goes on pressing Enter would decide again.
+    (document.getElementById("detail-body") ?? document.getElementById("main")).focus({ preventScroll: true });
   }
   document.addEventListener("pausepoint:undo", () => {
     const last = [...own.values()].filter(({ state }) => state === "held").at(-1);

@@ -51,6 +51,7 @@
   // --- What keys do on an open card.
   function press(row, key) {
     const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
+    if (card.dataset.held !== undefined) return announce(gettext("You have decided this request already."));
     if (!button) {
       const first = answering(card);
       announce(first ? gettext("Choose one of the answers on the card.") : gettext("There is nothing to decide here."));
@@ -200,10 +201,11 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (!on || event.defaultPrevented || event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
+    const { isField, isInMenu, isComposing } = window.pausepoint.typing;
+    if (!on || event.defaultPrevented || isComposing(event) || event.ctrlKey || event.altKey || event.metaKey) return;
     if (document.querySelector("dialog[open]")) return;
     const row = marked();
-    if (window.pausepoint.typing.isField(event.target)) {
+    if (isField(event.target)) {
       if (event.key !== "Escape") return;
       event.preventDefault();
       if (list && pane.current() && detailOf().contains(event.target)) detailOf().focus({ preventScroll: true });
@@ -211,6 +213,7 @@
       else event.target.blur();
       return;
     }
+    if (isInMenu(event.target)) return;
     // A key that is held down may move the selection but not decide.
     if (event.repeat && event.key !== "j" && event.key !== "k") return;
     if (run(event.key, row)) event.preventDefault();

@@ -154,13 +154,17 @@
   }
 
   // --- The connection status.
-  document.addEventListener("htmx:wsOpen", () => showStatus("on", gettext("Live")));
-  document.addEventListener("htmx:wsConnecting", () => showStatus("off", gettext("Connecting…")));
+  let wasLive = false;
+  document.addEventListener("htmx:wsOpen", () => {
+    wasLive = true;
+    showStatus("on", gettext("Live"));
+  });
+  document.addEventListener("htmx:wsConnecting", () => { if (!wasLive) showStatus("off", gettext("Connecting…")); });
   document.addEventListener("htmx:wsClose", (event) => {
     const code = event.detail.event.code;
     if (code === LOGGED_OUT) showStatus("out", gettext("You are logged out: reload to log in"));
     else if (code === NOT_FOUND) showStatus("out", gettext("No longer available"));
-    else showStatus("off", gettext("Not live: reload for updates"));
+    else showStatus("off", gettext("Reconnecting…"));
   });
 
   function showStatus(state, words) {
@@ -193,6 +197,9 @@
     if (event.detail.xhr?.status === 204 && live && live.dataset.state !== "on") location.reload();
   });
 
+  // --- A page that the browser has kept and shows again is as old as its leaving.
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) location.reload(); });
+
   // --- A chat keeps its end in view unless the reader has scrolled up.
   let atEnd = true;
   addEventListener("scroll", () => { atEnd = innerHeight + scrollY > document.documentElement.scrollHeight - 120; }, { passive: true });
@@ -203,7 +210,7 @@
   // --- Enter sends and Shift+Enter inserts a new line. Enter that completes a word of an input method does neither.
   document.addEventListener("keydown", (event) => {
     const field = event.target;
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || !field.matches?.("[data-send-on-enter]")) return;
+    if (event.key !== "Enter" || event.shiftKey || window.pausepoint.typing.isComposing(event) || !field.matches?.("[data-send-on-enter]")) return;
     event.preventDefault();
     if (field.value.trim()) field.form.requestSubmit();
   });

@@ -22,8 +22,9 @@
       return;
     }
     if (PAGES.dataset.shortcuts === "off" || turnedOff() || event.defaultPrevented || event.repeat) return;
-    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-    if (window.pausepoint.typing.isField(event.target) || document.querySelector("dialog[open]")) return;
+    const { isField, isInMenu, isComposing } = window.pausepoint.typing;
+    if (event.ctrlKey || event.altKey || event.metaKey || isComposing(event)) return;
+    if (isField(event.target) || isInMenu(event.target) || document.querySelector("dialog[open]")) return;
     if (window.pausepoint.going()) {
       going = 0;
       const page = pages.find((one) => one.key === event.key);
@@ -42,7 +43,7 @@
   }
 
   // --- The palette: what fits the words, pages and actions first, requests from the server last.
-  let dialog, field, results, offered = [], loaded = null, found = [], chosen = 0;
+  let dialog, field, results, offered = [], loaded = null, found = [], chosen = 0, moved = false;
 
   function element(name, attributes = {}, ...inside) {
     const made = document.createElement(name);
@@ -70,7 +71,7 @@
     results = element("ul", { id: "palette-results", role: "listbox", "aria-label": gettext("Results") });
     dialog = element("dialog", { class: "dialog palette", "aria-label": gettext("Command palette") }, element("div", { class: "palette-field" }, icon("search"), field), results);
     document.body.append(dialog);
-    field.addEventListener("input", () => { chosen = 0; list(); search(); });
+    field.addEventListener("input", () => { moved = false; list(); search(); });
     dialog.addEventListener("keydown", keys);
     dialog.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]");
@@ -83,7 +84,7 @@
     if (!dialog) build();
     field.value = "";
     found = [];
-    chosen = 0;
+    moved = false;
     list();
     dialog.showModal();
     loaded ??= await ask("");
@@ -116,12 +117,12 @@
   }
 
   // What can be done here: the buttons of the page that have a key. Those that decide follow the rules of their keys.
-  const DECIDES = new Set(["a", "r"]);
+  const DECIDES = new Set(["a", "r"]), LEAST = 5;
   function actions() {
     const shown = document.getElementById("detail-body") ?? document.getElementById("request-detail");
     const buttons = [...(shown?.querySelectorAll("button[data-key]") ?? [])].filter((button) => button.checkVisibility() && !button.closest("[inert]"));
     const made = buttons.map((button) => ({
-      label: button.textContent.trim(), hint: gettext("Action"), icon: "zap",
+      label: button.textContent.trim(), hint: gettext("Action"), icon: "zap", decides: DECIDES.has(button.dataset.key),
       act: () => (DECIDES.has(button.dataset.key) ? window.pausepoint.decide(button.dataset.key) : button.click()),
     }));
     for (const [id, glyph] of [["detail-snooze", "clock"], ["keys-open", "keyboard"]]) {
@@ -143,6 +144,7 @@
   function rank(item, words) {
     const label = item.label.toLowerCase(), text = `${label} ${item.hint.toLowerCase()}`;
     if (words.every((word) => text.includes(word))) return words.length && label.startsWith(words[0]) ? 0 : 1;
+    if (item.decides && words.join("").length < label.length - 2) return undefined;
     return words.every((word) => text.includes(word) || label.split(/\s+/).some((part) => isNear(word, part))) ? 2 : undefined;
   }
   function isNear(word, part) {
@@ -155,8 +157,11 @@
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const known = [...actions(), ...pages, ...themes(), ...(loaded ?? [])].map((item) => [rank(item, words), item]).filter(([order]) => order !== undefined);
     known.sort(([one], [other]) => one - other);
+    const before = offered[chosen];
     offered = [...known.slice(0, MAX).map(([, item]) => item), ...found];
-    chosen = Math.min(chosen, Math.max(0, offered.length - 1));
+    // Enter decides nothing whose name was not typed: some press it at once, or meant another word that begins alike.
+    if (!moved) chosen = offered.findIndex(({ decides, label }) => !decides || field.value.trim().length >= Math.min(LEAST, label.length));
+    else chosen = Math.max(0, offered.findIndex(({ label, hint }) => label === before?.label && hint === before.hint));
     results.replaceChildren(...offered.map((item, number) => element(
       "li", { role: "option", id: `palette-${number}`, "data-number": String(number), "aria-selected": String(number === chosen) },
       icon(item.icon), element("span", { class: "palette-label" }, item.label), element("span", { class: "palette-hint" }, item.hint, ...(item.key ? [" ", element("kbd", {}, "g"), " ", element("kbd", {}, item.key)] : [])),
@@ -166,7 +171,7 @@
   }
 
   function mark() {
-    field.setAttribute("aria-activedescendant", offered.length ? `palette-${chosen}` : "");
+    field.setAttribute("aria-activedescendant", chosen < 0 ? "" : `palette-${chosen}`);
     for (const option of results.querySelectorAll("[role=option]")) {
       const isChosen = Number(option.dataset.number) === chosen;
       option.setAttribute("aria-selected", String(isChosen));
@@ -178,9 +183,10 @@
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && offered.length) {
       event.preventDefault();
-      chosen = (chosen + step + offered.length) % offered.length;
+      moved = true;
+      chosen = (Math.max(chosen, step > 0 ? -1 : 0) + step + offered.length) % offered.length;
       mark();
-    } else if (event.key === "Enter" && !event.isComposing) {
+    } else if (event.key === "Enter" && !event.repeat && !window.pausepoint.typing.isComposing(event)) {
       event.preventDefault();
       run(chosen, event.ctrlKey || event.metaKey);
     }

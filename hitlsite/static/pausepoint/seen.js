@@ -37,7 +37,7 @@
       if (bar.checkVisibility()) top = Math.max(top, bar.getBoundingClientRect().bottom);
     }
     const heading = headingOf(card);
-    if (heading) top += heading.offsetHeight;
+    if (heading) top = Math.max(top, (box?.top ?? 0) + heading.offsetHeight);
     for (const bar of card.querySelectorAll(".decision-bar, .decision-stay")) {
       const shape = bar.getBoundingClientRect();
       if (shape.height && getComputedStyle(bar).position === "sticky" && shape.bottom >= bottom - SLACK) bottom = Math.min(bottom, shape.top);
@@ -124,10 +124,11 @@
 
   // --- A request that opens in the pane shows as much of its input as there is room for.
   document.addEventListener("pausepoint:opened", ({ detail }) => {
-    const card = document.getElementById(`request-${detail.id}`), last = card?.matches(CARDS) && [...card.querySelectorAll(".request-body > :is(.values, .call)")].at(-1);
+    const card = document.getElementById(`request-${detail.id}`), parts = card?.matches(CARDS) ? card.querySelectorAll(".request-body > :is(.values, .call, .agent-text)") : [];
+    const [first] = parts, last = [...parts].at(-1);
     const scroller = last && headingOf(card) && scrollerOf(card);
     if (!scroller) return;
-    const { top, bottom } = frameOf(card), first = card.querySelector(".request-body > :is(.values, .call)");
+    const { top, bottom } = frameOf(card);
     const hidden = last.getBoundingClientRect().bottom - bottom, room = first.getBoundingClientRect().top - top;
     if (hidden > 0) scroller.scrollTop += Math.max(0, Math.min(hidden + 4, room));
   });

@@ -23,6 +23,7 @@
   document.getElementById("detail-snooze").addEventListener("click", () => ask(pane.current()));
 
   dialog.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
     const button = /^[1-4]$/.test(event.key) && form.querySelectorAll("button[name=until]")[Number(event.key) - 1];
     if (button) {
       event.preventDefault();

@@ -6,6 +6,10 @@
   const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
   const PAUSE = 1000;
   const isField = (element) => element?.matches?.(FIELDS) ?? false;
+  // In an open menu letters and Escape belong to the menu.
+  const isInMenu = (element) => Boolean(element?.closest?.("[popover], details.chip[open]"));
+  // Safari ends a composition before it tells of the key that ended it; 229 is the code of keys of an input method.
+  const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
   // The field that the person is in, until they leave or send it; whether they sent it with a key; and while shortcuts are
   // off, when the last key was pressed.
@@ -75,5 +79,5 @@
     typedIn = null;
   });
 
-  window.pausepoint.typing = { isField, hush, keepFocus };
+  window.pausepoint.typing = { isField, isInMenu, isComposing, hush, keepFocus };
 })();

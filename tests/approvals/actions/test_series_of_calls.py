@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 
 from approvals.actions.repeating import next_ids
 from approvals.asking.origins import EqualCalls
 from approvals.models import ApprovalRequest
+from approvals.states import Door
 
-CALLS = EqualCalls(key="k" * 40, taker="t", taken_by="agent", named=True, returns_results=False)
+CALLS = EqualCalls(key="k" * 40, taker="t", taken_by="agent", by=User(), via=Door.REST, named=True)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
+from django.core import mail
 
 from approvals.actions.keys import create_key
 from approvals.models.keys import ApiKey
+from approvals.models.subscriptions import SigningSecret
+from approvals.outbound import mailing
 from tests.support.desk.pressing import browser
 from tests.support.people import alice, bob, make_person
 
@@ -82,3 +85,30 @@ def test_staff_cannot_open_the_gate_of_a_superusers_key():
     sent = {"allowed": "*", "gated": "", "denied": ""}
     assert sam.post(f"/admin/approvals/apikey/{key.pk}/change/", sent).status_code == 403
     assert ApiKey.objects.get().tool_lists is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_address_is_told_to_the_old_one_too(settings):
+    settings.HITL_MAIL = True
+    person, root = alice(), User.objects.create_superuser("root")
+    User.objects.filter(pk=person.pk).update(email="old@example.org")
+    sent = {"username": "alice", "email": "new@example.org", "date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    sent["is_active"] = "on"
+    assert browser(root).post(f"/admin/auth/user/{person.pk}/change/", sent).status_code == 302
+    mailing._thread.submit(bool).result()
+    told = [
+        one.to[0] for one in mail.outbox if "changed the email address of your account to new@example.org" in one.body
+    ]
+    assert sorted(told) == ["new@example.org", "old@example.org"]
+
+
+def test_staff_make_no_secrets_for_the_keys_of_superusers():
+    sam, root = staff("sam", "view_apikey", "change_apikey"), User.objects.create_superuser("root")
+    beyond, own = (create_key(person, name="k", scopes=["ask"])[0] for person in (root, alice()))
+    for action in ("new_webhook_secret", "end_old_webhook_secrets"):
+        sent = {"action": action, "_selected_action": [str(beyond.pk)]}
+        page = browser(sam).post("/admin/approvals/apikey/", sent, follow=True)
+        assert "Only a superuser can change the secrets" in page.text
+    assert SigningSecret.objects.count() == 0
+    browser(sam).post("/admin/approvals/apikey/", {"action": "new_webhook_secret", "_selected_action": [str(own.pk)]})
+    assert SigningSecret.objects.count() == 1

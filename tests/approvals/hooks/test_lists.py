@@ -53,6 +53,7 @@ def test_patterns_fit_as_regular_expressions_would(parts, name):
         ("Bash", Ruling.GATED),
         ("WebFetch", Ruling.GATED),
         ("mcp__crm__read", Ruling.GATED),
+        ("mcp__desk__ask_human", Ruling.GATED),
         ("something new", Ruling.GATED),
         ("Read", Ruling.ALLOWED),
         ("Grep", Ruling.ALLOWED),

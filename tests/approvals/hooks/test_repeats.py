@@ -10,7 +10,7 @@ import pytest
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.background import waiting_room
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, AuditEntry
 from approvals.runtime.database import run
 from approvals.states import Door, Verdict
 from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens
@@ -170,7 +170,19 @@ def test_a_request_from_before_equal_calls_had_a_key_is_found_while_it_waits(age
     assert (heard(reply), reply.headers["pausepoint-status"]) == ("deny", "pending")
 
 
+def test_a_deferred_call_that_was_approved_before_equal_calls_had_a_key_runs_once(agent, approver):
+    agent.post(CLAUDE_CODE + DEFER, BASH)
+    ApprovalRequest.objects.update(idempotency_key=None, taker=None)
+    end(approver)
+    resumed = BASH | {"prompt_id": "another"}
+    assert heard(agent.post(CLAUDE_CODE + DEFER, resumed)) == "allow"
+    report(agent, CLAUDE_CODE, resumed)
+    assert AuditEntry.objects.filter(event="tool.result", request_id=only().pk).count() == 1
+    assert heard(agent.post(CLAUDE_CODE + DEFER, resumed)) == "defer"
+
+
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("stored_before_decisions_were_taken", [False, True])
 @pytest.mark.parametrize(
     ("verdict", "allowed", "told"),
     [
@@ -178,7 +190,9 @@ def test_a_request_from_before_equal_calls_had_a_key_is_found_while_it_waits(age
         (Verdict.REJECT, 0, "declined"),
     ],
 )
-def test_of_calls_that_wait_together_one_runs_and_the_others_hear_why_not(monkeypatch, verdict, allowed, told):
+def test_of_calls_that_wait_together_one_runs_and_the_others_hear_why_not(
+    monkeypatch, verdict, allowed, told, stored_before_decisions_were_taken
+):
     monkeypatch.setattr(waiting_room, "POLL", NEVER)
     client, decider = machine(alice()), bob()
 
@@ -188,9 +202,13 @@ def test_of_calls_that_wait_together_one_runs_and_the_others_hear_why_not(monkey
         events = waiting_room._rooms[asyncio.get_running_loop()].events
         while len(next(iter(events.values()), ())) < len(waiting):
             await asyncio.sleep(0.01)
+        if stored_before_decisions_were_taken:
+            await run(ApprovalRequest.objects.update, idempotency_key=None, taker=None)
         await run(decide, decider, verdict)
         return list(await asyncio.gather(*waiting))
 
     said = [answer.json["hookSpecificOutput"]["decision"] for answer in served(story)]
     assert sorted(each["behavior"] for each in said) == ["allow"] * allowed + ["deny"] * (4 - allowed)
     assert all(told in each["message"] for each in said if each["behavior"] == "deny")
+    (taken,) = AuditEntry.objects.filter(event="request.taken")
+    assert (taken.actor_name, taken.via, taken.data) == ("API key test of alice", "rest", {"call": only().taken_by})

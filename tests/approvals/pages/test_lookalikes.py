@@ -21,7 +21,7 @@ from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.machine import APPROVAL, Machine
 from tests.support.markup import parse
-from tests.support.people import alice, bob
+from tests.support.people import alice, bob, make_person
 
 #: DerivedCoreProperties.txt, Default_Ignorable_Code_Point, with the unassigned ones that are reserved for it.
 IGNORABLE = [
@@ -183,3 +183,18 @@ def test_title_that_mixes_alphabets_has_a_note():
     page = parse(browser(bob()).get(request.get_absolute_url()).text)
     (note,) = page.find("header", class_="request-head")[0].find("p", class_="misread")
     assert note.words.startswith("mixes alphabets")
+
+
+@pytest.mark.django_db
+def test_names_of_requesters_and_assignees_are_marked_on_cards_and_rows():
+    owner = make_person(f"{A}lice", "add_approvalrequest")
+    request = make_request(owner, assigned_to=make_person(f"b{A}rt", "decide_approvalrequest"))
+    person = browser(bob())
+    page = parse(person.get(request.get_absolute_url()).text)
+    (facts,), (assignee,) = page.find("dl", class_="detail-facts"), page.find("div", class_="assignee")
+    assert f"{A}⟨U+0430⟩lice" in facts.words
+    assert f"Assigned to b{A}⟨U+0430⟩rt" in assignee.words
+    # The form sends the name as it is.
+    assert f"b{A}rt" in [one.attributes.get("value") for one in page.find("input", name="instead_of")]
+    (row,) = parse(person.get("/").text).find("span", class_="row-people")
+    assert (f"{A}⟨U+0430⟩lice" in row.words, f"b{A}⟨U+0430⟩rt" in row.words) == (True, True)

@@ -11,11 +11,12 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
+from approvals.actions.personal.snoozing import snooze
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.requests import PAST, decide, make_request, make_workflow
 from tests.support.markup import buttons, parse
-from tests.support.people import alice, bob, carol
+from tests.support.people import alice, bob, carol, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def test_empty_inbox_explains_itself():
 
 
 def test_counts_beside_each_other_say_what_they_count():
-    make_request(alice())
+    asked = make_request(alice())
 
     def counts(person) -> list[str]:
         page = parse(browser(person).get("/").text)
@@ -56,7 +57,14 @@ def test_counts_beside_each_other_say_what_they_count():
         return [tab.words, page.find("span", id="inbox-count")[0].words]
 
     assert counts(carol()) == ["Inbox 0 for you", "1 waiting"]
-    assert counts(bob()) == ["Inbox 1", "1 waiting"]
+    decider = bob()
+    assert counts(decider) == ["Inbox 1", "1 waiting"]
+    dana = make_person("dana", "decide_approvalrequest")
+    snooze(asked.pk, by=dana, until=None)
+    assert [counts(person) for person in (dana, decider)] == [
+        ["Inbox 1", "0 waiting · 1 snoozed"],
+        ["Inbox 1", "1 waiting"],
+    ]
 
 
 def test_card_shows_what_an_approver_needs():

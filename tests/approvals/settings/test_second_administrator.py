@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.core import mail
+from django.utils import timezone
 
-from approvals.actions.administration import add_person, change_person, confirm_change
+from approvals.actions.administration import (
+    add_person,
+    allow_password_link,
+    change_person,
+    confirm_change,
+    withdraw_change,
+)
 from approvals.actions.keys import create_key
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import AuditEntry, PendingChange
@@ -231,3 +239,33 @@ def test_a_team_that_gives_permissions_is_for_superusers():
     assert client.post(f"/settings/teams/{team.pk}/", {"do": "remove"}).status_code == 403
     assert browser(User.objects.create_superuser("root")).post(f"/settings/people/{eve.pk}/", sent).status_code == 302
     assert may(eve) == {"decide_approvalrequest"}
+
+
+def test_a_change_expires_after_a_week_and_who_asked_takes_it_back():
+    dora, dan, target = administrator(), administrator("dan"), with_mail(bob())
+    change_person(target.pk, email="new@example.org", roles=[], team_ids=[], by=dora)
+    PendingChange.objects.update(requested_at=timezone.now() - timedelta(days=7, minutes=1))
+    page = browser(dan).get("/settings/people/").text
+    assert ("Expired: withdraw it, and request it again." in page, 'value="confirm"' in page) == (True, False)
+    with pytest.raises(Conflict, match="more than 7 days ago"):
+        confirm_change(PendingChange.objects.get().pk, by=dan)
+    # Whom only a superuser may change by now.
+    User.objects.filter(pk=target.pk).update(is_staff=True)
+    with pytest.raises(NotAllowed):
+        withdraw_change(PendingChange.objects.get().pk, by=dan)
+    withdraw_change(PendingChange.objects.get().pk, by=dora)
+    assert (waiting(), User.objects.get(pk=target.pk).email) == ([], "bob@example.org")
+
+
+def test_who_confirms_reads_what_was_changed_in_the_account_before():
+    dora, dan, target = administrator(), administrator("dan"), with_mail(carol())
+    change_person(target.pk, email="other@example.org", roles=[], team_ids=[], by=dora)
+    allow_password_link(target.pk, by=dora)
+    change_person(target.pk, email="other@example.org", roles=["approver"], team_ids=[], by=dora)
+    (row,) = [
+        one
+        for one in parse(browser(dan).get("/settings/people/").text).find("li", class_="row")
+        if "Give carol" in one.words
+    ]
+    lines = [line.words.partition(" by dora")[0] for line in row.find("p")[1:]]
+    assert lines == ["Link made that sets the password", "Email address changed to other@example.org"]

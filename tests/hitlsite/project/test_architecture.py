@@ -194,6 +194,16 @@ def test_only_actions_write_rows():
     assert set(writers) == set(WRITERS)
 
 
+def test_what_follows_a_commit_is_registered_in_one_place():
+    calls = [(path, node) for path in sources(*APPS) for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    registered = [
+        str(path.relative_to(ROOT))
+        for path, node in calls
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "on_commit"
+    ]
+    assert registered == ["approvals/runtime/transactions.py"]
+
+
 def test_no_object_carries_an_undeclared_attribute():
     lines = [(path, line) for path in sources(*APPS) for line in path.read_text().splitlines()]
     found = {

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.proofs.browser.test_inbox import announced, status
+from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
 from tests.support.processes.server import until
@@ -157,10 +157,10 @@ def test_one_press_approves_nothing_that_was_never_in_view(windows, people, serv
     # The button says so until all of it was in view.
     approve = shown.locator("button[data-key=a]")
     assert approve.inner_text() == "Approve unseen part"
-    note = shown.locator("[data-view='input.30']")
+    note = shown.locator("[data-view='input.45']")
     assert note.get_attribute("data-viewed") is None
     note.evaluate("part => part.scrollIntoView({ block: 'center' })")
-    shown.locator("[data-view='input.30'][data-viewed]").wait_for()
+    shown.locator("[data-view='input.45'][data-viewed]").wait_for()
     left = shown.locator(".values [data-view]:not([data-viewed])").count()
     approve.evaluate("button => button.click()")  # without scrolling to it first
     shown.locator(".outcome").wait_for()
@@ -172,11 +172,12 @@ def test_an_ordinary_mail_costs_one_key(windows, people, server, ask):
     lines = "Thank you for your order. It leaves our house on Monday. " * 4
     mail = {"to": "a@example.com", "subject": "Your order", "body": "\n\n".join(["Dear Ada,", *[lines] * 6, "Yours"])}
     assert 1_300 < len(mail["body"]) < 1_600
-    request = ask(title="Answer Ada", tool_name="send_email", priority="normal", input=mail)
-    page = windows.open(people("approver"), f"/#{request}", viewport=SIZES["wide"])
-    card(page, request).locator("[data-view='input.2'][data-viewed]").wait_for()
-    page.keyboard.press("a")
-    until(lambda: status(server, request) == "approved", "the approval")
+    for size in (SIZES["wide"], {"width": 1280, "height": 800}):
+        request = ask(title="Answer Ada", tool_name="send_email", priority="normal", input=mail)
+        page = windows.open(people("approver"), f"/#{request}", viewport=size)
+        opened(page, request).locator("[data-view='input.2'][data-viewed]").wait_for()
+        page.keyboard.press("a")
+        until(lambda asked=request: status(server, asked) == "approved", "the approval")
 
 
 def test_one_key_opens_everything_and_shows_what_was_not_in_view(windows, people, server, ask):

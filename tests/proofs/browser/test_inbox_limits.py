@@ -1,4 +1,4 @@
-"""The inbox in a browser: what no single key decides, bulk decisions, and the list without JavaScript."""
+"""The inbox in a browser: what no single key or stray press decides, bulk decisions, and the list without JavaScript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import itertools
 
 import pytest
 
-from tests.proofs.browser.test_inbox import ASK, announced, batches, row, status
+from tests.proofs.browser.test_deliberate_decisions import held
+from tests.proofs.browser.test_inbox import ASK, FLOWING, FROZEN, announced, batches, card, opened, row, status
+from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -100,3 +103,80 @@ def test_inbox_works_without_javascript(windows, people, asked):
     page.locator("#filter-q").press("Enter")
     row(page, request).locator(".row-title").click()
     assert page.url.endswith(f"/requests/{request}/")
+
+
+@pytest.fixture
+def pays(server):
+    """Return a unique word, and the ids of three requests with it."""
+    word = f"pays{next(batches)}"
+    remote = Remote(server, "requester", ("ask", "read"))
+    return word, [remote.ask(title=f"Pay {word} {number}?", tool_name="pay")["id"] for number in range(3)]
+
+
+def test_a_double_click_and_a_click_on_what_has_just_opened_decide_one_request(windows, people, server, pays):
+    word, (first, second, third) = pays
+    page = windows.open(people("approver"), f"/?q={word}#{first}")
+    approve = opened(page, first).locator("button[data-key=a]")
+    approve.hover()
+    page.mouse.down()
+    page.mouse.up()
+    opened(page, second)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    page.evaluate(FROZEN)
+    card(page, second).locator("button[data-key=a]").click()
+    page.wait_for_function(
+        "id => window.pausepoint.pane.current() === id && window.pausepoint.pane.isLoaded()", arg=third
+    )
+    card(page, third).locator("button[data-key=a]").click()
+    announced(page, "This request has just opened. Look at it, then press again.")
+    page.evaluate(FLOWING)
+    assert [status(server, one) for one in (first, second, third)] == ["approved", "approved", "pending"]
+
+
+def test_menus_and_the_palette_decide_nothing_that_was_not_named(windows, people, server, pays):
+    _word, (first, *_others) = pays
+    page = windows.open(people("approver"), f"/#{first}")
+    opened(page, first)
+    page.locator("button.user").click()
+    for key in ("a", "r"):
+        page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    chosen = page.locator(".palette [aria-selected=true] .palette-label")
+    for typed in ("", "r", "ret", "rej"):
+        page.keyboard.press("Control+k")
+        page.locator(".palette input").fill(typed)
+        assert {*chosen.all_inner_texts()} & {"Approve", "Reject"} == set()
+        page.keyboard.press("Escape")
+    page.keyboard.press("h")
+    page.keyboard.press("Control+1")
+    assert page.locator("#snooze").is_visible()
+    page.keyboard.press("Escape")
+    assert status(server, first) == "pending"
+    page.keyboard.press("Control+k")
+    page.keyboard.type("rejct")
+    page.keyboard.press("Enter")
+    until(lambda: status(server, first) == "rejected", "the decision whose name was typed")
+
+
+def test_a_held_enter_key_neither_confirms_nor_decides_again(windows, people, server, pays):
+    word, (first, *others) = pays
+    page = held(windows, people("approver"), first, 60)
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Undo").focus()
+    page.keyboard.down("Enter")
+    page.locator("#holds").get_by_text("Undone. Nothing was sent").wait_for()
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.goto(f"{server.address}/?q={word}")
+    page.locator("#bulk-all").check()
+    page.locator("#bulk-comment").focus()
+    page.keyboard.down("Enter")
+    page.locator("[data-first-focus]:focus").wait_for()
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    assert [status(server, one) for one in (first, *others)] == ["pending"] * 3
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Back to the inbox").wait_for()
+    assert [status(server, one) for one in (first, *others)] == ["approved"] * 3

@@ -117,12 +117,13 @@ def test_text_that_somebody_overtook_becomes_a_note_of_its_own_request(windows, 
 
 
 def test_parts_that_were_opened_on_the_page_of_a_mail_count_as_seen(windows, people, server, ask, tmp_path):
-    request = ask(**FOLDED)
+    request = ask(**FOLDED, message="Because. " * 200, context={"customer": "Ada"})
     server.run(LINK.format(request=request, place=tmp_path / "link"))
     address = (tmp_path / "link").read_text()
     page = windows.open(people("approver"), address[address.index("/requests/") :])
     page.get_by_text("20 more values").click()
     page.get_by_text("all 5,000 characters").click()
+    page.get_by_text("The whole message").click()
     for down in (-9_000, *[300] * 20):
         page.mouse.wheel(0, down)
         page.evaluate("() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")

@@ -67,7 +67,7 @@ def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, 
         for end, request in ((server.stop, first), (server.kill, second)):
             end()
             page.wait_for_selector('#live[data-state="off"]')
-            page.locator("#live", has_text="Not live: reload for updates").wait_for()
+            page.locator("#live", has_text="Reconnecting…").wait_for()
             assert page.locator(f"#row-{request} .row-outcome").count() == 0
 
             server.run(DECIDE.format(request=request))

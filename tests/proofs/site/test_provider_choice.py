@@ -11,8 +11,12 @@ import pytest
 FOOTER = """
 import re
 from django.conf import settings
-from django.test import Client
-page = Client(SERVER_NAME="localhost").get("/login/").content.decode()
+from django.contrib.auth.models import AnonymousUser
+from django.template.loader import render_to_string
+from django.test import RequestFactory
+request = RequestFactory().get("/chats/")
+request.user = AnonymousUser()
+page = render_to_string("base.html", request=request)
 footer = re.search(r'<footer class="foot">(.*?)</footer>', page)[1]
 print(settings.HITL_PROVIDER, re.sub("<.*?>", "", footer), sep="|")
 """

@@ -222,15 +222,15 @@ def test_a_permission_for_a_tool_that_the_key_denies_is_refused_and_nobody_is_as
     assert not ApprovalRequest.objects.exists()
 
 
-def test_nobody_has_to_approve_that_people_are_asked():
+def test_asking_people_is_allowed_only_by_a_list_that_names_the_tool():
     agent = Agent(alice())
-    asking = {"tool_name": "mcp__desk__ask_human", "input": QUESTION, "tool_use_id": "toolu_2"}
-    assert agent.call("permission", asking).value == {"behavior": "allow", "updatedInput": QUESTION}
-    assert not ApprovalRequest.objects.exists()
-    # A tool of this server that we do not have, and one of ours on another server, are like any other tool.
-    for name in ("mcp__desk__delete", "mcp__shop__ask_human"):
-        assert agent.call("permission", asking | {"tool_name": name, "tool_use_id": name}).value["behavior"] == "deny"
-    lists = ToolLists(gated=("mcp__desk__ask_human",)).document()
-    ApiKey.objects.update(tool_lists=lists)
+    name = "mcp__desk__ask_human"
+    asking = {"tool_name": name, "input": QUESTION, "tool_use_id": "toolu_2"}
+    # Whatever server an agent calls so: nobody but the administrator of the key knows whose tool that is.
     assert agent.call("permission", asking).value["behavior"] == "deny"
-    assert ApprovalRequest.objects.filter(status="pending").count() == 3
+    assert ApprovalRequest.objects.get().pending
+    for allowed, behavior in ((("mcp__desk__*",), "deny"), ((name,), "allow")):
+        ApiKey.objects.update(tool_lists=ToolLists(allowed=allowed).document())
+        assert (allowed, agent.call("permission", asking).value["behavior"]) == (allowed, behavior)
+    ApiKey.objects.update(tool_lists=ToolLists(gated=("*", name), allowed=(name,)).document())
+    assert agent.call("permission", asking).value["behavior"] == "deny"

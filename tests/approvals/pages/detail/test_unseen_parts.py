@@ -63,6 +63,15 @@ def test_the_whole_of_a_value_counts_for_its_beginning_and_the_raw_json_for_all(
     assert unseen(ApprovalRequest(input=LONG, context={"a": 1}), "raw") == "1 value"
 
 
+def test_the_message_of_the_agent_counts_as_far_as_it_was_not_in_view():
+    long = ApprovalRequest(input={"a": 1}, message="Because. " * 200)
+    left = [unseen(long, f"input.0 {viewed}") for viewed in ("", "message", "message+")]
+    assert left == ["1,800 characters", "800 characters", ""]
+    assert unseen(ApprovalRequest(message="Because."), "") == "8 characters"
+    # What Pausepoint says about a recovery is never folded.
+    assert unseen(ApprovalRequest(kind=Kind.RECOVERY, message=long.message), "message") == ""
+
+
 def test_the_fields_of_an_edit_show_the_input_but_not_the_context():
     request = ApprovalRequest(input=LONG, context={"a": 1})
     assert [unseen(request, "edit", verdict) for verdict in (Verdict.EDIT, Verdict.APPROVE)] == ["1 value"] * 2

@@ -110,7 +110,7 @@ def test_a_snooze_hides_a_request_from_ones_own_inbox_only():
         client.post(f"/requests/{first.pk}/snooze/", {"until": "tomorrow", "zone": "Europe/Vienna"}).status_code == 302
     )
     assert (rows(client), rows(browser(other)), rows(client, "/?snoozed=1")) == (["two"], ["one", "two"], ["one"])
-    assert parse(client.get("/").text).find("span", id="inbox-count")[0].words == "1 waiting"
+    assert parse(client.get("/").text).find("span", id="inbox-count")[0].words == "1 waiting · 1 snoozed"
     until = Snooze.objects.get().until
     assert (until.minute, until.second) == (0, 0)
     pushed = [parse(render_push(who, BatchCache(), Filters(), listed(first))) for who in (by, other)]
