@@ -17,6 +17,8 @@ from approvals.runtime.lookalikes import tool_name_problem
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_TIMEOUT = 60.0
+#: The names by which models call the tools that they know by heart.
+KNOWN_NAMES = {"bash": "bash", "text_editor": "str_replace_based_edit_tool", "memory": "memory"}
 
 
 class ToolError(Exception):
@@ -130,6 +132,8 @@ class Tool:
     def __post_init__(self) -> None:
         if problem := tool_name_problem(self.name):
             raise ValueError(f"tool {self.name!r}: its name {problem}")
+        if self.kind and KNOWN_NAMES.get(self.kind) != self.name:
+            raise ValueError(f"tool {self.name}: make a tool of the kind {self.kind} with typed_tool")
         if self.kind and (self.strict or self.eager):
             raise ValueError(f"tool {self.name}: models know its input by heart, so it cannot be strict or eager")
 

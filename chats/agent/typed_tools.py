@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from chats.agent.tools import DEFAULT_TIMEOUT, Tool, ToolContext
+from chats.agent.tools import DEFAULT_TIMEOUT, KNOWN_NAMES, Tool, ToolContext
 
 #: The fields that each command has to have, and those that it may have.
 Commands = Mapping[str, tuple[frozenset[str], frozenset[str]]]
@@ -112,11 +112,11 @@ class Memory(_Files):
         return self
 
 
-#: The kind and the name of each tool. Models call it by this name.
-TYPES: dict[type[BaseModel], tuple[Literal["bash", "text_editor", "memory"], str]] = {
-    Bash: ("bash", "bash"),
-    TextEditor: ("text_editor", "str_replace_based_edit_tool"),
-    Memory: ("memory", "memory"),
+#: The kind of tool of each type.
+TYPES: dict[type[BaseModel], Literal["bash", "text_editor", "memory"]] = {
+    Bash: "bash",
+    TextEditor: "text_editor",
+    Memory: "memory",
 }
 #: What models are told that do not know the tool by heart, and people who are asked about a call.
 DOES = {
@@ -153,9 +153,9 @@ def typed_tool(
 
     def make(function: Callable[..., Any]) -> Tool:
         model, input_parameter, context_parameter = _parameters(function)
-        kind, name = TYPES[model]
+        kind = TYPES[model]
         return Tool(
-            name=name,
+            name=KNOWN_NAMES[kind],
             description=inspect.getdoc(function) or DOES[kind],
             input_model=model,
             run=function,

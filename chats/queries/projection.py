@@ -238,7 +238,7 @@ def answered(
         if not step.is_shown:
             continue
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
-        # A call without a result would be refused, such as one in which another model took over.
+        # A call without a result would be refused, such as one before another model took over.
         made = {call.tool_call_id for call in step.calls}
         blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
         if step.stop_reason == BROKEN_OFF:

@@ -28,10 +28,8 @@ def marked_for_cache(arguments: dict[str, Any], minutes: int) -> dict[str, Any]:
         return arguments
     marked = dict(arguments)
     for part in ("system", "tools"):
-        # Deferred tools are no part of the prompt, and the API refuses a mark on them.
-        if places := [place for place, block in enumerate(marked.get(part, ())) if not block.get("defer_loading")]:
-            last = places[-1]
-            marked[part] = [*marked[part][:last], marked[part][last] | mark, *marked[part][last + 1 :]]
+        if part in marked:
+            marked[part] = [*marked[part][:-1], marked[part][-1] | mark]
             break
     marked["messages"] = messages = list(arguments["messages"])
     for place in _ends(messages)[-MARKS_IN_MESSAGES:]:

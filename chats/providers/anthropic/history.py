@@ -174,7 +174,7 @@ def _blocks(
     paired = sendable_ids(messages, place, model, declared, in_container=in_container) if own else frozenset()
     kept: list[Block] = []
     whole = True
-    for block in _before_hand_over(message.content):
+    for block in _after_hand_over(message.content):
         kind = str(block.get("type"))
         if kind in THOUGHTS:
             # The API refuses a thought that was cut off before it was signed, and one behind a block that is missing.
@@ -218,14 +218,10 @@ def _sends_end(message: ModelMessage, blocks: Sequence[Block]) -> bool:
     return bool(blocks) and (blocks[-1]["type"], blocks[-1].get("id")) == (last.get("type"), last.get("id"))
 
 
-def _before_hand_over(blocks: Sequence[Block]) -> list[Block]:
-    """Return blocks without the thoughts and calls before the last fallback.
-
-    The refusal may have cut them off, and the API asks to leave them out.
-    """
+def _after_hand_over(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks without the thoughts before the last fallback: the API asks to leave them out."""
     last = max((place for place, block in enumerate(blocks) if block.get("type") == FALLBACK), default=0)
-    left_out = {*THOUGHTS, "tool_use"}
-    return [block for place, block in enumerate(blocks) if place >= last or block.get("type") not in left_out]
+    return [block for place, block in enumerate(blocks) if place >= last or block.get("type") not in THOUGHTS]
 
 
 def _named(block: Mapping[str, Any], declared: frozenset[str]) -> Block:

@@ -105,6 +105,12 @@ def test_a_typed_tool_can_be_neither_strict_nor_eager():
             Tool(name="bash", description="", input_model=Bash, kind="bash", **option)
 
 
+def test_a_kind_belongs_to_the_name_that_models_know():
+    for kind, name in (("bash", "shell"), ("computer", "computer")):
+        with pytest.raises(ValueError, match=f"make a tool of the kind {kind} with typed_tool"):
+            Tool(name=name, description="", input_model=Bash, kind=kind)
+
+
 def test_a_tool_without_a_type_is_as_before():
     @tool(deferred=True, eager=True)
     def add(a: int, b: int) -> int:

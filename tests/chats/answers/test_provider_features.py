@@ -11,10 +11,12 @@ from chats.agent.mcp_servers import McpServer
 from chats.agent.server_tools import ServerTool
 from chats.agent.uploads import UploadedFile
 from chats.models import Message, Step, ToolCall
+from chats.queries import last_turn
 from chats.states import TurnState
 from tests.chats.answers.test_server_tools import claude, restart
 from tests.support import people
 from tests.support.anthropic_server import refuses, says, text, thinking, tool_use
+from tests.support.chats.branches import branch
 from tests.support.chats.turns import chunks, decide, make_chat, only_request, run, say
 
 __all__ = ["claude"]
@@ -68,10 +70,10 @@ def begins(settings, agent, words="Go"):
     return run(say(make_chat(people.alice()), words))
 
 
-def resumes(turn, verdict=Verdict.APPROVE):
+def resumes(turn, verdict=Verdict.APPROVE, by=None):
     """Decide about the only request after a restart, and go on."""
     restart()
-    decide(only_request(turn), people.bob(), verdict)
+    decide(only_request(turn), by or people.bob(), verdict)
     return run(turn)
 
 
@@ -194,10 +196,26 @@ def test_a_container_that_is_gone_after_a_pause_is_left_out_and_the_answer_says_
     turn = begins(settings, "coder")
     claude.account.containers.clear()
     claude.will(says(text("Paid.")))
-    turn = resumes(turn)
+    bob = people.bob()
+    turn = resumes(turn, by=bob)
     assert (turn.state, containers(claude)) == (TurnState.COMPLETED, [None, "container_1", None])
     assert claude.refused == ["container: container_1 does not exist or has expired"]
     assert data_of(turn, "data-remark") == [{"code": "container_left_out"}]
+    # The next one is used again.
+    more = REFUND | {"id": "toolu_3"}
+    claude.will(says(CODE, RESULT, more, stop_reason="tool_use", container="container_2"), says(text("Paid.")))
+    turn = run(say(turn.chat, "Again"))
+    decide(only_request(turn), bob, Verdict.APPROVE)
+    assert run(turn).state == TurnState.COMPLETED
+    assert containers(claude)[3:] == [None, "container_2"]
+
+
+@pytest.mark.usefixtures("uploaded")
+def test_a_branch_of_a_paused_turn_runs_code_in_a_container_of_its_own(claude, settings):
+    claude.will(says(CODE, RESULT, REFUND, stop_reason="tool_use", container="container_1"), says(text("Paid.")))
+    turn = begins(settings, "coder")
+    assert resumes(last_turn(branch(turn, 0))).state == TurnState.COMPLETED
+    assert (containers(claude), claude.refused) == ([None, None], [])
 
 
 @pytest.mark.usefixtures("uploaded")
