@@ -49,6 +49,13 @@ class _Files(BaseModel):
     model_config = ConfigDict(extra="forbid")
     commands: ClassVar[Commands]
     command: str
+    path: str
+    file_text: str = ""
+    old_str: str = ""
+    new_str: str = ""
+    insert_line: int = Field(0, ge=0)
+    insert_text: str = ""
+    view_range: list[int] = Field([], max_length=2)
 
     @model_validator(mode="after")
     def _has_the_fields_of_its_command(self) -> Self:
@@ -74,12 +81,6 @@ class TextEditor(_Files):
     }
     command: Literal["view", "create", "str_replace", "insert"]
     path: str = Field(min_length=1)
-    file_text: str = ""
-    old_str: str = ""
-    new_str: str = ""
-    insert_line: int = Field(0, ge=0)
-    insert_text: str = ""
-    view_range: list[int] = Field([], max_length=2)
 
 
 class Memory(_Files):
@@ -97,12 +98,6 @@ class Memory(_Files):
     path: str = Field("", pattern=r"^(/memories(/.*)?)?$")
     old_path: str = Field("", pattern=r"^(/memories/.+)?$")
     new_path: str = Field("", pattern=r"^(/memories/.+)?$")
-    file_text: str = ""
-    old_str: str = ""
-    new_str: str = ""
-    insert_line: int = Field(0, ge=0)
-    insert_text: str = ""
-    view_range: list[int] = Field([], max_length=2)
 
     @model_validator(mode="after")
     def _stays_below_memories(self) -> Self:

@@ -53,6 +53,8 @@ def problems_of(agent: Agent, model: str, takes: Takes) -> Iterator[str]:
             "%(model)s has no tool search, and does not know bash, the text editor and the memory. Choose another model."
         )
         yield words % named
+    if model in agent.fallbacks:
+        yield _("fallbacks names %(model)s, which is asked first. Remove it from fallbacks.") % named
     if agent.fallbacks != "default":
         for fallback in agent.fallbacks:
             # The API refuses a request that it would refuse for one of its fallbacks.

@@ -197,6 +197,11 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str]] = {
         "claude-3-haiku-20240307 has no tool search, and does not know bash, the text editor and the memory. "
         "Choose another model.",
     ),
+    "itself as a fallback": (
+        NEW,
+        {"fallbacks": [NEW]},
+        "fallbacks names claude-sonnet-5-5, which is asked first. Remove it from fallbacks.",
+    ),
     "a fallback": (
         NEW,
         {"thinking": "adaptive", "fallbacks": [OLDEST]},
