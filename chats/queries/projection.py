@@ -78,7 +78,7 @@ class CallView:
 class StepView:
     """A step: the blocks as the model returned them, its calls, and the provider and model that made it.
 
-    `prefix` is what the provider wants to know when the answer is sent back to it.
+    `prefix` is what the provider wants to know when the answer is sent back to it, and `container` where it ran code for it.
     """
 
     blocks: Sequence[dict[str, Any]]
@@ -88,6 +88,7 @@ class StepView:
     prefix: str = ""
     stop_reason: str = ""
     stop_details: Mapping[str, Any] = field(default_factory=dict)
+    container: str = ""
 
     @property
     def is_shown(self) -> bool:
@@ -237,13 +238,13 @@ def answered(
         if not step.is_shown:
             continue
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
+        # A call without a result would be refused, such as one before another model took over.
+        made = {call.tool_call_id for call in step.calls}
+        blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
         if step.stop_reason == BROKEN_OFF:
             blocks.append({"type": "text", "text": CUT_BY_ERROR})
-        messages.append(
-            ModelMessage(
-                "assistant", blocks or [{"type": "text", "text": NO_TEXT}], step.provider, step.model, step.prefix
-            )
-        )
+        said = blocks or [{"type": "text", "text": NO_TEXT}]
+        messages.append(ModelMessage("assistant", said, step.provider, step.model, step.prefix, step.container))
         if step.calls:
             messages.append(ModelMessage("user", [_result(call, files or {}) for call in step.calls]))
     return messages

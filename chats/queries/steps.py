@@ -33,7 +33,16 @@ def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:
 
 
 def step_view(step: Step, calls: Sequence[CallView]) -> StepView:
-    return StepView(step.blocks, calls, step.provider, step.model, step.prefix, step.stop_reason, step.stop_details)
+    return StepView(
+        step.blocks,
+        calls,
+        step.provider,
+        step.model,
+        step.prefix,
+        step.stop_reason,
+        step.stop_details,
+        step.answered_by.get("container", ""),
+    )
 
 
 def call_view(call: ToolCall) -> CallView:
