@@ -179,7 +179,10 @@ def _copy_paused_turn(
     notes: dict[str, str] = {}
     committed = sum(part["type"] == "step-start" for part in parts)
     for step in source.steps.filter(index__lt=committed).order_by("index"):
-        copy = Step.objects.create(turn=turn, **_values(step, _STEP) | {"blocks": _renamed(step.blocks, asked)})
+        # Code of the branch runs in a container of its own.
+        answered_by = {name: value for name, value in step.answered_by.items() if name != "container"}
+        own = {"blocks": _renamed(step.blocks, asked), "answered_by": answered_by}
+        copy = Step.objects.create(turn=turn, **_values(step, _STEP) | own)
         for call in step.tool_calls.select_related("approval__decision", "recovery__decision").order_by("id"):
             _copy_call(call, branch, turn, copy, asked, open_calls.started)
             if call.tool_call_id in asked:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from chats.agent.extra import check_extra
+from chats.agent.mcp_servers import McpServer
 from chats.agent.script import Conversation
-from chats.agent.server_tools import ServerTool
+from chats.agent.server_tools import CODE, ServerTool
 from chats.agent.tools import Tool
+from chats.agent.uploads import UploadedFile
 
 MAX_STEPS = 15
 MAX_TOKENS = 8192
 ADAPTIVE = "adaptive"
 MIN_BUDGET = 1024
+SEARCHES = ("", "bm25", "regex")
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -35,8 +39,10 @@ class Agent:
     `tool_choice` is "auto", "none", or for the first answer to a person "any" or the name of a tool. An answer ends at one of
     the `stop_sequences`. `output` is the type of the last answer, which is JSON then (`parse_output`). Prompts are cached for
     `cache_minutes`, if the model's API can do that. `max_tokens` limits one answer without its thinking. `max_steps` limits how
-    often the model is asked in one turn. The model's provider runs the `server_tools`. The scripted provider plays `script` for
-    this agent.
+    often the model is asked in one turn. The model's provider runs the `server_tools`, calls the tools of the `mcp_servers`, and
+    finds the deferred tools by `tool_search`. If the model refuses, one of the `fallbacks` answers: models in this order, or
+    "default". Each chat begins with the `files`, which are at the provider. `extra` are further arguments of the provider's API.
+    The scripted provider plays `script` for this agent.
     """
 
     name: str
@@ -46,6 +52,11 @@ class Agent:
     system: str = ""
     tools: Sequence[Tool] = ()
     server_tools: Sequence[ServerTool] = ()
+    mcp_servers: Sequence[McpServer] = ()
+    tool_search: Literal["", "bm25", "regex"] = ""
+    fallbacks: Literal["default"] | Sequence[str] = ()
+    files: Sequence[UploadedFile] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
     temperature: float | None = None
     thinking: int | Literal["adaptive"] = 0
     effort: Literal["", "low", "medium", "high", "xhigh", "max"] = ""
@@ -60,6 +71,7 @@ class Agent:
 
     def __post_init__(self) -> None:
         names = [tool.name for tool in self.all_tools] + [tool.name for tool in self.server_tools]
+        names += [self.search_name] if self.tool_search else []
         if len(set(names)) != len(names):
             raise ValueError(f"agent {self.name}: two tools have one name")
         if self.thinking not in {0, ADAPTIVE} and int(self.thinking) < MIN_BUDGET:
@@ -68,6 +80,36 @@ class Agent:
             raise ValueError(f"agent {self.name}: effort is one of {', '.join(EFFORTS)}")
         if any(not word.strip() for word in self.stop_sequences):
             raise ValueError(f"agent {self.name}: a stop sequence is empty")
+        try:
+            self._check_provider_features()
+            check_extra(self.extra)
+        except ValueError as error:
+            raise ValueError(f"agent {self.name}: {error}") from error
+
+    def _check_provider_features(self) -> None:
+        """Refuse combinations of what the model's provider does that cannot work. ValueError."""
+        deferred = [tool.name for tool in self.tools if tool.deferred]
+        if self.tool_search not in SEARCHES:
+            raise ValueError(f"tool_search is one of {', '.join(filter(None, SEARCHES))}")
+        if deferred and not self.tool_search:
+            raise ValueError(f"the tool {deferred[0]} is deferred, so set tool_search, or it is never found")
+        if self.tool_search and not deferred:
+            raise ValueError("tool_search finds deferred tools, and no tool is deferred")
+        if self.tool_choice in deferred:
+            raise ValueError(
+                f"tool_choice names {self.tool_choice}, which is deferred: nothing is loaded that could be forced"
+            )
+        if len({server.name for server in self.mcp_servers}) != len(self.mcp_servers):
+            raise ValueError("two MCP servers have one name")
+        if len({file.file_id for file in self.files}) != len(self.files):
+            raise ValueError("a file is listed twice")
+        runs_code = any(tool.name == CODE for tool in self.server_tools)
+        if not runs_code and any(file.use == "container" for file in self.files):
+            raise ValueError("a file for the container needs the server tool code_execution")
+        if self.fallbacks != "default":
+            models = [self.model, *self.fallbacks]
+            if isinstance(self.fallbacks, str) or not all(self.fallbacks) or len(set(models)) != len(models):
+                raise ValueError('fallbacks is "default", or a list of other models, each once')
 
     def parse_output(self, text: str) -> BaseModel:
         """Return an answer of this agent as its `output` type. ValueError if it is no such thing, as after a refusal."""
@@ -78,7 +120,18 @@ class Agent:
     @property
     def all_tools(self) -> Sequence[Tool]:
         """Its tools, with those that ask people for the use of a server tool."""
-        return (*self.tools, *(one.asking for one in self.server_tools if one.needs_approval))
+        return (*self.tools, *(each.asking for each in self._gated))
+
+    @property
+    def _gated(self) -> list[ServerTool | McpServer]:
+        """What a person has to agree to before it is offered to the model."""
+        offered: list[ServerTool | McpServer] = [*self.server_tools, *self.mcp_servers]
+        return [each for each in offered if each.needs_approval]
+
+    @property
+    def search_name(self) -> str:
+        """The name of the provider's tool that finds deferred tools."""
+        return f"tool_search_tool_{self.tool_search}"
 
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.all_tools if tool.name == name), None)
@@ -86,13 +139,20 @@ class Agent:
     def offered(self, approved: Collection[str]) -> Agent:
         """Return this agent as a model is asked for it, after people have approved calls of these tools.
 
-        It has the server tools that may be used now, and in place of each other one the tool that asks for it.
+        It has the server tools and MCP servers that may be used now, and in place of each other one the tool that asks for it.
         """
-        if not any(one.needs_approval for one in self.server_tools):
+        if not self._gated:
             return self
-        gated = [one for one in self.server_tools if one.needs_approval and one.asking.name not in approved]
-        free = [replace(one, needs_approval=False) for one in self.server_tools if one not in gated]
-        return replace(self, tools=[*self.tools, *(one.asking for one in gated)], server_tools=free)
+        gated = [each for each in self._gated if each.asking.name not in approved]
+        server_tools = [replace(each, needs_approval=False) for each in self.server_tools if each not in gated]
+        runs_code = any(tool.name == CODE for tool in server_tools)
+        return replace(
+            self,
+            tools=[*self.tools, *(each.asking for each in gated)],
+            server_tools=server_tools,
+            mcp_servers=[each.accepted for each in self.mcp_servers if each not in gated],
+            files=[file for file in self.files if runs_code or file.use != "container"],
+        )
 
     def as_tool(
         self,

@@ -38,6 +38,9 @@ TOO_MANY_CALLS = (
     f"Not run, because one answer may make at most {MAX_CALLS} tool calls. Call it again if it is still needed."
 )
 MAX_NAME = 100
+#: The type of the block at which a model refused to go on and a fallback took over.
+HAND_OVER = "fallback"
+HANDED_OVER = "Not run, because the model refused to go on here, and another one answered in its place."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
         value, problem = {}, f"Invalid input for {name}: {error}"
     if tool is None:
         name = clean_text(name)[:MAX_NAME] or "nameless"
-        known = ", ".join(tool.name for tool in agent.tools) or "none"
+        known = ", ".join(tool.name for tool in agent.tools if not tool.deferred) or "none"
         return PlannedCall(tool_call_id, name, value, None, f"There is no tool named {name!r}. Tools: {known}.")
     if not problem:
         try:
@@ -77,8 +80,12 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
 
 
 def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:
-    """Return the calls in a model's answer, in its order. Those after the first MAX_CALLS are not run."""
-    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    """Return the calls in a model's answer, in its order. Those after the first MAX_CALLS are not run.
+
+    A call before the place where another model took over is none: the refusal may have cut it off, and it gets no result.
+    """
+    begin = max((place for place, block in enumerate(blocks) if block.get("type") == HAND_OVER), default=0)
+    calls = [block for block in blocks[begin:] if block.get("type") == "tool_use"]
     planned = [plan_call(agent, call["id"], call["name"], call["input"]) for call in calls]
     beyond = [replace(call, tool=None, error_text=call.error_text or TOO_MANY_CALLS) for call in planned[MAX_CALLS:]]
     return [*planned[:MAX_CALLS], *beyond]

@@ -48,7 +48,7 @@ class ModelMessage:
     """One message as the model is shown it: content blocks in Anthropic's shape (text, thinking, tool_use, tool_result).
 
     `provider` and `model` name what made an assistant's message, and `prefix` is what that provider said with it
-    (`ModelFinished.prefix`).
+    (`ModelFinished.prefix`). `container` is where that provider has run code for it.
     """
 
     role: str
@@ -56,6 +56,7 @@ class ModelMessage:
     provider: str = ""
     model: str = ""
     prefix: str = ""
+    container: str = ""
 
 
 def without_items(messages: Sequence[ModelMessage], provider: str) -> list[ModelMessage]:

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from chats.agent.tools import Tool
 
+CODE = "code_execution"
 #: What each of them does, for the people who are asked about it.
 DOES = {
     "web_search": "searches the web",
     "web_fetch": "reads web pages and PDFs",
-    "code_execution": "runs code in a container without access to the internet",
+    CODE: "runs code in a container without access to the internet",
 }
 WEB = frozenset({"web_search", "web_fetch"})
 #: A domain without a scheme or wildcard, perhaps with a path.
@@ -66,21 +67,26 @@ class ServerTool:
     @property
     def asking(self) -> Tool:
         """The tool with which the model asks a person for the use of this one."""
-        until = "until this message is answered"
+        return asking_tool(self.name, DOES[self.name], priority=self.priority, deadline=self.deadline)
 
-        async def agree(**_: Any) -> str:
-            return f"A person has agreed. You may use {self.name} {until}."
 
-        return Tool(
-            name=f"ask_to_use_{self.name}",
-            description=(
-                f"Ask a person whether you may use {self.name}, which {DOES[self.name]}. It runs at the model's provider, "
-                f"outside of Pausepoint. Their approval allows it as often as needed {until}."
-            ),
-            input_model=Need,
-            run=agree,
-            needs_approval=True,
-            idempotent=True,
-            priority=self.priority,
-            deadline=self.deadline,
-        )
+def asking_tool(name: str, does: str, *, priority: str, deadline: float | None) -> Tool:
+    """Return the tool that asks a person whether something at the model's provider may be used, in words what it `does`."""
+    until = "until this message is answered"
+
+    async def agree(**_: Any) -> str:
+        return f"A person has agreed. You may use {name} {until}."
+
+    return Tool(
+        name=f"ask_to_use_{name}",
+        description=(
+            f"Ask a person whether you may use {name}, which {does}. It runs at the model's provider, "
+            f"outside of Pausepoint. Their approval allows it as often as needed {until}."
+        ),
+        input_model=Need,
+        run=agree,
+        needs_approval=True,
+        idempotent=True,
+        priority=priority,
+        deadline=deadline,
+    )

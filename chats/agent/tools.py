@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import Any, Literal, TypeVar, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import CoreSchema, core_schema
@@ -17,6 +17,8 @@ from approvals.runtime.lookalikes import tool_name_problem
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_TIMEOUT = 60.0
+#: The names by which models call the tools that they know by heart.
+KNOWN_NAMES = {"bash": "bash", "text_editor": "str_replace_based_edit_tool", "memory": "memory"}
 
 
 class ToolError(Exception):
@@ -102,7 +104,9 @@ class Tool:
     Instead of `run`, an interactive tool has `ask`, and an agent as a tool has `agent`. `timeout` limits a run, in seconds.
     `deadline` limits how long a person may take to approve, in seconds; None waits for ever. An `idempotent` tool can run
     again with the same toolCallId without harm, so it does after a crash; for any other tool a person is asked first. A `strict`
-    one is only called with inputs that fit its schema, if the model's API can ensure that.
+    one is only called with inputs that fit its schema, if the model's API can ensure that. A `deferred` one is found by the
+    agent's `tool_search`, and the input of an `eager` one is streamed as it is made, before it is known to be JSON. `kind` is
+    that of a tool whose input models know by heart (`chats.agent.typed_tools`); its `input_parameter` takes the whole input.
     """
 
     name: str
@@ -113,6 +117,10 @@ class Tool:
     needs_approval: bool | Callable[[dict[str, Any]], bool] = False
     idempotent: bool = False
     strict: bool = False
+    deferred: bool = False
+    eager: bool = False
+    kind: Literal["", "bash", "text_editor", "memory"] = ""
+    input_parameter: str = ""
     timeout: float = DEFAULT_TIMEOUT
     priority: str = "normal"
     deadline: float | None = None
@@ -124,6 +132,10 @@ class Tool:
     def __post_init__(self) -> None:
         if problem := tool_name_problem(self.name):
             raise ValueError(f"tool {self.name!r}: its name {problem}")
+        if self.kind and KNOWN_NAMES.get(self.kind) != self.name:
+            raise ValueError(f"tool {self.name}: make a tool of the kind {self.kind} with typed_tool")
+        if self.kind and (self.strict or self.eager):
+            raise ValueError(f"tool {self.name}: models know its input by heart, so it cannot be strict or eager")
 
     @property
     def interactive(self) -> bool:
@@ -142,6 +154,12 @@ class Tool:
         except ValidationError as error:
             problems = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'input'}: {e['msg']}" for e in error.errors()[:10])
             raise InvalidInput(f"Invalid input for {self.name}: {problems}") from error
+
+    def arguments(self, parsed: BaseModel) -> dict[str, Any]:
+        """Return the arguments for `run` from the parsed input."""
+        if self.input_parameter:
+            return {self.input_parameter: parsed}
+        return {name: getattr(parsed, name) for name in type(parsed).model_fields}
 
     def asks_first(self, value: dict[str, Any]) -> bool:
         """Return whether this input needs approval; it does if the predicate raises."""
@@ -174,6 +192,8 @@ def tool(
     needs_approval: bool | Callable[[dict[str, Any]], bool] = ...,
     idempotent: bool = ...,
     strict: bool = ...,
+    deferred: bool = ...,
+    eager: bool = ...,
     timeout: float = ...,
     priority: str = ...,
     deadline: float | None = ...,
@@ -185,6 +205,8 @@ def tool(
     needs_approval: bool | Callable[[dict[str, Any]], bool] = False,
     idempotent: bool = False,
     strict: bool = False,
+    deferred: bool = False,
+    eager: bool = False,
     timeout: float = DEFAULT_TIMEOUT,
     priority: str = "normal",
     deadline: float | None = None,
@@ -202,6 +224,8 @@ def tool(
             needs_approval=needs_approval,
             idempotent=idempotent,
             strict=strict,
+            deferred=deferred,
+            eager=eager,
             timeout=timeout,
             priority=priority,
             deadline=deadline,

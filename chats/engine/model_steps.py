@@ -124,6 +124,8 @@ class ModelSteps:
                 self._ledger.record(events.ToolFailed(call.tool_call_id, CUT_OFF))
             elif call.error_text == loop.TOO_MANY_CALLS:
                 self._ledger.record(events.ToolFailed(call.tool_call_id, call.error_text))
+        for call_id in set(self._calls) - {call.tool_call_id for call in planned}:
+            self._ledger.record(events.ToolFailed(call_id, loop.HANDED_OVER))
         for part in source_parts(finished.blocks):
             self._ledger.record(events.SourceFound(part))
         for remark in remarks_on(finished.stop_reason, finished.stop_details):

@@ -97,8 +97,7 @@ async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[F
 async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Any:
     if tool.run is None:
         raise ToolError(f"{tool.name} is a question to a person and cannot be run.")
-    model = tool.validate(value)
-    arguments = {name: getattr(model, name) for name in type(model).model_fields}
+    arguments = tool.arguments(tool.validate(value))
     if tool.context_parameter:
         arguments[tool.context_parameter] = context
     bound = functools.partial(tool.run, **arguments)

@@ -165,11 +165,12 @@ def part_view(part: Mapping[str, Any]) -> PartView:
 
 
 def _server_tool(data: Mapping[str, Any]) -> PartView:
-    written = {name: data[name] for name in ("stdout", "stderr", "returnCode") if name in data}
+    written = {name: data[name] for name in ("stdout", "stderr", "returnCode", "text", "tools") if name in data}
+    name = ".".join(str(data[part]) for part in ("server", "name") if data.get(part))
     return PartView(
         kind="server-tool",
-        text=str(data.get("name", "")),
-        tool=str(data.get("name", "")),
+        text=name,
+        tool=name,
         state="output-error" if "error" in data else "output-available",
         input_json=pretty(data.get("input")),
         output_json=pretty(written) if written else "",

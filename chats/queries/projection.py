@@ -187,13 +187,13 @@ def answered(
         if not step.is_shown:
             continue
         blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
+        # A call without a result would be refused, such as one before another model took over.
+        made = {call.tool_call_id for call in step.calls}
+        blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
         if step.stop_reason == BROKEN_OFF:
             blocks.append({"type": "text", "text": CUT_BY_ERROR})
-        messages.append(
-            ModelMessage(
-                "assistant", blocks or [{"type": "text", "text": NO_TEXT}], step.provider, step.model, step.prefix
-            )
-        )
+        said = blocks or [{"type": "text", "text": NO_TEXT}]
+        messages.append(ModelMessage("assistant", said, step.provider, step.model, step.prefix, step.container))
         if step.calls:
             messages.append(ModelMessage("user", [_result(call, files or {}) for call in step.calls]))
     return messages

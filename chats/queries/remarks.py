@@ -25,7 +25,9 @@ TOLD = frozenset({"max_tokens", "model_context_window_exceeded", REFUSAL, "unkno
 CONTINUED = frozenset({"max_tokens", "unknown", BROKEN_OFF})
 #: What is left out of what a model is sent, in `stop_details` of the first answer that was made without it.
 THOUGHTS_LEFT_OUT, MODEL_CHANGED, FILES_LEFT_OUT = "thoughts_left_out", "model_changed", "files_left_out"
-MESSAGES_LEFT_OUT = "messages_left_out"
+MESSAGES_LEFT_OUT, CONTAINER_LEFT_OUT = "messages_left_out", "container_left_out"
+#: That another model answered in place of one that refused.
+FALLBACK = "fallback"
 MAX_WORD, MAX_EXPLANATION = 100, 1000
 
 Remark = dict[str, Any]
@@ -34,8 +36,12 @@ Remark = dict[str, Any]
 def remarks_on(stop_reason: str, stop_details: Mapping[str, Any]) -> list[Remark]:
     """Return the remarks on an answer that ended like this. What a provider says is bounded, and never trusted."""
     found = [
-        {"code": code, **_words(details, "why", "before", "now"), **_counts(details, "answers", "files", "messages")}
-        for code in (MODEL_CHANGED, THOUGHTS_LEFT_OUT, FILES_LEFT_OUT, MESSAGES_LEFT_OUT)
+        {
+            "code": code,
+            **_words(details, "why", "before", "now", "category"),
+            **_counts(details, "answers", "files", "messages"),
+        }
+        for code in (MODEL_CHANGED, THOUGHTS_LEFT_OUT, FILES_LEFT_OUT, MESSAGES_LEFT_OUT, CONTAINER_LEFT_OUT, FALLBACK)
         if isinstance(details := stop_details.get(code), Mapping)
     ]
     if stop_reason in TOLD:
@@ -94,6 +100,12 @@ def words_of(remark: Mapping[str, Any]) -> str:
             return _thoughts_left_out(remark)
         case "messages_left_out":
             return _("From here on the model does not see the beginning of this chat, because it is too long for it.")
+        case "container_left_out":
+            return _(
+                "The container in which code ran before is gone, with the files in it. Code now runs in a new one."
+            )
+        case "fallback":
+            return _fallback(remark)
         case "files_left_out":
             return _("The model did not take some files of this chat, so it does not see them. Send others.")
         case "unknown" if remark.get("reason"):
@@ -133,6 +145,14 @@ def _model_changed(remark: Mapping[str, Any]) -> str:
         words = _("From here on %(now)s answers; before, it was %(before)s.") % models
         left_out = _("It does not see the thoughts of the earlier model, nor the searches and code that it ran.")
     return f"{words} {left_out}" if remark.get("answers") else words
+
+
+def _fallback(remark: Mapping[str, Any]) -> str:
+    told = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
+    if remark.get("category"):
+        told["category"] = _category(str(remark["category"]))
+        return _("%(before)s refused to answer (%(category)s), and %(now)s answered in its place.") % told
+    return _("%(before)s refused to answer, and %(now)s answered in its place.") % told
 
 
 def _thoughts_left_out(remark: Mapping[str, Any]) -> str:

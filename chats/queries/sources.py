@@ -14,6 +14,7 @@ from approvals.runtime.canonical import MAX_SAFE_INTEGER, NotCanonical, canonica
 #: The type of the data part (AI SDK) of a message that holds the result of a tool which the model's provider ran.
 SERVER_TOOL = "data-server-tool"
 SOURCE_URL, SOURCE_DOCUMENT = "source-url", "source-document"
+USES, MCP_RESULT = frozenset({"server_tool_use", "mcp_tool_use"}), "mcp_tool_result"
 _RESULT = "_tool_result"
 MAX_SOURCES, MAX_RESULTS, MAX_TITLE, MAX_URL, MAX_OUTPUT, MAX_INPUT = 50, 50, 300, 2000, 20_000, 200_000
 
@@ -23,7 +24,7 @@ Part = dict[str, Any]
 
 def source_parts(blocks: Sequence[Block]) -> list[Part]:
     """Return what an answer shows beside its texts: results of the provider's tools, then its sources, each once."""
-    used = {block.get("id"): block for block in blocks if block.get("type") == "server_tool_use"}
+    used = {block.get("id"): block for block in blocks if block.get("type") in USES}
     results = [
         _result_part(block, used.get(block.get("tool_use_id"), {}))
         for block in blocks
@@ -77,7 +78,10 @@ def _title(value: Any) -> str:
 def _result_part(block: Block, use: Block) -> Part:
     name = _title(use.get("name")) or _title(block.get("type")).removesuffix(_RESULT)
     data: Part = {"name": name, "input": _input(use.get("input") or {})}
-    return {"type": SERVER_TOOL, "data": data | _outcome(block.get("content"))}
+    if server := _title(use.get("server_name")):
+        data["server"] = server
+    outcome = _mcp_outcome(block) if block.get("type") == MCP_RESULT else _outcome(block.get("content"))
+    return {"type": SERVER_TOOL, "data": data | outcome}
 
 
 def _input(value: Any) -> Any:
@@ -90,6 +94,18 @@ def _input(value: Any) -> Any:
     return cleaned
 
 
+def _mcp_outcome(block: Block) -> Part:
+    """Return what a tool of an MCP server answered, as text; `error` if it failed."""
+    content = block.get("content")
+    texts = (
+        [item.get("text") for item in content if isinstance(item, Mapping)] if isinstance(content, list) else [content]
+    )
+    text = _output("\n".join(text for text in texts if isinstance(text, str)))
+    if block.get("is_error"):
+        return {"error": text or "unknown"}
+    return {"text": text} if text else {}
+
+
 def _outcome(content: Any) -> Part:
     """Return what a tool of the provider found or wrote; `error` is the code with which it failed."""
     if isinstance(content, list):
@@ -98,6 +114,9 @@ def _outcome(content: Any) -> Part:
         return {}
     if "error_code" in content:
         return {"error": _title(content["error_code"]) or "unknown"}
+    if isinstance(found := content.get("tool_references"), list):
+        names = (_title(each.get("tool_name")) for each in found[:MAX_RESULTS] if isinstance(each, Mapping))
+        return {"tools": [name for name in names if name]}
     if "url" in content:
         return {"results": [found] if (found := _found(content)) else []}
     written = {name: _output(content.get(name)) for name in ("stdout", "stderr")}

@@ -63,6 +63,11 @@ class StepView:
         return bool(self.blocks) or self.stop_reason not in {BROKEN_OFF, STOPPED_ANSWER}
 
     @property
+    def container(self) -> str:
+        """Where the provider ran code for the answer, if it says so."""
+        return self.answered_by.get("container", "")
+
+    @property
     def remarks(self) -> list[Remark]:
         """What is said of the answer beside its words."""
         return remarks_on(self.stop_reason, self.stop_details)

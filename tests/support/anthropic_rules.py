@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-from tests.support.claude import cache, server_tools
+from tests.support.claude import cache, features, server_tools
 from tests.support.claude.models import rules_of
 from tests.support.claude.thoughts import THOUGHTS, Thoughts
 
@@ -15,16 +15,19 @@ Blocks = list[dict[str, Any]]
 
 RESULT_TYPES = {"text", "image", "document", "search_result", "tool_reference"}
 TYPES = {
-    "user": {"text", "image", "document", "tool_result"},
-    "assistant": {"text", "tool_use", "server_tool_use", "compaction", *server_tools.RESULTS, *THOUGHTS},
+    "user": {"text", "image", "document", "tool_result", "container_upload"},
+    "assistant": {"text", "tool_use", "compaction", "fallback", *server_tools.USES, *server_tools.RESULTS, *THOUGHTS},
 }
 WORD = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
-def objections(body: Body, thoughts: Thoughts) -> Iterator[str]:
-    """Every reason to answer 400. `thoughts` are those that the account was given."""
+def objections(
+    body: Body, thoughts: Thoughts, betas: Collection[str] = (), containers: Collection[str] = ()
+) -> Iterator[str]:
+    """Every reason to answer 400. `thoughts` are those that the account was given, `betas` the features in the header."""
     messages = body["messages"]
+    yield from features.of_arguments(body, betas)
     if not messages or messages[0]["role"] != "user":
         yield "messages: first message must use the user role"
     for number, message in enumerate(messages):
@@ -34,6 +37,10 @@ def objections(body: Body, thoughts: Thoughts) -> Iterator[str]:
     yield from _of_calls(turns)
     yield from server_tools.of_declarations(body.get("tools", []))
     yield from server_tools.of_pairs(turns, body.get("tools", []))
+    yield from features.of_mcp(body)
+    yield from features.of_fallbacks(body)
+    yield from features.of_deferred(body)
+    yield from features.of_containers(body, containers, server_tools.waiting_uses(turns))
     yield from _of_tools(body, turns)
     yield from _of_schemas(body)
     yield from cache.objections(body)
@@ -108,7 +115,7 @@ def _of_calls(turns: list[tuple[str, Blocks]]) -> Iterator[str]:
 
 def _of_tools(body: Body, turns: list[tuple[str, Blocks]]) -> Iterator[str]:
     tools, system = body.get("tools", []), body.get("system", [])
-    names = [tool["name"] for tool in tools]
+    names = [tool["name"] for tool in tools if tool.get("type") != "mcp_toolset"]
     if len(set(names)) != len(names) or not all(WORD.fullmatch(name) for name in names):
         yield "tools: Tool names must be unique words"
     if any(tool["input_schema"].get("type") != "object" for tool in tools if server_tools.is_own(tool)):

@@ -61,6 +61,7 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     blocks: Sequence[Block] = ()
+    container: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,11 +120,22 @@ def answer(*blocks: Block, stop_reason: str | None = "end_turn", size: int = 7, 
 
 
 def says(
-    *blocks: Block, stop_reason: str | None = "end_turn", size: int = 7, cuts: Sequence[int] = (), **usage: int
+    *blocks: Block,
+    stop_reason: str | None = "end_turn",
+    size: int = 7,
+    cuts: Sequence[int] = (),
+    container: str = "",
+    iterations: Sequence[dict[str, Any]] = (),
+    **usage: int,
 ) -> Reply:
+    """A whole answer. `container` is where code has run for it, and `iterations` are what the usage says of its rounds."""
     events = answer(*blocks, stop_reason=stop_reason, size=size, **usage)
+    if container:
+        events[-2]["delta"]["container"] = {"id": container, "expires_at": "2026-12-24T00:00:00Z"}
+    if iterations:
+        events[-2]["usage"]["iterations"] = list(iterations)
     if not cuts:
-        return Reply(items=events, blocks=blocks)
+        return Reply(items=events, blocks=blocks, container=container)
     whole = b"".join(encode(event) for event in events)
     places = [0, *sorted({cut % len(whole) for cut in cuts} - {0}), len(whole)]
     return Reply(items=[whole[a:b] for a, b in pairwise(places)], blocks=blocks)
@@ -197,14 +209,16 @@ class AnthropicServer:
             given = request.headers.get("x-api-key"), request.headers.get("authorization", "")[len("Bearer ") :]
             if KEY not in given:
                 return refuses(401, "authentication_error", "invalid x-api-key")
-            objection = self.account.objection(request.body)
-            if "context_management" in request.body and "anthropic-beta" not in request.headers:
-                objection = "context_management: Extra inputs are not permitted"
+            betas = request.headers.get("anthropic-beta", "").split(",")
+            if missing := self.account.missing_file(request.body):
+                self.refused.append(f"File not found: {missing}")
+                return refuses(404, "not_found_error", self.refused[-1])
+            objection = self.account.objection(request.body, betas)
             self.refused += [objection] if objection else []
             if objection or not self.replies:
                 return refuses(400, "invalid_request_error", objection or "The test has scripted no more replies.")
             reply = self.replies.pop(0)
-            request.usage.update(self.account.answer(request.body, reply.blocks))
+            request.usage.update(self.account.answer(request.body, reply.blocks, betas, reply.container))
             return reply
 
 

@@ -18,19 +18,16 @@ SHARE, FEWEST = 0.7, 50_000
 BYTES = 3
 
 
-def context_arguments(history: History, takes: Takes) -> dict[str, Any]:
-    """Return what asks for a shorter history, if this one is long or has a summary already; {} for others."""
+def context_management(history: History, takes: Takes) -> tuple[dict[str, Any], list[str]]:
+    """Return what asks for a shorter history, if this one is long or has a summary already, and the beta feature."""
     begins = max(int(takes.window * SHARE), FEWEST)
     has_summary = any(block["type"] == SUMMARY for message in history.messages for block in message["content"])
     if not has_summary and history.size // BYTES < begins // 2:
-        return {}
+        return {}, []
     kind, beta = (
         ("compact_20260112", "compact-2026-01-12")
         if takes.compaction
         else ("clear_tool_uses_20250919", "context-management-2025-06-27")
     )
     edit = {"type": kind, "trigger": {"type": "input_tokens", "value": begins}}
-    return {
-        "extra_headers": {"anthropic-beta": beta},
-        "extra_body": {"context_management": {"edits": [edit]}},
-    }
+    return {"context_management": {"edits": [edit]}}, [beta]

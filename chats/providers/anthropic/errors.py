@@ -9,7 +9,9 @@ import anthropic
 from django.utils.translation import gettext as _
 
 from chats.agent.provider import ModelRequest
+from chats.agent.server_tools import CODE
 from chats.providers import retries
+from chats.providers.anthropic.blocks import USES, declared_name, used_id
 from chats.providers.anthropic.history import THOUGHTS
 from chats.providers.anthropic.patience import Silent
 from chats.providers.files import refuses_files
@@ -53,6 +55,8 @@ def unsupported_feature(error: Exception, arguments: dict[str, Any]) -> str:
     One of the values of `request_arguments(without=)`. Thoughts are also refused after the history or the account changed.
     """
     message = _api_message(error).lower()
+    if _status(error) in {400, 404} and "container" in message and _uses_container(arguments):
+        return "container"
     if _status(error) != 400:
         return ""
     if "temperature" in arguments.get("extra_body", {}) and "temperature" in message:
@@ -69,6 +73,14 @@ def unsupported_feature(error: Exception, arguments: dict[str, Any]) -> str:
     has_thoughts = any(block["type"] in THOUGHTS for sent in arguments["messages"] for block in sent["content"])
     about_thoughts = any(word in message for word in ("thinking", "signature", "block is bound"))
     return "thoughts" if has_thoughts and about_thoughts else ""
+
+
+def _uses_container(arguments: dict[str, Any]) -> bool:
+    """Return whether a request names a container, or ends with code that waits to be run in one."""
+    results = {used_id(block) for sent in arguments["messages"] for block in sent["content"] if not block.get("id")}
+    uses = (block for sent in arguments["messages"] for block in sent["content"] if block["type"] in USES)
+    waits = any(declared_name(use) == CODE and used_id(use) not in results for use in uses)
+    return waits or "container" in arguments.get("extra_body", {})
 
 
 def about_files(error: Exception, request: ModelRequest) -> bool:
@@ -135,6 +147,10 @@ def error_for_people(error: Exception, model: str, secrets: Sequence[str] = ()) 
             "The API key does not have access to the model %(model)s. Check ANTHROPIC_API_KEY and HITL_MODEL."
         )
         return no_access % {"model": model}
+    if status == 404 and "file" in message.lower():
+        return _(
+            "Claude does not find a file of this agent: %(said)s Upload it again, and change the agent's files."
+        ) % {"said": scrub(message, secrets)}
     if status == 404:
         return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
     if is_too_long(error):

@@ -21,8 +21,8 @@ class Takes:
     """What a model takes; the defaults are the rules of the newest models.
 
     `budget` is thinking with a number of tokens ("enabled"), `structured` an answer by a JSON Schema, `compaction`
-    that the API can replace a long history by a summary, `server_tools` are the tools that it can run, and `window` is the
-    longest prompt in tokens.
+    that the API can replace a long history by a summary, `server_tools` are the tools that it can run, `typed_tools` that it
+    knows others by heart and can search for deferred ones, and `window` is the longest prompt in tokens.
     """
 
     adaptive: bool = True
@@ -33,6 +33,7 @@ class Takes:
     structured: bool = True
     compaction: bool = True
     server_tools: tuple[str, ...] = ("web_search", "web_fetch", "code_execution")
+    typed_tools: bool = True
     window: int = 1_000_000
 
     @property
@@ -53,7 +54,7 @@ FOUR_FIVE = Takes(
     window=200_000,
 )
 FOUR = replace(FOUR_FIVE, structured=False, server_tools=("web_search", "web_fetch"))
-OLDEST = replace(FOUR, budget=False, server_tools=())
+OLDEST = replace(FOUR, budget=False, server_tools=(), typed_tools=False)
 
 #: By model line and version, the newest first: a version takes what the first one says that is not newer.
 _VERSIONS: tuple[tuple[str, tuple[int, int], Takes], ...] = (

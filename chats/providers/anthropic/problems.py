@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from jsonschema.validators import Draft202012Validator
 from chats.agent.agent import Agent
 from chats.agent.tools import Tool
 from chats.providers.anthropic.models import Takes
+from chats.providers.anthropic.models import takes as takes_by_name
 from chats.providers.anthropic.settings import CHOICES
 
 #: As the API says it in its refusals.
@@ -46,6 +48,19 @@ def problems_of(agent: Agent, model: str, takes: Takes) -> Iterator[str]:
         if server_tool.name not in takes.server_tools:
             words = _("%(model)s cannot use the server tool %(tool)s. Remove it, or choose another model.")
             yield words % {"model": model, "tool": server_tool.name}
+    if not takes.typed_tools and (agent.tool_search or any(tool.kind for tool in agent.tools)):
+        words = _(
+            "%(model)s has no tool search, and does not know bash, the text editor and the memory. Choose another model."
+        )
+        yield words % named
+    if model in agent.fallbacks:
+        yield _("fallbacks names %(model)s, which is asked first. Remove it from fallbacks.") % named
+    if agent.fallbacks != "default":
+        for fallback in agent.fallbacks:
+            # The API refuses a request that it would refuse for one of its fallbacks.
+            yield from problems_of(
+                replace(agent, model=fallback, fallbacks=(), tools=()), fallback, takes_by_name(fallback)
+            )
     for tool in agent.tools:
         for problem in _problems_of_tool(tool):
             yield _("tool %(tool)s: %(problem)s") % {"tool": tool.name, "problem": problem}

@@ -33,6 +33,7 @@ from chats.providers.anthropic.errors import (
     retry_after,
     unsupported_feature,
 )
+from chats.providers.anthropic.features import secrets_in
 from chats.providers.anthropic.history import later_beginning
 from chats.providers.anthropic.patience import ATTEMPTS, PATIENCE, Patience, Reading
 from chats.providers.anthropic.problems import problems_of
@@ -99,7 +100,8 @@ class AnthropicProvider:
         sent, skip = request, 0
         while True:
             asked = await build(sent, partial(request_arguments, sent, model, without, takes, skip=skip))
-            answer = StreamedAnswer(model, [self._api_key])
+            secrets = [self._api_key, *secrets_in(asked.arguments)]
+            answer = StreamedAnswer(model, secrets)
             reading = Reading(partial(_begin, create, asked.arguments, answer))
             try:
                 async for item in patience.follow(reading, answer):
@@ -111,15 +113,16 @@ class AnthropicProvider:
                 yield answer.finished(asked.history.prefix, left_out)
                 return
             failure = reading.failure
+            said = error_for_the_log(failure, secrets)
             if not answer.begun and (feature := unsupported_feature(failure, asked.arguments)):
                 without.add(feature)
-                # Earlier thoughts may be refused for what this one conversation holds.
-                self._unsupported[model] |= {feature} - {"thoughts"}
-                logger.warning("%s does not take %s here: %s", model, feature, self._said(failure))
+                # Earlier thoughts and containers may be refused for what this one conversation holds.
+                self._unsupported[model] |= {feature} - {"thoughts", "container"}
+                logger.warning("%s does not take %s here: %s", model, feature, said)
                 continue
             if not answer.begun and about_files(failure, sent):
                 sent = with_fewer_files(sent, request)
-                logger.warning("%s does not take the files of a chat: %s", model, self._said(failure))
+                logger.warning("%s does not take the files of a chat: %s", model, said)
                 continue
             shorter = later_beginning(sent.messages, asked.history.skipped) if is_too_long(failure) else 0
             if not answer.begun and shorter:
@@ -127,18 +130,15 @@ class AnthropicProvider:
                 logger.warning("The chat is too long for %s: its first %d messages are left out", model, skip)
                 continue
             wait = retries.seconds_to_wait(retry_after(failure), patience.attempt)
-            logger.warning("Try %d of %d to ask %s failed: %s", patience.attempt, ATTEMPTS, model, self._said(failure))
+            logger.warning("Try %d of %d to ask %s failed: %s", patience.attempt, ATTEMPTS, model, said)
             last = answer.begun or patience.attempt == ATTEMPTS or wait > min(LONGEST_WAIT, patience.left)
             if last or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the upstream's error as the cause.
-                problem = error_for_people(failure, model, [self._api_key])
-                request_id = answer.answered_by.get("request_id") or request_id_of(failure, [self._api_key])
+                problem = error_for_people(failure, model, secrets)
+                request_id = answer.answered_by.get("request_id") or request_id_of(failure, secrets)
                 raise ProviderError(retries.with_request_id(problem, request_id))
             yield patience.next_try()
             await asyncio.sleep(wait)
-
-    def _said(self, failure: Exception) -> str:
-        return error_for_the_log(failure, [self._api_key])
 
     async def _takes(self, client: anthropic.AsyncAnthropic, model: str) -> models.Takes:
         """Return what a model takes: as listed, or as the API says of it."""
@@ -150,7 +150,7 @@ class AnthropicProvider:
                 self._looked_up[model] = models.from_capabilities(info.to_dict(warnings=False))
             except Exception as error:
                 # The question itself will fail with words for people, or be answered by the newest rules.
-                logger.info("The API says nothing about %s: %s", model, self._said(error))
+                logger.info("The API says nothing about %s: %s", model, error_for_the_log(error, [self._api_key]))
                 self._looked_up[model] = models.NEWEST
         return self._looked_up[model]
 
@@ -183,15 +183,16 @@ async def _begin(
 
 
 def _left_out(asked: Asked, without: set[str]) -> dict[str, Any]:
-    """Return what people are told if messages or thoughts were left out for the first time: how many, and why."""
+    """Return what people are told if messages, thoughts or a container were left out for the first time: how many, and why."""
     refused = "thoughts" in without
+    lost: dict[str, Any] = {"container_left_out": {}} if "container" in without else {}
     if asked.history.shortened:
-        return {"messages_left_out": {"messages": asked.history.skipped}}
+        return lost | {"messages_left_out": {"messages": asked.history.skipped}}
     if not asked.history.left_out or not (refused or asked.history.changed):
-        return {}
+        return lost
     why = "refused" if refused else "changed"
     logger.warning("The thoughts of %d earlier answers are left out: %s", asked.history.left_out, _WHY[why])
-    return {"thoughts_left_out": {"answers": asked.history.left_out, "why": why}}
+    return lost | {"thoughts_left_out": {"answers": asked.history.left_out, "why": why}}
 
 
 _WHY = {

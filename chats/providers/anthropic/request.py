@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from chats.agent.provider import ModelRequest
+from chats.providers.anthropic.blocks import NAME
 from chats.providers.anthropic.caching import marked_for_cache
-from chats.providers.anthropic.compaction import context_arguments
-from chats.providers.anthropic.history import NAME, History, sendable_history
+from chats.providers.anthropic.compaction import context_management
+from chats.providers.anthropic.features import container, feature_arguments, file_blocks
+from chats.providers.anthropic.history import History, sendable_history
 from chats.providers.anthropic.models import Takes
 from chats.providers.anthropic.models import takes as takes_by_name
 from chats.providers.anthropic.settings import setting_arguments, tool_arguments
@@ -38,28 +40,37 @@ def request_arguments(
     """Return what to ask `model`, with the prompt marked for caching.
 
     `without` names what this model was found to refuse: "temperature", "effort", "compaction", "enabled" or "adaptive"
-    thinking, or "thoughts", the thinking blocks of earlier answers. `skip` is how many messages are too many.
+    thinking, "thoughts", the thinking blocks of earlier answers, or the "container" in which code ran. `skip` is how many
+    messages are too many.
     """
     agent, takes = request.agent, takes or takes_by_name(model)
     opening: dict[str, Any] = {}
     choice: dict[str, Any] = {}
     if agent.system.strip():
         opening["system"] = [{"type": "text", "text": agent.system}]
-    if agent.tools or agent.server_tools:
+    if agent.tools or agent.server_tools or agent.mcp_servers:
         opening["tools"] = tool_arguments(agent)
     elif any(block.get("type") == "tool_use" for message in request.messages for block in message.content):
         # The API refuses a history with tool calls in a request without tools.
         opening["tools"] = [NO_TOOLS]
         choice["tool_choice"] = {"type": "none"}
-    summaries = takes.compaction and "compaction" not in without
     history = sendable_history(
-        request.messages, model, opening, thoughts="thoughts" not in without, summaries=summaries, skip=skip
+        request.messages,
+        model,
+        opening,
+        files=file_blocks(agent),
+        thoughts="thoughts" not in without,
+        summaries=takes.compaction and "compaction" not in without,
+        in_container="container" not in without,
+        skip=skip,
     )
     arguments = {"model": model, "max_tokens": agent.max_tokens, **opening, "messages": history.messages, **choice}
     arguments |= setting_arguments(agent, history.messages, without, takes)
-    if "compaction" not in without:
-        context = context_arguments(history, takes)
-        # The temperature is in the same argument.
-        extra = arguments.get("extra_body", {}) | context.get("extra_body", {})
-        arguments |= context | ({"extra_body": extra} if extra else {})
+    context, betas = ({}, []) if "compaction" in without else context_management(history, takes)
+    features, more_betas = feature_arguments(agent, history, container(request, model, without))
+    # The temperature is in the same argument.
+    if extra := arguments.get("extra_body", {}) | context | features:
+        arguments["extra_body"] = extra
+    if named := list(dict.fromkeys([*betas, *more_betas])):
+        arguments["extra_headers"] = {"anthropic-beta": ",".join(named)}
     return Asked(marked_for_cache(arguments, agent.cache_minutes), history)

@@ -8,7 +8,8 @@ from typing import Any
 from anthropic import transform_schema
 
 from chats.agent.agent import ADAPTIVE, Agent
-from chats.agent.server_tools import WEB, ServerTool
+from chats.agent.mcp_servers import McpServer
+from chats.agent.server_tools import CODE, WEB, ServerTool
 from chats.agent.tools import Tool
 from chats.providers.anthropic.history import THOUGHTS
 from chats.providers.anthropic.models import Takes
@@ -20,24 +21,43 @@ CHOICES = frozenset({"auto", "any", "none"})
 SERVER_TOOLS = {
     "web_search": "web_search_20260318",
     "web_fetch": "web_fetch_20260318",
-    "code_execution": "code_execution_20260521",
+    CODE: "code_execution_20260521",
 }
+#: The newest versions of the tools that models know by heart. None needs a beta header.
+TYPED_TOOLS = {"bash": "bash_20250124", "text_editor": "text_editor_20250728", "memory": "memory_20250818"}
+MCP_TOOLS = "mcp_toolset"
 
 
 def tool_arguments(agent: Agent) -> list[dict[str, Any]]:
     """Return the agent's tools as the API takes them: its own, then those that the API runs."""
+    search = [{"type": f"{agent.search_name}_20251119", "name": agent.search_name}] if agent.tool_search else []
     return [
         *map(_own_tool, agent.tools),
         *(_server_tool(tool, cites=agent.output is None) for tool in agent.server_tools),
+        *search,
+        *map(_mcp_tools, agent.mcp_servers),
     ]
 
 
 def _own_tool(tool: Tool) -> dict[str, Any]:
     """Return a tool as the API takes it. A strict one loses the limits that the API does not enforce; we still do."""
-    named = {"name": tool.name, "description": tool.description}
-    if tool.strict:
-        return named | {"input_schema": transform_schema(tool.input_schema), "strict": True}
-    return named | {"input_schema": tool.input_schema}
+    deferred = {"defer_loading": True} if tool.deferred else {}
+    if tool.kind:
+        return {"type": TYPED_TOOLS[tool.kind], "name": tool.name} | deferred
+    schema = transform_schema(tool.input_schema) if tool.strict else tool.input_schema
+    asked = {"name": tool.name, "description": tool.description, "input_schema": schema} | deferred
+    options = {"strict": tool.strict, "eager_input_streaming": tool.eager}
+    return asked | {name: True for name, wanted in options.items() if wanted}
+
+
+def _mcp_tools(server: McpServer) -> dict[str, Any]:
+    """Return the tools of an MCP server that may be called: no others, whatever the server offers."""
+    return {
+        "type": MCP_TOOLS,
+        "mcp_server_name": server.name,
+        "default_config": {"enabled": False},
+        "configs": {name: {"enabled": True} for name in server.tools},
+    }
 
 
 def _server_tool(tool: ServerTool, *, cites: bool) -> dict[str, Any]:
@@ -68,9 +88,8 @@ def setting_arguments(agent: Agent, messages: Messages, without: Collection[str]
         config["format"] = {"type": "json_schema", "schema": transform_schema(agent.output)}
     if config:
         arguments["output_config"] = config
-    if (agent.tools or agent.server_tools) and (
-        choice := _tool_choice(agent, messages, takes, thinks="thinking" in arguments)
-    ):
+    has_tools = agent.tools or agent.server_tools or agent.mcp_servers
+    if has_tools and (choice := _tool_choice(agent, messages, takes, thinks="thinking" in arguments)):
         arguments["tool_choice"] = choice
     return arguments
 

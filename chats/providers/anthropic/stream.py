@@ -20,7 +20,8 @@ from chats.agent.events import (
     ToolInputReady,
     ToolInputStarted,
 )
-from chats.providers.anthropic.history import SUMMARY
+from chats.providers.anthropic.history import FALLBACK, SUMMARY
+from chats.providers.anthropic.usage import counts_beside, counts_of, served_by
 from chats.providers.scrubbing import scrub, scrub_ids, scrub_json
 
 #: Every stop reason of the API; any other becomes "unknown" (`chats.agent.provider.STOP_REASONS`).
@@ -36,15 +37,6 @@ STOP_REASONS = frozenset(
     }
 )
 MAX_DETAILS = 10
-USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-#: Counts inside of the usage: where they are, and under which names they are stored.
-DETAILS = {
-    ("output_tokens_details", "thinking_tokens"): "thinking_tokens",
-    ("cache_creation", "ephemeral_1h_input_tokens"): "cache_creation_1h_input_tokens",
-    ("server_tool_use", "web_search_requests"): "web_search_requests",
-    ("server_tool_use", "web_fetch_requests"): "web_fetch_requests",
-}
-
 
 #: The events of the protocol, which have to be as it says. Others are new, and ignored.
 EVENTS = frozenset(
@@ -74,7 +66,8 @@ class StreamedAnswer:
         self._secrets = secrets
         self._said: dict[str, Any] = {}
         self.usage: dict[str, int] = {}
-        self._summary_usage: dict[str, int] = {}
+        self._usage_beside: dict[str, int] = {}
+        self._fallback: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._json: dict[int, list[str]] = {}
         self._open: set[int] = set()
@@ -95,6 +88,7 @@ class StreamedAnswer:
         match raw:
             case {"type": "message_start", "message": dict(message)}:
                 self._said = {"model": message.get("model"), "message_id": message.get("id")}
+                self._take_container(message)
                 self._count(message.get("usage"))
                 yield self._metered()
             case {"type": "content_block_start", "index": int(index), "content_block": {"type": str()} as block}:
@@ -115,6 +109,7 @@ class StreamedAnswer:
     def _end(self, delta: dict[str, Any], usage: Any) -> Iterator[Event]:
         """Take the reason for which the answer ends."""
         self._count(usage)
+        self._take_container(delta)
         yield self._metered()
         reason = delta.get("stop_reason")
         if not reason:
@@ -138,7 +133,8 @@ class StreamedAnswer:
         """
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         kept = [block for block in blocks if clean_text(str(block.get("thinking", ""))) == block.get("thinking", "")]
-        details = self.stop_details | (more_details or {})
+        fallback = {FALLBACK: scrub_json(self._fallback, self._secrets)} if self._fallback else {}
+        details = self.stop_details | fallback | (more_details or {})
         return ModelFinished(kept, self.stop_reason, self.model, self._whole_usage(), details, prefix, self.answered_by)
 
     @property
@@ -150,27 +146,31 @@ class StreamedAnswer:
         return AnswerMetered(self.model, self._whole_usage(), self.answered_by)
 
     def _whole_usage(self) -> dict[str, int]:
-        return self.usage | {
-            name: self.usage.get(name, 0) + amount for name, amount in self._summary_usage.items() if amount
-        }
+        return self.usage | {name: self.usage.get(name, 0) + amount for name, amount in self._usage_beside.items()}
 
     def _count(self, usage: Any) -> None:
         # The numbers are cumulative, so the last one is right.
         if isinstance(usage, dict):
-            self.usage |= {name: usage[name] for name in USAGE if isinstance(usage.get(name), int)}
-            # What a summary costs is not part of the sums.
-            rounds = [
-                one for one in usage.get("iterations") or () if isinstance(one, dict) and one.get("type") == SUMMARY
-            ]
-            if rounds:
-                self._summary_usage = {name: sum(int(one.get(name) or 0) for one in rounds) for name in USAGE}
-            for (part, name), stored in DETAILS.items():
-                inner = usage.get(part)
-                count = inner.get(name) if isinstance(inner, dict) else None
-                if isinstance(count, int) and (count or stored == "thinking_tokens"):
-                    self.usage[stored] = count
+            self.usage |= counts_of(usage)
+            self._usage_beside = counts_beside(usage) or self._usage_beside
             if usage.get("service_tier"):
                 self._said["service_tier"] = usage["service_tier"]
+            if (served := served_by(usage)) and not self._fallback:
+                # The API remembers for a while that a model has refused, and asks the other one at once.
+                self._hand_over(self.model, served)
+
+    def _take_container(self, message: dict[str, Any]) -> None:
+        """Take the container in which the API runs code."""
+        match message.get("container"):
+            case {"id": str(container)}:
+                self._said["container"] = container
+
+    def _hand_over(self, before: str, now: str, trigger: Any = None) -> None:
+        """Take that another model goes on, because the one before has refused."""
+        category = trigger.get("category") if isinstance(trigger, dict) else None
+        told = {"category": category} if category else {}
+        self._fallback = {"before": before} | self._fallback | {"now": now} | told
+        self._said["model"] = now
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Event]:
         if index in self._blocks:
@@ -197,6 +197,8 @@ class StreamedAnswer:
                 yield ReasoningStarted(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputStarted(call_id, name)
+            case {"type": "fallback", "from": {"model": str(before)}, "to": {"model": str(now)}}:
+                self._hand_over(before, now, block.get("trigger"))
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[Event]:
         block = self._blocks[index]

@@ -14,6 +14,7 @@ from chats.agent.demo import getWeather
 from chats.agent.provider import ModelMessage, ModelRequest
 from chats.agent.server_tools import ServerTool
 from chats.agent.tools import Tool, tool
+from chats.agent.typed_tools import Bash, typed_tool
 from chats.checks import check_agents
 from chats.providers.anthropic.models import NEWEST, known, takes
 from chats.providers.anthropic.request import request_arguments
@@ -33,6 +34,12 @@ CALLED = [
 class Report(BaseModel):
     city: str
     degrees: int = Field(ge=-90, le=60)
+
+
+@typed_tool
+def shell(call: Bash) -> str:
+    """Run a command."""
+    return call.command
 
 
 class Folder(BaseModel):
@@ -183,6 +190,22 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str]] = {
         OLDEST,
         {"output": Report},
         "claude-3-haiku-20240307 does not take an output type. Remove output, or choose another model.",
+    ),
+    "a typed tool": (
+        OLDEST,
+        {"tools": [shell]},
+        "claude-3-haiku-20240307 has no tool search, and does not know bash, the text editor and the memory. "
+        "Choose another model.",
+    ),
+    "itself as a fallback": (
+        NEW,
+        {"fallbacks": [NEW]},
+        "fallbacks names claude-sonnet-5-5, which is asked first. Remove it from fallbacks.",
+    ),
+    "a fallback": (
+        NEW,
+        {"thinking": "adaptive", "fallbacks": [OLDEST]},
+        "claude-3-haiku-20240307 does not think. Remove thinking, or choose another model.",
     ),
 }  # fmt: skip
 

@@ -273,10 +273,12 @@ async def test_an_output_type_and_a_strict_tool_are_sent_in_the_form_that_is_acc
 
 def test_an_agent_that_the_api_would_refuse_is_found_by_the_check(server):
     search = ServerTool(name="web_search")
-    agent = Agent(name="clerk", stop_sequences=list("abcde"), tool_choice="fly", server_tools=[search])
+    asked = {"stop_sequences": list("abcde"), "tool_choice": "fly", "fallbacks": "default", "extra": {"speed": "fast"}}
+    agent = Agent(name="clerk", server_tools=[search], **asked)
     assert provider(server).problems(agent) == [
         "A request takes at most 4 stop sequences.",
         "Only Claude has the server tools web_search. Remove them, or give the agent tools of its own.",
+        "Only Claude takes fallbacks, extra. Remove them from the agent.",
         "tool_choice names the tool 'fly', which the agent does not have.",
     ]
 

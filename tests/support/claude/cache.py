@@ -33,8 +33,8 @@ def objections(body: Body) -> Iterator[str]:
 
 
 def prompt_blocks(body: Body) -> Iterator[Mapping[str, Any]]:
-    """All blocks in the order of the prompt."""
-    yield from body.get("tools", [])
+    """All blocks in the order of the prompt. Deferred tools are none of it."""
+    yield from (tool for tool in body.get("tools", []) if not tool.get("defer_loading"))
     yield from body.get("system", [])
     for message in body["messages"]:
         yield from message["content"]

@@ -25,7 +25,7 @@ def block_events(index: int, block: Block, size: int = 7) -> list[SseEvent]:
         case "compaction":
             empty["content"] = None
             deltas = [{"type": "compaction_delta", "content": block["content"]}]
-        case "tool_use" | "server_tool_use":
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
             empty["input"] = {}
             written = json.dumps(block["input"], ensure_ascii=False) if block["input"] else ""
             deltas = [{"type": "input_json_delta", "partial_json": part} for part in ["", *_parts(written, size)]]

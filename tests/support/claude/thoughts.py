@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.support.claude.features import echoed
+
 Block = Mapping[str, Any]
 
 THOUGHTS = {"thinking", "redacted_thinking"}
@@ -43,7 +45,7 @@ def _prefixes(body: Mapping[str, Any], answer: Sequence[Block] = ()) -> Iterator
     so_far = hashlib.sha256(json.dumps([list(map(plain, body.get(part, []))) for part in ("tools", "system")]).encode())
     messages = [*body["messages"], {"role": "assistant", "content": answer}]
     for number, message in enumerate(messages):
-        for position, block in enumerate(message["content"]):
+        for position, block in enumerate(echoed(message["content"])):
             if block["type"] in THOUGHTS:
                 yield f"messages.{number}.content.{position}", block, so_far.hexdigest()
             so_far.update(f"{message['role']} {plain(block)}\n".encode())

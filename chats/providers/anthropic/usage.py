@@ -1,0 +1,52 @@
+"""What an answer has used, as the API counts it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chats.providers.anthropic.history import SUMMARY
+
+USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+#: Counts inside of the usage: where they are, and under which names they are stored.
+DETAILS = {
+    ("output_tokens_details", "thinking_tokens"): "thinking_tokens",
+    ("cache_creation", "ephemeral_1h_input_tokens"): "cache_creation_1h_input_tokens",
+    ("server_tool_use", "web_search_requests"): "web_search_requests",
+    ("server_tool_use", "web_fetch_requests"): "web_fetch_requests",
+}
+#: The round in which a fallback answered.
+SERVED = "fallback_message"
+
+
+def counts_of(usage: Mapping[str, Any]) -> dict[str, int]:
+    """Return the counts in a usage, without those of `counts_beside`."""
+    counts = {name: usage[name] for name in USAGE if isinstance(usage.get(name), int)}
+    for (part, name), stored in DETAILS.items():
+        inner = usage.get(part)
+        count = inner.get(name) if isinstance(inner, dict) else None
+        if isinstance(count, int) and (count or stored == "thinking_tokens"):
+            counts[stored] = count
+    return counts
+
+
+def counts_beside(usage: Mapping[str, Any]) -> dict[str, int]:
+    """Return what is paid for and not in the sums: a summary, and what models had said before they refused to go on."""
+    total: Counter[str] = Counter()
+    served = served_by(usage)
+    for one in _rounds(usage):
+        # A model that refuses before its first word costs nothing.
+        refused = served and one.get("type") == "message" and one.get("model") != served and one.get("output_tokens")
+        if one.get("type") == SUMMARY or refused:
+            total.update({name: int(one.get(name) or 0) for name in USAGE} | counts_of(one))
+    return {name: count for name, count in total.items() if count}
+
+
+def served_by(usage: Mapping[str, Any]) -> str:
+    """Return the model that answered as a fallback; "" if the one that was asked has answered."""
+    return next((str(one["model"]) for one in _rounds(usage) if one.get("type") == SERVED and one.get("model")), "")
+
+
+def _rounds(usage: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return (one for one in usage.get("iterations") or () if isinstance(one, dict))
