@@ -159,6 +159,19 @@ def test_agents_history_and_checkpoints_do_not_import_django():
     assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
 
 
+def test_what_happens_to_a_turn_imports_neither_django_nor_models():
+    names = imported(ROOT / "chats/actions/transitions.py")
+    assert {name.rpartition(".")[0] for name in names if name.split(".")[0] in APPS} == {
+        "approvals.runtime.canonical",
+        "chats.agent",
+        "chats.agent.loop",
+        "chats.queries.progress",
+        "chats.queries.projection",
+        "chats.states",
+    }
+    assert {name.split(".")[0] for name in names} - {*APPS} == {"__future__", "collections", "dataclasses", "typing"}
+
+
 def test_imports_are_at_the_top_of_a_module():
     wrong = []
     for path in sources(*APPS):
