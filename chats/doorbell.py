@@ -50,10 +50,12 @@ def claims_as() -> str:
     return "" if queue.in_use() else _owner
 
 
-def notify_claimed(begun: Any) -> None:
-    """Have this process go on with a run that one of its threads has begun."""
-    if _on_claimed is not None:
-        _on_claimed(begun)
+def notify_claimed(begun: Any) -> bool:
+    """Have this process go on with a run that one of its threads has begun; return False if it runs no turns any more."""
+    if _on_claimed is None:
+        return False
+    _on_claimed(begun)
+    return True
 
 
 def notify_queued(turn_id: int, *, below: bool = False) -> None:

@@ -69,8 +69,9 @@ def wake_turn(turn_id: int) -> None:
     owner = doorbell.claims_as()
     if not owner:
         resume_turn(turn_id)
-    elif (begun := continue_turn(turn_id, owner=owner)) is not None:
-        doorbell.notify_claimed(begun)
+    elif (begun := continue_turn(turn_id, owner=owner)) is not None and not doorbell.notify_claimed(begun):
+        # The process has begun to shut down. After a crash, nobody could tell that the started calls never ran.
+        release_turn(begun[0])
 
 
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
