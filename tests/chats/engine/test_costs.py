@@ -25,7 +25,7 @@ from chats.models import Chat, Turn
 from chats.states import TurnState
 from tests.support import people
 from tests.support.chats import agents
-from tests.support.chats.turns import decide, make_chat, only_request, reload, run, say
+from tests.support.chats.turns import decide, last_text, make_chat, only_request, reload, run, say
 from tests.support.load.budgets import over
 from tests.support.machines import served
 
@@ -148,6 +148,28 @@ def test_a_cycle_costs_the_same_as_its_chat_grows(chat, monkeypatch):
     for _ in range(4):
         cycle(chat, monkeypatch)
     assert cycle(chat, monkeypatch) == second
+
+
+def test_a_cycle_takes_seven_commits_where_the_process_claims_itself(chat, monkeypatch):
+    """Message with claim; step; result and pause; decision; continuation with start; result; end."""
+    bob = people.bob()
+
+    async def story() -> Turn:
+        turn = await database.run(say, chat, "book it")
+        await until(turn, TurnState.SUSPENDED)
+        await database.run(decide, await database.run(only_request, turn), bob, Verdict.APPROVE)
+        await until(turn, TurnState.COMPLETED)
+        return turn
+
+    with counted(monkeypatch) as cost:
+        turn = served(story)
+    assert over({"cycle": 7}, {"cycle": cost.commits}) == {}
+    assert (last_text(turn), reload(turn).attempt) == ("Done: booked 5", 2)
+
+
+async def until(turn: Turn, state: TurnState) -> None:
+    while not await Turn.objects.filter(pk=turn.pk, state=state).aexists():
+        await asyncio.sleep(0.01)
 
 
 def test_the_number_of_words_changes_no_cost(chat, monkeypatch):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.runtime.canonical import digest
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 from chats import actions, checkpoints, queries
 from chats.exceptions import ChatNotFound
+from chats.models import Turn
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.scenes import asked, completed, paused, use
@@ -94,6 +99,44 @@ def test_the_size_of_checkpoints_grows_linearly_with_the_pauses(settings):
     assert max(sizes[1:]) < 2 * min(sizes[1:])
     assert sum(sizes) < 2.5 * sum(sizes[:8])
     assert [row.kept for row in found] == [0, *range(1, 32, 2)]
+
+
+def checkpoints_read_by_a_stop(turn: Turn) -> list[bool]:
+    """Stop a suspended turn; return for each statement that read its checkpoints whether it read only one."""
+    with CaptureQueriesContext(connection) as statements:
+        assert actions.stop_turn(turn.chat, by=turn.chat.owner, via=Door.CHAT) is True
+    return [
+        "LIMIT 1" in sql["sql"] for sql in statements if re.match(r'SELECT .* FROM "chats_turncheckpoint"', sql["sql"])
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_checkpoint_reads_only_the_last_one(settings):
+    settings.HITL_AGENTS = [agents.PATIENT]
+    alice = people.alice()
+    turn = converse(alice, "ask in a row")
+    for _ in range(3):
+        decide(only_request(turn), alice, Verdict.RESPOND, answer="yes")
+        turn = run(turn)
+    assert checkpoints_read_by_a_stop(turn) == [True]
+    assert [row.digest for row in checkpoints_of(turn)] == [digest(whole) for whole in folded(turn)]
+    assert folded(turn)[-1] == parts(turn)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_step_that_was_asked_about_twice_is_read_back_exactly(settings):
+    settings.HITL_AGENTS = [agents.PATH]
+    turn, bob = converse(people.alice(), "pay"), people.bob()
+    decide(only_request(turn), bob, Verdict.APPROVE)
+    begun = actions.begin_run(turn.pk, owner="one that dies")
+    Turn.objects.filter(pk=turn.pk).update(lease_until=Now())
+    turn = run(turn)
+    assert (begun is not None, only_request(turn).kind) == (True, "recovery")
+    first, second = checkpoints_of(turn)
+    assert (checkpoints.settled(first), checkpoints.settled(second)) == (0, None)
+    assert checkpoints_read_by_a_stop(turn) == [True, False]
+    assert [row.digest for row in checkpoints_of(turn)] == [digest(whole) for whole in folded(turn)]
+    assert folded(turn)[-1] == parts(turn)
 
 
 @pytest.mark.django_db
