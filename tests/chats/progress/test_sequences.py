@@ -14,7 +14,7 @@ from approvals.runtime.canonical import digest
 from chats.actions import transitions
 from chats.actions.transitions import MAX_RUNS, Changes, Transition
 from chats.queries.progress import Progress
-from chats.queries.projection import CallView, StepView
+from chats.queries.values import CallView, StepView
 from chats.states import CALL_TRANSITIONS, CLOSED, CallState
 from tests.support.chats.calls import call, made_of, progress
 

@@ -13,7 +13,7 @@ from chats.agent.events import ModelFinished
 from chats.agent.loop import PlannedCall
 from chats.agent.tools import tool
 from chats.queries.progress import Progress
-from chats.queries.projection import CallView, StepView
+from chats.queries.values import CallView, StepView
 from chats.states import CLOSED, CallState
 from tests.support.chats.calls import call, made_of, progress
 

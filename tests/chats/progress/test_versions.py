@@ -12,8 +12,8 @@ from approvals.runtime import database
 from approvals.states import Door
 from chats import actions
 from chats.actions import transitions
+from chats.actions.calling import Execution
 from chats.actions.locking import Claim, Recorded
-from chats.actions.stepping import Execution
 from chats.actions.transitions import Transition
 from chats.agent.demo import SHIPPING, support
 from chats.agent.events import ModelFinished, TextDelta

@@ -166,7 +166,7 @@ def test_what_happens_to_a_turn_imports_neither_django_nor_models():
         "chats.agent",
         "chats.agent.loop",
         "chats.queries.progress",
-        "chats.queries.projection",
+        "chats.queries.values",
         "chats.states",
     }
     assert {name.split(".")[0] for name in names} - {*APPS} == {"__future__", "collections", "dataclasses", "typing"}

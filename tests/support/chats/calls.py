@@ -6,7 +6,7 @@ from typing import Any
 
 from chats.actions.transitions import Transition
 from chats.queries.progress import Progress
-from chats.queries.projection import CallView, StepView
+from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
 
