@@ -29,7 +29,8 @@ TURN_TRANSITIONS: dict[TurnState, frozenset[TurnState]] = {
     TurnState.QUEUED: frozenset({TurnState.RUNNING, TurnState.STOPPED}),
     # running -> running: another runner takes over after the lease expired; -> queued: the turn is handed over.
     TurnState.RUNNING: frozenset(TurnState),
-    TurnState.SUSPENDED: frozenset({TurnState.QUEUED, TurnState.STOPPED}),
+    # suspended -> running: the process that took the decision goes on with the turn itself.
+    TurnState.SUSPENDED: frozenset({TurnState.QUEUED, TurnState.RUNNING, TurnState.STOPPED}),
     TurnState.COMPLETED: frozenset(),
     TurnState.STOPPED: frozenset(),
     TurnState.FAILED: frozenset(),
