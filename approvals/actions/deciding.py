@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import Min
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import signals
@@ -51,36 +52,55 @@ class Outcome:
     replayed: bool = False
 
 
-def decide(request_id: UUID, answer: Answer, *, by: Actor, via: Door, shown_digest: str | None = None) -> Outcome:
+def decide(
+    request_id: UUID,
+    answer: Answer,
+    *,
+    by: Actor,
+    via: Door,
+    shown_digest: str | None = None,
+    seen: ApprovalRequest | None = None,
+) -> Outcome:
     """End a request with a person's answer; the first decision wins.
 
-    `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. NotFound, NotAllowed,
-    AskedByOwnKey, CriticalElsewhere (only the desk's own pages decide it), Changed (another input was shown), Invalid (the
-    answer does not meet its schema), AlreadyDecided (names who was first), Expired.
+    `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. `seen` is the
+    request if the caller has read it: a wrong answer is then refused without a lock. NotFound, NotAllowed, AskedByOwnKey,
+    CriticalElsewhere (only the desk's own pages decide it), Changed (another input was shown), Invalid (the answer does
+    not meet its schema), AlreadyDecided (names who was first), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
+    # If the deadline had passed by the clock of the database, that would be the reason to give.
+    if seen is not None and seen.pending and seen.deadline_at is None:
+        _require_right(seen, by)
+        _checked(seen, answer, via, shown_digest)
     with in_transaction():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        if not permissions.may_close(by, request):
-            raise NotAllowed(_("You can see this request, but you cannot decide it."))
-        if permissions.asked_through_own_key(by, request):
-            raise AskedByOwnKey(request)
+        _require_right(request, by)
         if request.pending and not expire_if_overdue(locked):
-            _check_shown(request, via, shown_digest)
-            return Outcome(request, _end(locked, rulings.check(request, answer, via), by=by, via=via))
+            checked = _checked(request, answer, via, shown_digest)
+            return Outcome(request, _end(locked, checked, by=by, via=via))
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
     if rulings.is_replay(request.decision, rulings.normalize(request, answer, via), by):
         return Outcome(request, request.decision, replayed=True)
     raise rulings.too_late(request.decision)
 
 
-def _check_shown(request: ApprovalRequest, via: Door, shown_digest: str | None) -> None:
-    """Raise CriticalElsewhere or Changed if the person cannot have seen what they decide."""
+def _require_right(request: ApprovalRequest, by: Actor) -> None:
+    """Raise NotAllowed or AskedByOwnKey if somebody who sees this request may not end it."""
+    if not permissions.may_close(by, request):
+        raise NotAllowed(_("You can see this request, but you cannot decide it."))
+    if permissions.asked_through_own_key(by, request):
+        raise AskedByOwnKey(request)
+
+
+def _checked(request: ApprovalRequest, answer: Answer, via: Door, shown_digest: str | None) -> Answer:
+    """Return the answer as it is stored. CriticalElsewhere, Changed, Invalid."""
     if via not in OWN_PAGES and permissions.only_on_own_pages(request):
         raise CriticalElsewhere(request)
     if shown_digest not in {None, request.input_digest}:
         raise Changed(request.input_digest)
+    return rulings.check(request, answer, via)
 
 
 def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outcome:
@@ -160,7 +180,8 @@ def _expire(locked: Locked) -> None:
 
 def _end(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction."""
-    request, workflow, now = locked.request, locked.workflow, locked.now
+    # Not the time from before the lock: open pages ask for what has changed since they were made.
+    request, workflow, now = locked.request, locked.workflow, timezone.now()
     status = OUTCOMES[answer.verdict]
     assert status in TRANSITIONS[Status(request.status)]
     if not rows.END_REQUEST.run(pk=request.pk, status=status, changed_at=now):

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import CharField, QuerySet, UUIDField
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from approvals.access import permissions
 from approvals.access.assignees import LAPSES, claimant
 from approvals.access.permissions import Person
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
-from approvals.queries.requests import whole_requests
+from approvals.queries.requests import whole_requests, with_report
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import in_line
 
@@ -52,12 +50,15 @@ class Locked:
 
 def _locked_requests(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
     """Return requests that the query locks, each after its workflow: PostgreSQL locks in the order of the names."""
-    rows = whole_requests().select_for_update(of=("workflow", "self"), no_key=True, skip_locked=skip_locked)
-    return rows.annotate(now=Now()).filter(pk=Parameter("pk", UUIDField()))
+    rows = with_report(whole_requests()).select_for_update(
+        of=("workflow", "self"), no_key=True, skip_locked=skip_locked
+    )
+    return rows.annotate(now=Now())
 
 
-_LOCKED: Prepared[ApprovalRequest] = Prepared(_locked_requests)
-_FREE: Prepared[ApprovalRequest] = Prepared(lambda: _locked_requests(skip_locked=True))
+_FREE: Prepared[ApprovalRequest] = Prepared(
+    lambda: _locked_requests(skip_locked=True).filter(pk=Parameter("pk", UUIDField()))
+)
 _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
     lambda: _lockable_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
 )
@@ -72,15 +73,13 @@ def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
     request = _FREE.first(pk=request_id)
     if request is None and wait and (workflow := Workflow.objects.filter(requests=request_id).first()) is not None:
         lock_known_workflow(workflow.pk)
-        request = _LOCKED.first(pk=request_id)
+        request = _locked_requests().filter(pk=request_id).first()
     elif request is not None and _is_torn(request):
-        request = _LOCKED.first(pk=request_id)
+        request = _locked_requests().get(pk=request_id)
     if request is None:
         return None
     # Removed, so that no code relies on an attribute that other requests lack.
-    now = vars(request).pop("now")
-    # SQLite's clock is that of this process, but has only milliseconds.
-    return Locked(request, request.workflow, timezone.now() if connection.vendor == "sqlite" else now)
+    return Locked(request, request.workflow, vars(request).pop("now"))
 
 
 def _is_torn(request: ApprovalRequest) -> bool:

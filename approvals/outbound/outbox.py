@@ -30,7 +30,6 @@ from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import utc
 from approvals.runtime.json_field import ExactJSONField
-from approvals.runtime.prepared import Prepared
 from approvals.states import Channel, Priority
 
 logger = logging.getLogger(__name__)
@@ -77,20 +76,11 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-#: Ids, addresses and event names of the active webhooks; and a row without an id if anybody is notified.
-_TARGETS: Prepared[tuple[int | None, str, list[str]]] = Prepared(
-    lambda: (
-        WebhookEndpoint.objects.filter(active=True)
-        .values_list("pk", "url", "events")
-        .union(
-            *(
-                rows.values_list(Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField()))
-                for rows in told()
-            ),
-        )
-        .order_by("pk")
-    )
-)
+def _targets() -> QuerySet[Any, tuple[int | None, str, list[str]]]:
+    """Return ids, addresses and event names of the active webhooks; and a row without an id if anybody is notified."""
+    nobody = Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField())
+    webhooks = WebhookEndpoint.objects.filter(active=True).values_list("pk", "url", "events")
+    return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by("pk")
 
 
 def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", heard: bool = True) -> None:
@@ -100,7 +90,7 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
-    found = _TARGETS.all() if heard else []
+    found = list(_targets()) if heard else []
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in found if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))

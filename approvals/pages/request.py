@@ -67,7 +67,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
         shown = shown_digest(request.POST)
         answer = sent_decision(found, request.POST)
         via = sent_door(request.POST)
-        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown)
+        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=found)
 
     return _acted(request, pk, act)
 

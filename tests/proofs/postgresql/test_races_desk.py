@@ -62,7 +62,7 @@ def test_a_request_that_ends_while_a_statement_waits_for_it_is_recognized_as_tor
 
     def lock() -> tuple[str, bool]:
         with transaction.atomic():
-            row = locking._LOCKED.first(pk=request.pk)
+            row = locking._locked_requests().get(pk=request.pk)
             return row.status, locking._is_torn(row)
 
     with transaction.atomic():
