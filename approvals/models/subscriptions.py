@@ -117,7 +117,7 @@ def told() -> tuple[models.QuerySet[Any], ...]:
     return NotificationRule.objects.filter(active=True), PushSubscription.objects.all()
 
 
-def heard() -> models.ExpressionWrapper:
+def heard() -> models.Expression:
     """Return the condition that anybody gets events: a webhook, or people by a rule or in a browser."""
     found = Q(models.Exists(WebhookEndpoint.objects.filter(active=True)))
     for rows in told():
