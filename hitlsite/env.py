@@ -198,7 +198,7 @@ def _postgresql(name: str, url: str) -> dict[str, Any]:
         "PORT": str(port or ""),
         # Each piece of database work returns its connection: without a pool, each would connect again.
         "OPTIONS": {**KEEPALIVES, **options, "options": _server_options(options), "pool": _pool(int(size)), **PREPARED},
-        # A connection that broke while idle, for example when the database restarted, does not fail a request.
+        # A connection that broke while it rested, for example when the database restarted, does not fail a request.
         "CONN_HEALTH_CHECKS": True,
     }
 
@@ -211,7 +211,9 @@ def _server_options(options: dict[str, str]) -> str:
 
 def _pool(size: int) -> dict[str, Any]:
     waits = {"timeout": POOL_TIMEOUT, "reconnect_timeout": RECONNECT, "reconnect_failed": _fail_waiting_clients}
-    return {"min_size": 1, "max_size": size, **waits}
+    # Not at the top, because an installation on SQLite needs no psycopg.
+    checked = import_module("hitlsite.server.pooled").PooledConnection
+    return {"min_size": 1, "max_size": size, "connection_class": checked, **waits}
 
 
 def _fail_waiting_clients(pool: Any) -> None:

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import AutoField, BooleanField, CharField, ExpressionWrapper, Q, Subquery
+from django.db.models import CharField, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions import publishing, repeating
+from approvals.actions import publishing, repeating, rows
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import lock_known_workflow, lock_workflow
 from approvals.actions.publishing import publish_event
@@ -24,9 +24,8 @@ from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.asking.reading_time import words_to_read
 from approvals.exceptions import CannotBeAssigned, Conflict
-from approvals.models import ApprovalRequest, ToolSettings, Workflow
+from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
-from approvals.outbound.outbox import has_targets
 from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
 from approvals.record.amounts import amount_pointer
@@ -34,6 +33,7 @@ from approvals.runtime import transactions
 from approvals.runtime.canonical import digest
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.text import visible
+from approvals.runtime.transactions import in_transaction
 from approvals.states import Kind, WorkflowState
 
 
@@ -69,9 +69,13 @@ def open_workflow(
         "thread_id": thread_id,
         "thread_url": thread_url,
     }
+    workflow = Workflow(scope=scope, key=key, **more)
     if new:
-        return Workflow(scope=scope, key=key, **more)
-    return Workflow.objects.get_or_create(scope=scope, key=key, defaults=more)[0]
+        return workflow
+    known = Workflow.objects.filter(scope=scope, key=key).first()
+    if known is None and rows.OPEN_WORKFLOW.save(workflow):
+        return workflow
+    return known or Workflow.objects.get(scope=scope, key=key)
 
 
 def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
@@ -81,11 +85,10 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     differs. Invalid if the ask is out of bounds; CannotBeAssigned.
     """
     ask.check()
-    if workflow.pk is None:
-        # A call that asked before would have stored its workflow.
-        with transaction.atomic(savepoint=False):
+    with in_transaction():
+        if workflow.pk is None:
+            # A call that asked before would have stored its workflow.
             return _store(workflow, ask, by=requested_by)
-    with transaction.atomic():
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
@@ -168,7 +171,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now, new = timezone.now(), workflow.pk is None
-    least, key_fields = _read_before(workflow, ask) if new else rules_for_asking(ask.tool_name)
+    least, key_fields = rules_for_asking(ask.tool_name)
     ask = replace(ask, priority=most_urgent(ask.priority, least))
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
@@ -177,34 +180,17 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     workflow.state = WorkflowState.SUSPENDED
     workflow.suspended_at = workflow.suspended_at or now
     workflow.urgency = min(urgency, urgency if workflow.urgency is None else workflow.urgency)
-    workflow.save(force_insert=new, update_fields=None if new else ["open_count", "state", "suspended_at", "urgency"])
+    if new:
+        rows.WORKFLOW.save(workflow)
+    else:
+        rows.count(workflow)
     frozen = _frozen(workflow, ask, now) | {"amount_pointer": amount_pointer(ask.input, key_fields)}
     request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
-    request.save(force_insert=True)
+    rows.REQUEST.save(request)
     index_request(request)
     record = publishing.request_record(request)
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     return request
-
-
-def _of_tool(column: str) -> Subquery:
-    return Subquery(ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values(column)[:1])
-
-
-#: The priority that requests of a tool have at least, its key fields, and whether events go anywhere; of a person, because
-#: some row is needed.
-_BEFORE: Prepared[tuple[str | None, list[str] | None, bool]] = Prepared(
-    lambda: User.objects.filter(pk=Parameter("owner", AutoField())).values_list(
-        _of_tool("min_priority"), _of_tool("key_fields"), ExpressionWrapper(has_targets(), BooleanField())
-    )
-)
-
-
-def _read_before(workflow: Workflow, ask: Ask) -> tuple[str, list[str]]:
-    """Read for a new workflow what locking reads for others, and what `rules_for_asking` reads, in one statement."""
-    found = _BEFORE.first(owner=workflow.owner_id, tool=ask.tool_name)
-    least, key_fields, workflow.has_targets = found or (None, None, True)
-    return least or "", key_fields or []
 
 
 #: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.

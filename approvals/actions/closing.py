@@ -21,6 +21,7 @@ from approvals.models.actors import Actor
 from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.runtime.canonical import same_json
+from approvals.runtime.transactions import in_transaction
 from approvals.states import ENDED, Door, Kind, Status, WorkflowState
 
 #: Recorded as it is in every language, so that the audit log has one text for it.
@@ -39,7 +40,7 @@ class Result:
 def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
     """End a workflow that waits for nobody; a second end changes nothing."""
     assert state in ENDED
-    with transaction.atomic():
+    with in_transaction():
         ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
         if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
             publishing.notify(workflow)

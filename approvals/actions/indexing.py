@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import F, Value
-from django.db.models.functions import Concat
-
+from approvals.actions import rows
 from approvals.models import ApprovalRequest, Decision
-from approvals.models.search import SearchText
 from approvals.queries.search_words import words_to_index
 
 #: Characters that an answer or a comment may add.
@@ -19,7 +16,7 @@ MAX_ADDED = 20_000
 def index_request(request: ApprovalRequest) -> None:
     """Index a new request."""
     texts = (request.title, request.message, request.tool_name, request.tool_call_id or "", request.context)
-    SearchText.objects.create(request=request, words=words_to_index(*texts, request.input))
+    rows.SEARCH_TEXT.row(request_id=request.pk, words=words_to_index(*texts, request.input))
 
 
 def index_decision(decision: Decision) -> None:
@@ -41,4 +38,4 @@ def add_words(request_id: UUID, *texts: object, known: Iterable[str] = ()) -> No
         there = set(known)
         words = " ".join(word for word in words.split(" ") if word not in there)
     if words:
-        SearchText.objects.filter(request=request_id).update(words=Concat(F("words"), Value(f" {words}")))
+        rows.ADD_WORDS.run(request=request_id, added=f" {words}")

@@ -14,8 +14,7 @@ from approvals.access.assignees import LAPSES, claimant
 from approvals.access.permissions import Person
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
-from approvals.outbound import outbox
-from approvals.queries.requests import whole_requests
+from approvals.queries.requests import whole_requests, with_report
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import in_line
 
@@ -49,20 +48,19 @@ class Locked:
         return self.request.pending and at is not None and at <= self.now - LAPSES
 
 
-def _locked_workflows(*, skip_locked: bool = False) -> QuerySet[Workflow]:
-    """Return workflows that the query locks, with whether their events go anywhere."""
-    rows = Workflow.objects.select_for_update(of=("self",), no_key=True, skip_locked=skip_locked)
-    return rows.annotate(**{"has_targets": outbox.has_targets()})
+def _locked_requests(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
+    """Return requests that the query locks, each after its workflow: PostgreSQL locks in the order of the names."""
+    rows = with_report(whole_requests()).select_for_update(
+        of=("workflow", "self"), no_key=True, skip_locked=skip_locked
+    )
+    return rows.annotate(now=Now())
 
 
-_REQUEST: Prepared[ApprovalRequest] = Prepared(
-    lambda: whole_requests().annotate(now=Now()).filter(pk=Parameter("pk", UUIDField()))
-)
-_FREE_WORKFLOW: Prepared[Workflow] = Prepared(
-    lambda: _locked_workflows(skip_locked=True).filter(requests=Parameter("request", UUIDField()))
+_FREE: Prepared[ApprovalRequest] = Prepared(
+    lambda: _locked_requests(skip_locked=True).filter(pk=Parameter("pk", UUIDField()))
 )
 _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
-    lambda: _locked_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
+    lambda: _lockable_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
 )
 
 
@@ -70,17 +68,27 @@ def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
     """Lock a request; None if there is none or, without `wait`, if another transaction holds the lock.
 
     There is one lock for everything that a workflow asks, so two transactions that end several of its requests in
-    different orders cannot block each other. The request is read after the lock, as the last holder left it.
+    different orders cannot block each other. The request is as the last holder left it.
     """
-    workflow = _FREE_WORKFLOW.first(request=request_id)
-    if workflow is None and wait and (locked := Workflow.objects.filter(requests=request_id).first()) is not None:
-        workflow = lock_known_workflow(locked.pk)
-    request = _REQUEST.first(pk=request_id) if workflow is not None else None
-    if workflow is None or request is None:
+    request = _FREE.first(pk=request_id)
+    if request is None and wait and (workflow := Workflow.objects.filter(requests=request_id).first()) is not None:
+        lock_known_workflow(workflow.pk)
+        request = _locked_requests().filter(pk=request_id).first()
+    elif request is not None and _is_torn(request):
+        request = _locked_requests().get(pk=request_id)
+    if request is None:
         return None
-    request.workflow = workflow
     # Removed, so that no code relies on an attribute that other requests lack.
-    return Locked(request, workflow, vars(request).pop("now"))
+    return Locked(request, request.workflow, vars(request).pop("now"))
+
+
+def _is_torn(request: ApprovalRequest) -> bool:
+    """Whether another transaction ended or assigned the request while the statement that locked it began.
+
+    PostgreSQL then reads the locked rows again, but not the decision and the assignee beside them.
+    """
+    decision, assignee = getattr(request, "decision", None), request.assigned_to
+    return request.pending == (decision is not None) or request.assigned_to_id != (assignee.pk if assignee else None)
 
 
 def lock_visible_request(request_id: UUID, user: Person) -> Locked:
@@ -103,4 +111,8 @@ def lock_workflow(*, scope: str, key: str) -> Workflow | None:
 
 def lock_known_workflow(workflow_id: int) -> Workflow:
     with in_line(("workflow", workflow_id)):
-        return _locked_workflows().get(pk=workflow_id)
+        return _lockable_workflows().get(pk=workflow_id)
+
+
+def _lockable_workflows() -> QuerySet[Workflow]:
+    return Workflow.objects.select_for_update(of=("self",), no_key=True)

@@ -27,11 +27,11 @@ def publish_event(
     """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow."""
     subject = audit.subject_of(request, workflow, changed=record.get("edited_input"))
     waiting = workflow.open_count
-    audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
+    heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     data |= {name: record[name] for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
-    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url, look_up=workflow.has_targets)
+    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url, heard=heard)
     message = {
         "type": "workflow.changed",
         "workflow": workflow.pk,

@@ -125,17 +125,13 @@ class Ask:
         return to_choice(self, given) if self.chooses and given is not ABSENT else given
 
     def _json_errors(self) -> list[tuple[str, str]]:
-        found = []
-        for name in ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path",
-                     "default_response", "response_schema", *MAX_LENGTHS):  # fmt: skip
-            value = getattr(self, name)
-            if value is ABSENT:
-                continue
-            try:
-                canonical(dict(value) if isinstance(value, Mapping) else value, max_values=MAX_VALUES)
-            except NotCanonical as error:
-                found.append((name, translated(error)))
-        return found
+        names = ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path",
+                 "default_response", "response_schema", *MAX_LENGTHS)  # fmt: skip
+        values = {name: value for name in names if (value := getattr(self, name)) is not ABSENT}
+        # What holds for all together holds for each.
+        if not _json_error(values):
+            return []
+        return [(name, problem) for name, value in values.items() if (problem := _json_error(value))]
 
     def _schema_errors(self) -> list[tuple[str, str]]:
         if self.response_schema is None:
@@ -156,3 +152,12 @@ class Ask:
         except Invalid as refusal:
             return [(name.replace("answer", "default_response", 1), words) for name, words in refusal.errors.items()]
         return []
+
+
+def _json_error(value: Any) -> str:
+    """Return why this is no JSON value that can be stored; empty if it is one."""
+    try:
+        canonical(dict(value) if isinstance(value, Mapping) else value, max_values=MAX_VALUES)
+    except NotCanonical as error:
+        return translated(error)
+    return ""

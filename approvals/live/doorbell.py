@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from channels.layers import get_channel_layer
+from channels.layers import InMemoryChannelLayer, get_channel_layer
 
 from approvals.runtime.failures import OutageLog
 
@@ -23,6 +25,9 @@ DESK = "desk"
 GROUP = "group"
 
 _loop: asyncio.AbstractEventLoop | None = None
+_lock = threading.Lock()
+#: What leaves with the next task of a loop.
+_waiting: WeakKeyDictionary[asyncio.AbstractEventLoop, list[tuple[str, Mapping[str, object]]]] = WeakKeyDictionary()
 _outage = OutageLog(logger, "Notifications are lost (%s); pages poll instead.", "Notifications arrive again.")
 
 
@@ -45,12 +50,33 @@ def use_loop(loop: asyncio.AbstractEventLoop) -> None:
 def notify(group: str, message: Mapping[str, object]) -> None:
     """Send `message` to a group, with the name of its handler under `type`.
 
-    May be called on any thread. Never blocks and never raises.
+    May be called on any thread. Never blocks and never raises. The notifications of a commit leave in one task.
     """
     loop = _loop
-    if loop is None or loop.is_closed():
+    if loop is None or loop.is_closed() or not _may_be_heard(group):
         return
-    asyncio.run_coroutine_threadsafe(send(group, message), loop)
+    with _lock:
+        waiting = _waiting.setdefault(loop, [])
+        waiting.append((group, message))
+        task_is_due = len(waiting) == 1
+    if task_is_due:
+        asyncio.run_coroutine_threadsafe(_send_waiting(loop), loop)
+
+
+async def _send_waiting(loop: asyncio.AbstractEventLoop) -> None:
+    with _lock:
+        leaving = _waiting.pop(loop)
+    for group, message in leaving:
+        await send(group, message)
+
+
+def _may_be_heard(group: str) -> bool:
+    """Whether a group has listeners as far as this process knows: in memory it knows all, with Redis none of the others.
+
+    A listener that joins later reads the rows after that, and finds what was committed before.
+    """
+    layer = get_channel_layer()
+    return not isinstance(layer, InMemoryChannelLayer) or group in layer.groups
 
 
 async def send(group: str, message: Mapping[str, object]) -> None:

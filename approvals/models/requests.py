@@ -41,8 +41,6 @@ class Workflow(models.Model):
     suspended_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
-    #: Whether its events go to any webhook or person, where `actions.locking` has annotated it; else it is looked up.
-    has_targets: bool = True
     #: The title that the reader may see, where `queries.workflows_for` has annotated it for an assignee.
     seen_title: str | None = None
     #: The latest requests that the reader may see, where `queries.workflow_list.with_steps` has read them; latest first.

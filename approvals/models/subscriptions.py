@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from approvals.models.push import PushSubscription
 from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.json_field import ExactJSONField
 from approvals.states import Priority, Route
@@ -109,6 +110,19 @@ class NotificationRule(models.Model):
             raise ValidationError({"slack_url": needed if self.route == Route.SLACK else unused})
         if self.route == Route.MAIL and not settings.HITL_MAIL:
             raise ValidationError({"route": _("No e-mail can be sent because EMAIL_HOST is not set.")})
+
+
+def told() -> tuple[models.QuerySet[Any], ...]:
+    """Return the rows for which people are notified of new requests."""
+    return NotificationRule.objects.filter(active=True), PushSubscription.objects.all()
+
+
+def heard() -> models.Expression:
+    """Return the condition that anybody gets events: a webhook, or people by a rule or in a browser."""
+    found = Q(models.Exists(WebhookEndpoint.objects.filter(active=True)))
+    for rows in told():
+        found |= Q(models.Exists(rows))
+    return models.ExpressionWrapper(found, models.BooleanField())
 
 
 class LastNotice(models.Model):

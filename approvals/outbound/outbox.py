@@ -24,13 +24,12 @@ from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, Quer
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription, Workflow
-from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
+from approvals.models import ApprovalRequest, OutboxEvent, Workflow
+from approvals.models.subscriptions import WebhookEndpoint, told
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.runtime.addresses import RefusedAddress, parse_destination
 from approvals.runtime.canonical import utc
 from approvals.runtime.json_field import ExactJSONField
-from approvals.runtime.prepared import Prepared
 from approvals.states import Channel, Priority
 
 logger = logging.getLogger(__name__)
@@ -77,43 +76,21 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-def _told() -> tuple[QuerySet[Any], ...]:
-    """Return the rows for which people are notified of new requests."""
-    return NotificationRule.objects.filter(active=True), PushSubscription.objects.all()
+def _targets() -> QuerySet[Any, tuple[int | None, str, list[str]]]:
+    """Return ids, addresses and event names of the active webhooks; and a row without an id if anybody is notified."""
+    nobody = Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField())
+    webhooks = WebhookEndpoint.objects.filter(active=True).values_list("pk", "url", "events")
+    return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by("pk")
 
 
-#: Ids, addresses and event names of the active webhooks; and a row without an id if anybody is notified.
-_TARGETS: Prepared[tuple[int | None, str, list[str]]] = Prepared(
-    lambda: (
-        WebhookEndpoint.objects.filter(active=True)
-        .values_list("pk", "url", "events")
-        .union(
-            *(
-                told.values_list(Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField()))
-                for told in _told()
-            ),
-        )
-        .order_by("pk")
-    )
-)
-
-
-def has_targets() -> Q:
-    """Return the condition that there is a webhook, a rule or a browser to which events go."""
-    found = Q(Exists(WebhookEndpoint.objects.filter(active=True)))
-    for told in _told():
-        found |= Q(Exists(told))
-    return found
-
-
-def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", look_up: bool = True) -> None:
+def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", heard: bool = True) -> None:
     """Write an event for every target; call this inside the transaction of what it reports.
 
-    Without `look_up`, the caller has read in this transaction that `has_targets` is false.
+    `heard` is false if the caller has read in this transaction that nobody gets events (`models.subscriptions.heard`).
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
-    found = _TARGETS.all() if look_up else []
+    found = list(_targets()) if heard else []
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in found if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))

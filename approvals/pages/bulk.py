@@ -162,7 +162,7 @@ def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str
     try:
         answer = Answer(order.verdict, order.comment, unseen=unseen.get(pk) or None)
         shown = order.picks[pk] or "-"
-        outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown, seen=step.request)
+        outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.words if known else str(refusal))

@@ -10,14 +10,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import CharField, F, Q
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
+from approvals.models.subscriptions import heard
 from approvals.record.amounts import amount_at, plain
 from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical, utc
+from approvals.runtime.prepared import Insert, Parameter, Update
 
 #: Every event name of the log.
 EVENTS = (
@@ -127,6 +128,15 @@ def subject_of(request: ApprovalRequest, workflow: Workflow, *, changed: Any = N
     )
 
 
+_ENTRY = Insert(AuditEntry, returning=(heard(),))
+_NEW_ENTRY = Insert(AuditEntry, ignore_conflicts=True)
+_REPEAT = Update(
+    lambda: AuditEntry.objects.filter(dedup_key=Parameter("key", CharField())),
+    "last_seen_at",
+    retry_count=F("retry_count") + 1,
+)
+
+
 def record(
     event: str,
     subject: Subject,
@@ -136,10 +146,14 @@ def record(
     via: str,
     at: datetime | None = None,
     open_after: int | None = None,
-) -> None:
-    """Add one entry; call this inside the transaction of the change that it records."""
-    row = _row(event, subject, data, actor, via, at or timezone.now())
-    AuditEntry.objects.create(**row, open_after=open_after)
+) -> bool:
+    """Add one entry; call this inside the transaction of the change that it records.
+
+    Return whether anybody gets events (`models.subscriptions.heard`), which most changes that are recorded also send.
+    """
+    added = _ENTRY.row(**_row(event, subject, data, actor, via, at or timezone.now()), open_after=open_after)
+    assert added is not None
+    return bool(added[0])
 
 
 def record_once(
@@ -154,17 +168,11 @@ def record_once(
     assert event in ONCE, event
     dedup_key = repeat_key(event, subject, data)
     row = _row(event, subject, data, actor, via, timezone.now())
-    try:
-        with transaction.atomic():
-            AuditEntry.objects.create(**row, dedup_key=dedup_key)
-    except IntegrityError:
-        bumped = AuditEntry.objects.filter(dedup_key=dedup_key).update(
-            retry_count=F("retry_count") + 1, last_seen_at=row["last_seen_at"]
-        )
-        if not bumped:
-            raise
-        return False
-    return True
+    if _NEW_ENTRY.row(**row, dedup_key=dedup_key) is not None:
+        return True
+    repeated = _REPEAT.run(key=dedup_key, last_seen_at=row["last_seen_at"])
+    assert repeated, f"{dedup_key} is neither new nor there"
+    return False
 
 
 def find_recorded(event: str, subject: Subject) -> AuditEntry | None:

@@ -21,6 +21,7 @@ MAX_SAFE_INTEGER = 2**53 - 1
 # An unterminated string matches to the end: retrying at each of its quotes would take quadratic time.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
+_encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -38,9 +39,10 @@ def canonical(
     """
     if max_values is not None:
         _count(value, max_values)
-    _check(value, max_depth)
+    plain = _check(value, max_depth)
     try:
-        encoded = rfc8785.dumps(value)
+        # Python's encoder, which is written in C, makes the same bytes of a plain value in a tenth of the time.
+        encoded = _encoder.encode(value).encode() if plain else rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise NotCanonical(gettext_noop("not valid JSON text: %(error)s"), error=error) from error
     if len(encoded) > max_bytes:
@@ -159,7 +161,13 @@ def _count(value: Any, max_values: int) -> None:
             waiting += held.values() if isinstance(held, dict) else held
 
 
-def _check(value: Any, levels_left: int) -> None:
+def _check(value: Any, levels_left: int) -> bool:
+    """Raise NotCanonical for what has no canonical form. Return whether a value is plain.
+
+    A plain value holds no floats, which RFC 8785 writes in another way than Python, and only names in ASCII, of which both
+    have the same order.
+    """
+    plain = True
     if levels_left < 0:
         raise NotCanonical(gettext_noop("nested too deeply"))
     match value:
@@ -167,24 +175,26 @@ def _check(value: Any, levels_left: int) -> None:
             if _is_dirty(value):
                 raise NotCanonical(gettext_noop("text contains a NUL or half of a surrogate pair"))
         case bool() | None:
-            return
+            pass
         case int():
             if abs(value) > MAX_SAFE_INTEGER:
                 raise NotCanonical(gettext_noop("an integer is larger than 2^53; send it as a string"))
         case float():
             if not math.isfinite(value):
                 raise NotCanonical(gettext_noop("NaN and Infinity are not JSON"))
+            plain = False
         case dict():
             for key, item in value.items():
                 if not isinstance(key, str):
                     raise NotCanonical(gettext_noop("object keys must be text"))
                 _check(key, levels_left - 1)
-                _check(item, levels_left - 1)
+                plain = _check(item, levels_left - 1) and plain and key.isascii()
         case list() | tuple():
             for item in value:
-                _check(item, levels_left - 1)
+                plain = _check(item, levels_left - 1) and plain
         case _:
             raise NotCanonical(gettext_noop("%(type)s is not a JSON type"), type=type(value).__name__)
+    return plain
 
 
 def utc(moment: datetime) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Expression
 
 
 class ExactJSONField(models.JSONField):
@@ -20,4 +21,6 @@ class ExactJSONField(models.JSONField):
         return "text"
 
     def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:
+        if isinstance(value, Expression):
+            return value
         return json.dumps(value, ensure_ascii=False, allow_nan=False)

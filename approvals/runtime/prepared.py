@@ -1,23 +1,27 @@
-"""Queries that are compiled once.
+"""SQL that is written once: queries, inserts and updates.
 
-Django builds the SQL of a query anew each time that it runs. For a request with its workflow, its decision and its people
-that takes many times as long as the database needs to answer.
+Django builds the SQL of a statement anew each time that it runs. For a request with its workflow, its decision and its people
+that takes many times as long as the database needs to answer, and for a new row as long as storing it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Generic, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models import Expression, Field, QuerySet
+from django.db.models.sql import UpdateQuery
 
 Row = TypeVar("Row")
+Stored = TypeVar("Stored", bound=models.Model)
+#: What a statement returns of a row that it has written: columns, or conditions such as `Exists(...)`.
+Returning = Sequence[str | Expression]
 
 
 class Parameter(Expression):
-    """Stands in a prepared query for a value that each run gives by this name."""
+    """Stands in a prepared statement for a value that each run gives by this name."""
 
     def __init__(self, name: str, output_field: Field[Any, Any]) -> None:
         super().__init__(output_field=output_field)
@@ -87,3 +91,154 @@ class _Run:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._queryset, name)
+
+
+class Insert(Generic[Stored]):
+    """Adds rows of a model. Columns that are not given get the defaults of the model.
+
+    With `ignore_conflicts`, a row that a unique constraint refuses is left out, without an error that would end the
+    transaction. `returning` must name the key if the database numbers the rows and `save` is used.
+    """
+
+    def __init__(self, model: type[Stored], *, ignore_conflicts: bool = False, returning: Returning = ()) -> None:
+        self._model, self._returning = model, returning
+        self._conflicts = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
+        self._compiled: dict[str, tuple[Mapping[str, Any], _Written]] = {}
+
+    def row(self, **given: Any) -> tuple[Any, ...] | None:
+        """Add a row of these values, by column (`owner_id`). Return what `returning` names, or None if it was left out."""
+        fields, written = self._statement()
+        assert given.keys() <= fields.keys(), given.keys() - fields.keys()
+        return written.row(_column_values(fields, given, written.connection))
+
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add several rows in one call, which returns nothing of them."""
+        fields, written = self._statement()
+        written.many([_column_values(fields, given, written.connection) for given in rows])
+
+    def save(self, instance: Stored) -> bool:
+        """Add a new instance; False if it was left out."""
+        fields, written = self._statement()
+        row = written.row(_column_values(fields, vars(instance), written.connection))
+        if row is None:
+            return False
+        for name, value in zip(self._returning, row, strict=True):
+            if isinstance(name, str):
+                setattr(instance, name, value)
+        instance._state.adding, instance._state.db = False, DEFAULT_DB_ALIAS
+        return True
+
+    def _statement(self) -> tuple[Mapping[str, Any], _Written]:
+        connection = connections[DEFAULT_DB_ALIAS]
+        return self._compiled.get(connection.vendor) or self._compile(connection)
+
+    def _compile(self, connection: Any) -> tuple[Mapping[str, Any], _Written]:
+        options, quoted = self._model._meta, connection.ops.quote_name
+        # The database numbers the rows of an AutoField.
+        fields = {field.attname: field for field in options.concrete_fields if not isinstance(field, models.AutoField)}
+        names = ", ".join(quoted(field.column) for field in fields.values())
+        sql = f"INSERT INTO {quoted(options.db_table)} ({names}) VALUES ({', '.join(['%s'] * len(fields))})"
+        written = _Written(self._model, sql + self._conflicts, self._returning)
+        return self._compiled.setdefault(connection.vendor, (fields, written))
+
+
+class Update(Generic[Stored]):
+    """Changes `columns`, and what `computed` names by expressions, in the rows that `build` returns.
+
+    `build` takes `Parameter`s as in `Prepared`; no parameter has the name of a column that is changed.
+    """
+
+    def __init__(
+        self, build: Callable[[], QuerySet[Stored]], *columns: str, returning: Returning = (), **computed: Any
+    ) -> None:
+        self._build, self._columns, self._returning, self._computed = build, columns, returning, computed
+        self._compiled: dict[str, tuple[Sequence[Any], _Written]] = {}
+
+    def run(self, **given: Any) -> int:
+        """Change the rows; return how many."""
+        holes, written = self._statement()
+        return written.count(_hole_values(holes, given, written.connection))
+
+    def row(self, **given: Any) -> tuple[Any, ...] | None:
+        """Change one row; return what `returning` names, or None if there is no such row."""
+        holes, written = self._statement()
+        return written.row(_hole_values(holes, given, written.connection))
+
+    def _statement(self) -> tuple[Sequence[Any], _Written]:
+        connection = connections[DEFAULT_DB_ALIAS]
+        return self._compiled.get(connection.vendor) or self._compile(connection)
+
+    def _compile(self, connection: Any) -> tuple[Sequence[Any], _Written]:
+        queryset = self._build()
+        field_of = queryset.model._meta.get_field
+        query: Any = queryset.query.chain(UpdateQuery)
+        given = {name: Parameter(name, field_of(name)) for name in self._columns}  # type: ignore[arg-type]
+        query.add_update_values(given | self._computed)
+        sql, holes = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        written = _Written(queryset.model, sql, self._returning)
+        return self._compiled.setdefault(connection.vendor, (holes, written))
+
+
+class _Written:
+    """A statement that writes, with what it returns."""
+
+    def __init__(self, model: type[models.Model], sql: str, returning: Returning) -> None:
+        query: Any = model._base_manager.all().query
+        compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+        returned, self._more, self._converters = [], [], []
+        for item in returning:
+            if isinstance(item, str):
+                field: Any = model._meta.get_field(item)
+                expression = field.get_col(model._meta.db_table)
+                returned.append(self.connection.ops.quote_name(field.column))
+            else:
+                expression = item.resolve_expression(query)
+                text, params = compiler.compile(expression)
+                returned.append(text)
+                self._more += params
+            convert = [*self.connection.ops.get_db_converters(expression)]
+            self._converters.append((expression, convert + expression.get_db_converters(self.connection)))
+        self._sql = f"{sql} RETURNING {', '.join(returned)}" if returned else sql
+
+    @property
+    def connection(self) -> Any:
+        return connections[DEFAULT_DB_ALIAS]
+
+    def row(self, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        with self.connection.cursor() as cursor:
+            cursor.execute(self._sql, [*values, *self._more])
+            if not self._converters:
+                return () if cursor.rowcount else None
+            found = cursor.fetchone()
+        return None if found is None else tuple(map(self._converted, self._converters, found))
+
+    def count(self, values: Sequence[Any]) -> int:
+        with self.connection.cursor() as cursor:
+            cursor.execute(self._sql, [*values, *self._more])
+            return int(cursor.rowcount)
+
+    def many(self, rows: Sequence[Sequence[Any]]) -> None:
+        assert not self._converters, "several rows return nothing"
+        with self.connection.cursor() as cursor:
+            cursor.executemany(self._sql, rows)
+
+    def _converted(self, converters: tuple[Any, Sequence[Any]], value: Any) -> Any:
+        expression, functions = converters
+        for function in functions:
+            value = function(value, expression, self.connection)
+        return value
+
+
+def _column_values(fields: Mapping[str, Any], given: Mapping[str, Any], connection: Any) -> list[Any]:
+    """Return what `save` would store of these values."""
+    return [
+        field.get_db_prep_save(given[name] if name in given else field.get_default(), connection)
+        for name, field in fields.items()
+    ]
+
+
+def _hole_values(holes: Sequence[Any], given: Mapping[str, Any], connection: Any) -> list[Any]:
+    return [
+        hole.output_field.get_db_prep_save(given[hole.name], connection) if isinstance(hole, Parameter) else hole
+        for hole in holes
+    ]

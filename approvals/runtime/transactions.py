@@ -1,5 +1,5 @@
-"""What the open transaction may do beside its statements: wait in line for a lock, hold a lock by name, commit without waiting
-for the disk, and have something done afterwards.
+"""What a transaction may do beside its statements: go on in another one, wait in line for a lock, hold a lock by name, commit
+without waiting for the disk, and have something done afterwards.
 """
 
 from __future__ import annotations
@@ -59,6 +59,20 @@ def in_line(row: Hashable) -> Iterator[None]:
             if not line.places:
                 _lines.pop(row, None)
             _moved.notify_all()
+
+
+@contextmanager
+def in_transaction() -> Iterator[None]:
+    """Go on in the open transaction, or else open one.
+
+    For actions that are also parts of others. There is no savepoint, so whoever opened the transaction has to give it up
+    after any error but a refusal, which comes before an action has written anything.
+    """
+    if connection.in_atomic_block:
+        yield
+    else:
+        with transaction.atomic():
+            yield
 
 
 def lock_name(name: str) -> None:

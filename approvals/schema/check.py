@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,12 +27,14 @@ from approvals.runtime.canonical import NotCanonical, canonical
 from approvals.runtime.translation import translated
 from approvals.schema.formats import matches_format
 from approvals.schema.plain_words import plain_errors
-from approvals.schema.references import check_references, count_values, subschemas
+from approvals.schema.references import check_references, count_values, members, subschemas
 
 MAX_SCHEMA_BYTES = 64_000
 MAX_SCHEMA_DEPTH = 32
 #: Values in a schema, in total; validating the schema takes about half a millisecond for each.
 MAX_SCHEMA_VALUES = 2_000
+#: Valid schemas that are not checked again when they come again: tools that code defines send the same ones all day.
+MAX_REMEMBERED = 100
 #: The steps that one check may take, of about a microsecond each.
 MAX_STEPS = 300_000
 MAX_ERRORS = 50
@@ -61,22 +64,28 @@ def schema_problem(schema: Any) -> str:
     if not isinstance(schema, dict):
         return _("is not a JSON object")
     try:
-        canonical(schema, max_depth=MAX_SCHEMA_DEPTH, max_bytes=MAX_SCHEMA_BYTES)
-        if count_values(schema) > MAX_SCHEMA_VALUES:
-            return _("has more than %(limit)s values") % {"limit": f"{MAX_SCHEMA_VALUES:,}"}
-        for name, value in _members(schema):
-            _check_member(name, value)
-        # Without formats: RE2 decides what a pattern may be, and not Python's `re`, which has no `\\p{L}`.
-        Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
-        for below in subschemas(schema):
-            for name in UNSUPPORTED & below.keys():
-                raise ValueError(_unsupported(name))
-        check_references(schema)
+        _require_supported(canonical(schema, max_depth=MAX_SCHEMA_DEPTH, max_bytes=MAX_SCHEMA_BYTES))
     except (NotCanonical, ValueError) as error:
         return translated(error)
     except SchemaError as error:
         return _("is not a JSON Schema: %(message)s") % {"message": error.message[:300]}
     return ""
+
+
+@functools.lru_cache(maxsize=MAX_REMEMBERED)
+def _require_supported(body: bytes) -> None:
+    """Raise ValueError or SchemaError, which are not remembered, unless this is a JSON Schema within all bounds."""
+    schema = json.loads(body)
+    if count_values(schema) > MAX_SCHEMA_VALUES:
+        raise ValueError(_("has more than %(limit)s values") % {"limit": f"{MAX_SCHEMA_VALUES:,}"})
+    for name, value in members(schema):
+        _check_member(name, value)
+    # Without formats: RE2 decides what a pattern may be, and not Python's `re`, which has no `\\p{L}`.
+    Draft202012Validator.check_schema(schema, format_checker=FormatChecker(formats=()))
+    for below in subschemas(schema):
+        for name in UNSUPPORTED & below.keys():
+            raise ValueError(_unsupported(name))
+    check_references(schema)
 
 
 def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool = False) -> dict[str, str]:
@@ -106,18 +115,6 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool =
 
 def _as_they_are(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]]:
     yield tuple(error.path), error.message[:300]
-
-
-def _members(schema: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every member of every object in a schema, since a reference may lead to any of them."""
-    match schema:
-        case dict():
-            for name, value in schema.items():
-                yield name, value
-                yield from _members(value)
-        case list():
-            for value in schema:
-                yield from _members(value)
 
 
 def _check_member(name: str, value: Any) -> None:

@@ -104,3 +104,15 @@ def count_values(value: Any) -> int:
             return 1 + sum(map(count_values, value))
         case _:
             return 1
+
+
+def members(schema: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every member of every object in a schema, since a reference may lead to any of them."""
+    match schema:
+        case dict():
+            for name, value in schema.items():
+                yield name, value
+                yield from members(value)
+        case list():
+            for value in schema:
+                yield from members(value)

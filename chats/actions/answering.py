@@ -116,7 +116,7 @@ def _new_answers(chain: list[dict[str, Any]], parts: Sequence[Mapping[str, Any]]
 def _decide(request: ApprovalRequest, answer: Answer, by: Actor, via: Door) -> Refusal | None:
     """Decide a request; return None if this answer decided it, else the refusal that says why it came too late."""
     try:
-        outcome = desk.decide(request.pk, answer, by=by, via=via, seen=request)
+        outcome = desk.decide(request.pk, answer, by=by, via=via)
     except (AlreadyDecided, Expired) as refusal:
         return refusal
     return too_late(outcome.decision) if outcome.replayed else None

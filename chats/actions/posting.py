@@ -248,5 +248,5 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door, answers: 
         raise ApprovalPending(waiting) if waiting else TurnRunning
     if answers not in {None, str(question.pk)}:
         raise QuestionChanged
-    desk.decide(question.pk, Answer(Verdict.RESPOND, answer=text), by=by, via=via, seen=question)
+    desk.decide(question.pk, Answer(Verdict.RESPOND, answer=text), by=by, via=via)
     return question

@@ -153,7 +153,7 @@ def _resume(request: HttpRequest, caller: Caller) -> Reply:
     # A turn writes nothing while its request is pending, so the client has seen all stored events.
     after = queries.last_seq(turn)
     try:
-        outcome = desk.decide(asked.pk, answer, by=caller.actor, via=VIA, seen=asked)
+        outcome = desk.decide(asked.pk, answer, by=caller.actor, via=VIA)
     except Invalid as refusal:
         raise cedar_body.with_client_fields(refusal) from refusal
     if outcome.replayed:

@@ -87,17 +87,17 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
 def test_a_right_that_is_taken_away_after_the_request_was_read_counts():
     dora = make_person("dora")
     request = make_request(alice(), Kind.QUESTION, assigned_to=dora)
-    seen = queries.get_request_for(dora, request.pk)
+    assert queries.get_request_for(dora, request.pk) == request
     actions.assign(request.pk, by=bob(), via=Door.DASHBOARD, to=None, instead_of="dora")
     answer = Answer(Verdict.RESPOND, answer="Yes")
-    refused(NotFound, actions.decide, request.pk, answer, by=dora, via=Door.DASHBOARD, seen=seen)
+    refused(NotFound, actions.decide, request.pk, answer, by=dora, via=Door.DASHBOARD)
     assert (stored(request).status, decisions(request)) == ("pending", [])
 
 
 def test_a_decision_that_was_made_after_the_request_was_read_wins():
     request, decider = make_request(alice()), bob()
-    seen = queries.get_request_for(decider, request.pk)
+    assert queries.get_request_for(decider, request.pk).pending
     first = decide(request, make_person("dora", "decide_approvalrequest"), Verdict.REJECT).decision
-    late = {"by": decider, "via": Door.DASHBOARD, "seen": seen}
+    late = {"by": decider, "via": Door.DASHBOARD}
     assert refused(AlreadyDecided, actions.decide, request.pk, Answer(Verdict.APPROVE), **late).decision == first
     assert decisions(request) == [first]

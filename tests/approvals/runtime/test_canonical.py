@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,12 @@ def nested(levels: int) -> Any:
 @given(VALUES)
 def test_the_canonical_form_parses_back_to_the_value(value):
     assert read(canonical(value)) == value
+
+
+@given(VALUES | json_values(TEXT, INTEGERS))
+def test_the_canonical_form_is_that_of_the_library(value):
+    """Python's own encoder makes it of values without floats whose names are in ASCII."""
+    assert canonical(value) == rfc8785.dumps(value)
 
 
 @given(READABLE)

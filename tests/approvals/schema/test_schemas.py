@@ -282,3 +282,12 @@ def test_each_check_has_its_own_budget():
     assert schema_errors(schema, value) == TOO_COSTLY
     assert schema_errors({"type": "string"}, "x") == {}
     assert check._steps_left.get(None) is None
+
+
+def test_a_valid_schema_is_checked_once_and_an_invalid_one_each_time():
+    def checks_of(schema: dict) -> int:
+        before = check._require_supported.cache_info().misses
+        assert [bool(schema_problem(dict(schema))) for _ in range(3)] == ["$id" in schema] * 3
+        return check._require_supported.cache_info().misses - before
+
+    assert [checks_of({"title": "checked once", **more}) for more in ({}, {"$id": "x"})] == [1, 3]

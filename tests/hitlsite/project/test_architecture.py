@@ -56,6 +56,7 @@ WRITERS = {
     "approvals/outbound/notifications.py": "spreads a notice over the people it concerns while it is delivered",
     "approvals/access/keys.py": "notes that a key was used, which happens before any action is called",
     "approvals/queries/search.py": "holds the triggers of the full-text index, which a migration creates",
+    "approvals/runtime/prepared.py": "makes the SQL of `Insert`, which counts as a write where it is used",
     "approvals/runtime/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
 }
@@ -192,6 +193,8 @@ def writes_of(path: Path) -> list[str]:
             # `QuerySet.update` takes keywords only, the methods of dictionaries and hashes take none.
             case ast.Call(func=ast.Attribute(attr="update"), args=[], keywords=[_, *_]):
                 found.append(f"{node.lineno} .update()")
+            case ast.Call(func=ast.Name(id="Insert" | "Update" as name)):
+                found.append(f"{node.lineno} {name}()")
             case ast.Constant(value=str(text)) if WRITING_SQL.match(text):
                 found.append(f"{node.lineno} {text[:20]}")
             case ast.Attribute(attr="status", ctx=ast.Store()):

@@ -8,9 +8,10 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from approvals import actions
-from approvals.actions import AskOutcome, create_signing_secret
+from approvals.actions import AskOutcome, create_signing_secret, locking
 from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
@@ -19,7 +20,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.outbound import signing
 from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Status, Verdict, WorkflowState
-from tests.proofs.postgresql.racing import failures, race
+from tests.proofs.postgresql.racing import Act, failures, race
 from tests.support.desk.requests import decide, make_request, make_workflow, waits
 from tests.support.people import alice, bob, make_person
 
@@ -53,6 +54,22 @@ def test_ending_a_workflow_and_deciding_its_requests_backwards_never_block_each_
         assert verdicts == +Counter(approve=approved, cancel=12 - approved)
         assert waits(workflow) == ("cancelled", 0, None, False)
         assert AuditEntry.objects.filter(run_id=workflow.key).count() == 24
+
+
+def test_a_request_that_ends_while_a_statement_waits_for_it_is_recognized_as_torn():
+    """PostgreSQL reads the locked rows again, but not the decision beside them."""
+    request, decider = make_request(alice()), bob()
+
+    def lock() -> tuple[str, bool]:
+        with transaction.atomic():
+            row = locking._locked_requests().get(pk=request.pk)
+            return row.status, locking._is_torn(row)
+
+    with transaction.atomic():
+        decide(request, decider, Verdict.APPROVE)
+        waiting = Act(lock).begun()
+        waiting.until_it_waits()
+    assert (waiting.ended(), lock()) == (("approved", True), ("approved", False))
 
 
 def ask(

@@ -1,4 +1,4 @@
-"""An answer of an AI SDK client reads its request once, with its tool call."""
+"""An answer of an AI SDK client reads its request with its tool call, and once more under its lock."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_approval_reads_its_request_with_its_call():
     reads = [
         sql for sql in statements[:decided] if "SELECT" in sql and '"approvals_approvalrequest"."input_digest"' in sql
     ]
-    assert ['FROM "chats_toolcall"' in sql for sql in reads] == [True]
+    assert ['FROM "chats_toolcall"' in sql for sql in reads] == [True, False]
     # What the turn goes on with reads calls, and no request on its own.
     rest = [sql for sql in statements[decided:] if 'FROM "approvals_approvalrequest"' in sql]
     assert [sql for sql in rest if '"approvals_approvalrequest"."input_digest"' in sql] == []

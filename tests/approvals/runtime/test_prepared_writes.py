@@ -1,0 +1,139 @@
+"""Inserts and updates whose SQL is written once store what Django stores."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection
+from django.db.models import BigAutoField, BooleanField, Exists, ExpressionWrapper, F, UUIDField
+from django.test.utils import CaptureQueriesContext
+
+from approvals.models import ApprovalRequest, AuditEntry, Decision, NotificationRule, Workflow
+from approvals.runtime.prepared import Insert, Parameter, Update
+from approvals.states import Kind, Status
+from tests.support.desk.requests import FUTURE, decide, make_request
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+MOMENT = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
+
+
+def columns(row) -> dict:
+    return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+
+
+def entry(**given) -> dict:
+    return {"at": MOMENT, "last_seen_at": MOMENT, "event": "tool.denied", "scope": "key:1"} | given
+
+
+def decided() -> ApprovalRequest:
+    """Return a decided request with a value in every kind of column."""
+    owner, approver = alice(), bob()
+    values = {"deadline_at": FUTURE, "assigned_to": approver, "context": {"b": [1, 1e300, None], "a": "ø"}}
+    request = make_request(owner, **values, input={"amount": 1.5, "to": []}, step_path=["x"])
+    decide(request, approver, edited_input={"amount": 2}, verdict="edit")
+    return request
+
+
+@pytest.mark.parametrize("model", [Workflow, ApprovalRequest, Decision, AuditEntry])
+def test_a_row_is_stored_as_save_stores_it(model):
+    """Each row of a decided request is copied by `save` and by `Insert`."""
+    decided()
+    source = model.objects.latest("pk")
+    changed = {
+        Workflow: lambda: {"key": str(uuid4())},
+        ApprovalRequest: lambda: {"id": uuid4(), "tool_call_id": None},
+        Decision: lambda: {"request_id": uuid4()},
+        AuditEntry: lambda: {"dedup_key": str(uuid4())},
+    }[model]
+    copies = [model(**columns(source) | {model._meta.pk.attname: None} | changed()) for _ in range(2)]
+    copies[0].save(force_insert=True)
+    assert Insert(model, returning=("id",)).save(copies[1])
+    assert (copies[1]._state.adding, copies[1]._state.db) == (False, "default")
+    assert columns(model.objects.get(pk=copies[1].pk)) == columns(copies[1])
+    different = {model._meta.pk.attname, *changed()}
+    found = [{**columns(model.objects.get(pk=copy.pk)), **dict.fromkeys(different)} for copy in copies]
+    assert found[0] == found[1] == {**columns(source), **dict.fromkeys(different)}
+
+
+def test_columns_that_are_not_given_have_their_defaults():
+    Insert(AuditEntry).row(**entry())
+    AuditEntry.objects.create(**entry())
+    found = [columns(row) | {"id": None} for row in AuditEntry.objects.order_by("pk")]
+    assert found[0] == found[1]
+
+
+def test_a_column_that_does_not_exist_is_refused():
+    with pytest.raises(AssertionError, match="evnt"):
+        Insert(AuditEntry).row(evnt="tool.denied")
+
+
+def test_a_row_that_is_there_is_an_error_or_left_out():
+    once = Insert(AuditEntry, ignore_conflicts=True, returning=("id",))
+    first = once.row(**entry(dedup_key="a"))
+    assert first == (AuditEntry.objects.get().pk,)
+    silent = Insert(AuditEntry, ignore_conflicts=True)
+    assert [silent.row(**entry(dedup_key=key)) for key in ("a", "b")] == [None, ()]
+    assert once.row(**entry(dedup_key="a")) is None
+    assert AuditEntry.objects.count() == 2
+    assert silent.save(AuditEntry(**entry(dedup_key="b"))) is False
+    with pytest.raises(IntegrityError):
+        Insert(AuditEntry).row(**entry(dedup_key="a"))
+
+
+def test_several_rows_are_one_call():
+    with CaptureQueriesContext(connection) as found:
+        Insert(AuditEntry).rows([entry(dedup_key=str(number)) for number in range(3)])
+    assert len(found) == 1
+    assert [row.dedup_key for row in AuditEntry.objects.order_by("pk")] == ["0", "1", "2"]
+
+
+def test_an_insert_answers_a_question_beside_it():
+    heard = ExpressionWrapper(Exists(NotificationRule.objects.filter(active=True)), BooleanField())
+    insert = Insert(AuditEntry, returning=("at", heard))
+    assert insert.row(**entry()) == (MOMENT, False)
+    NotificationRule.objects.create(person=bob())
+    assert insert.row(**entry()) == (MOMENT, True)
+
+
+def test_an_update_changes_columns_under_its_conditions():
+    request = make_request(alice())
+    end = Update(
+        lambda: ApprovalRequest.objects.filter(pk=Parameter("pk", UUIDField()), status=Status.PENDING),
+        "status",
+        "changed_at",
+        "context",
+        attempt=F("attempt") + 1,
+    )
+    given = {"status": Status.APPROVED, "changed_at": MOMENT, "context": {"b": 1, "a": [None]}}
+    assert [end.run(pk=request.pk, **given), end.run(pk=request.pk, **given), end.run(pk=uuid4(), **given)] == [1, 0, 0]
+    found = ApprovalRequest.objects.get(pk=request.pk)
+    assert (found.status, found.changed_at, list(found.context), found.attempt) == ("approved", MOMENT, ["b", "a"], 2)
+
+
+def test_an_update_returns_what_it_has_written():
+    workflow = make_request(alice(), Kind.QUESTION).workflow
+    update = Update(
+        lambda: Workflow.objects.filter(pk=Parameter("pk", BigAutoField())),
+        "suspended_at",
+        returning=("open_count", "suspended_at", "agent"),
+        open_count=F("open_count") + 1,
+    )
+    assert update.row(pk=workflow.pk, suspended_at=None) == (2, None, "support")
+    assert update.row(pk=workflow.pk, suspended_at=MOMENT) == (3, MOMENT, "support")
+    assert update.row(pk=0, suspended_at=None) is None
+
+
+def test_the_sql_of_an_update_is_written_once():
+    built = []
+
+    def build():
+        built.append(1)
+        return Workflow.objects.filter(pk=Parameter("pk", BigAutoField()))
+
+    update = Update(build, "title")
+    assert [update.run(pk=0, title="x") for _ in range(3)] == [0, 0, 0]
+    assert built == [1]
