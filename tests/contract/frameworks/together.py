@@ -1,4 +1,4 @@
-"""Two processes of one thread at the same time: a test for the frameworks whose adapters wait."""
+"""Two processes of one thread at the same time: for the frameworks whose adapters wait."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ from typing import Any
 
 from tests.contract.frameworks.conftest import SOON, Agent, told
 from tests.support.processes.server import until
-
-
-def test_of_two_processes_of_one_thread_one_runs_what_was_approved(agent: Agent) -> None:
-    check_one_runs(agent, [["4711", 250]])
 
 
 def check_one_runs(agent: Agent, expected: list[Any]) -> None:

@@ -70,10 +70,8 @@ def test_no_call_runs_unasked_in_a_later_crew_or_beside_mcp_servers_and_an_appro
     found = told(program)
     lacks = "This call was not run. The agent has no tool named {}, so nobody would be asked. It has {}."
     assert (found["first"], found["second"]) == (["dropped"], [lacks.format("'drop'", "'erase'")])
-    assert (found["known"], found["unknown"]) == (
-        ["dropped"],
-        [lacks.format("'refnd'", f"{found['served']!r}, 'erase'")],
-    )
+    has = ", ".join(map(repr, sorted(["erase", found["served"]])))
+    assert (found["known"], found["unknown"]) == (["dropped"], [lacks.format("'refnd'", has)])
     assert (found["twice"], found["ran"]) == (
         ["refunded 250"] * 2,
         ["orders", "orders", ["4711", 250], ["4711", 250]],

@@ -10,6 +10,7 @@ import program
 from crewai import Agent, Crew, Task
 from crewai.mcp import MCPServerStdio
 from crewai.tools import tool
+from crewai.utilities.string_utils import sanitize_tool_name
 from model import READ, Model
 from pausepoint import Desk
 from pausepoint.crewai import ask_before_tools
@@ -60,4 +61,4 @@ stop()
 
 ask_before_tools(desk, "refund", thread_id=THREAD)
 twice = run(agent(refund, calls=[REFUND, REFUND], cache=True))
-program.tell(first=first, second=second, known=known, unknown=unknown, served=name, twice=twice)
+program.tell(first=first, second=second, known=known, unknown=unknown, served=sanitize_tool_name(name), twice=twice)
