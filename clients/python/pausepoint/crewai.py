@@ -76,8 +76,6 @@ class _Hooks:
         self.gate, self.desk, self.thread_id = gate, desk, thread_id
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
-        #: The names of tools that agents get when they begin, by the identity of the agent, which is kept for that.
-        self._fetched: dict[int, tuple[Any, frozenset[str]]] = {}
         #: What was decided about calls that have not ended, by the identity of their input, which is kept for that.
         self._decided: dict[int, tuple[dict[str, Any], Ruling | str]] = {}
 
@@ -128,19 +126,8 @@ class _Hooks:
         names = {context.tool_name, *_tool_names([*agents, *(crew.tasks if crew else ())])} | self._added()
         if not names <= self.gate.known and not self.gate.names | self.gate.questions <= names:
             # Perhaps an agent that has not begun yet gets them.
-            names.update(*(self._fetch(each) for each in agents if each is not agent))
+            names.update(name for each in agents if each is not agent for name in _fetched_names(each))
         self.gate.check(names)
-
-    def _fetch(self, agent: Any) -> frozenset[str]:
-        """Return the names of the tools that an agent gets from MCP servers and apps when it begins."""
-        with self._lock:
-            if id(agent) not in self._fetched:
-                tools = [
-                    *(agent.get_mcp_tools(agent.mcps) if getattr(agent, "mcps", None) else ()),
-                    *(agent.get_platform_tools(agent.apps) if getattr(agent, "apps", None) else ()),
-                ]
-                self._fetched[id(agent)] = agent, frozenset(sanitize_tool_name(tool.name) for tool in tools)
-            return self._fetched[id(agent)][1]
 
     def _added(self) -> frozenset[str]:
         return ADDED & (self.gate.names | self.gate.questions)
@@ -165,6 +152,13 @@ def _tool_names(holders: list[Any]) -> Iterator[str]:
             getattr(executor, "original_tools", None),
         ):
             yield from (sanitize_tool_name(tool.name) for tool in tools or ())
+
+
+def _fetched_names(agent: Any) -> Iterator[str]:
+    """Yield the names of the tools that an agent gets from MCP servers and apps when it begins."""
+    for kind, fetch in (("mcps", "get_mcp_tools"), ("apps", "get_platform_tools")):
+        if sources := getattr(agent, kind, None):
+            yield from (sanitize_tool_name(tool.name) for tool in getattr(agent, fetch)(sources))
 
 
 def _uncache(context: ToolCallHookContext, ruling: Ruling) -> None:

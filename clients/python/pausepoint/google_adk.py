@@ -35,8 +35,6 @@ class DeskPlugin(BasePlugin):
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
         super().__init__(name="pausepoint")
         self.gate = Gate(desk, tools, questions, asked)
-        #: The root agents whose tools were checked, by their identity, which they are kept for.
-        self._checked: dict[int, BaseAgent] = {}
         #: Approved calls that have not run yet, by invocation and call.
         self._approved: dict[tuple[str, str], Ruling] = {}
 
@@ -48,8 +46,9 @@ class DeskPlugin(BasePlugin):
     ) -> dict[str, Any] | None:
         call = _call(tool, tool_args, tool_context)
         if not self.gate.concerns(call.name):
-            # A live run does not begin with `before_run_callback` in all versions.
-            await self._check(tool_context._invocation_context)
+            if call.name not in self.gate.known:
+                # A live run does not begin with `before_run_callback` in all versions.
+                await self._check(tool_context._invocation_context)
             return None
         ruling = await self.gate.adecided(call, _schema(tool))
         if not ruling.runs:
@@ -80,12 +79,8 @@ class DeskPlugin(BasePlugin):
         return None
 
     async def _check(self, invocation: InvocationContext) -> None:
-        root = invocation.agent.root_agent
-        if id(root) in self._checked:
-            return
-        tools = [tool async for tool in _tools(root, ReadonlyContext(invocation))]
+        tools = [tool async for tool in _tools(invocation.agent.root_agent, ReadonlyContext(invocation))]
         self.gate.check([tool.name for tool in tools], [tool.name for tool in tools if _in_model(tool)])
-        self._checked[id(root)] = root
 
 
 def _noted(result: dict[str, Any], ruling: Ruling) -> dict[str, Any]:
