@@ -112,7 +112,11 @@ async function claimLease(desk: Desk, requestId: string, signal?: AbortSignal): 
 /** Ask whether a call may run again; the request is the same for all processes that come to this point. */
 function askAgain(desk: Desk, outcome: Outcome, asked: Asked, signal?: AbortSignal): Promise<Outcome> {
   const { tool_name: toolName, thread_id: threadId, url, agent, priority, response_schema: schema } = outcome.document;
-  const kept = { ...(agent ? { agent } : {}), ...(priority ? { priority } : {}), ...(schema ? { responseSchema: schema } : {}) };
+  const kept = {
+    ...(agent ? { agent } : {}),
+    ...(priority ? { priority } : {}),
+    ...(schema ? { responseSchema: schema } : {}),
+  };
   return desk.awaitHuman(shortened(`Run ${toolName || "this call"} again?`, 200), {
     ...(kept as Asked),
     ...(threadId ? { threadId } : {}),
