@@ -54,8 +54,9 @@ export function pausepoint(options: GateOptions = {}): ToolApproval {
     if (named && tools) checkNames(named, Object.keys(tools));
     if (named && !named.includes(toolCall.toolName)) return "not-applicable";
     const schema = await schemaOf(tools?.[toolCall.toolName]);
-    const call = { name: toolCall.toolName, id: toolCall.toolCallId, input: inputOf(toolCall.input), thread, agent };
-    const { refused, by } = await calls.ask({ ...call, schema });
+    const { toolName: name, toolCallId: id } = toolCall;
+    const call = { name, id, input: inputOf(toolCall.input), thread, agent, schema };
+    const { refused, by } = await calls.settle(call, await calls.ask(call));
     return refused ? { type: "denied", reason: refused } : { type: "approved", ...(by ? { reason: by } : {}) };
   };
   const report = ({ toolCall, toolOutput }: Ended): Promise<void> =>

@@ -3,15 +3,24 @@
 import { askAbout } from "./asking.js";
 import type { ToolCall } from "./asking.js";
 import type { Asked, Desk } from "./desk.js";
+import { claim } from "./leases.js";
+import type { Claim } from "./leases.js";
 import type { Outcome } from "./outcome.js";
-import { reported } from "./results.js";
+import { ended } from "./results.js";
+import type { CallResult } from "./results.js";
 import { same } from "./text.js";
 import { change, knownResult, message, refusal } from "./words.js";
+
+/** What the model is told if a call may not run, else nothing; and who decided. */
+export interface Settled {
+  refused: string;
+  by: string | null;
+}
 
 /** The calls of one agent that people were asked about. */
 export class Calls {
   /** What runs, by the id of the call. */
-  readonly #approved = new Map<string, Outcome>();
+  readonly #approved = new Map<string, Claim>();
   /** What was approved with changes and not called so yet. */
   readonly #changed: { name: string; outcome: Outcome }[] = [];
 
@@ -20,29 +29,37 @@ export class Calls {
     readonly asked: Asked,
   ) {}
 
-  /** Ask about a call; return what the model is told if it may not run, and else nothing. */
-  async ask(call: ToolCall): Promise<{ refused: string; by: string | null }> {
+  /** Ask about a call and wait; return how it was decided. A call that repeats another one as it was changed is not asked. */
+  async ask(call: ToolCall): Promise<Outcome> {
     const made = this.#changed.findIndex(({ name, outcome }) => name === call.name && same(outcome.input, call.input));
     const [again] = made < 0 ? [] : this.#changed.splice(made, 1);
-    const outcome = again?.outcome ?? (await askAbout(this.desk, call, this.asked));
+    return again?.outcome ?? askAbout(this.desk, call, this.asked);
+  }
+
+  /** Claim a call that was decided, when it is about to run. */
+  async settle(call: ToolCall, decided: Outcome): Promise<Settled> {
+    const fits = same(decided.input, call.input);
+    const claimed: Claim = fits ? await claim(this.desk, decided, this.asked) : { outcome: decided, earlier: [] };
+    const { outcome, earlier } = claimed;
     const { by } = outcome;
-    if (!outcome.approved) return { refused: refusal(outcome), by };
-    // The call of an earlier process, which was started again.
+    if (!outcome.approved) return { refused: refusal(outcome, earlier), by };
+    // The call has run in another process.
     if (outcome.result) return { refused: knownResult(outcome.result), by };
-    if (outcome.edited && !again) {
+    if (!same(outcome.input, call.input)) {
+      await claimed.lease?.release();
       this.#changed.push({ name: call.name, outcome });
       const request = "It was not run. Make the call again with exactly this input.";
       return { refused: [change(outcome), message(outcome), request].filter(Boolean).join(" "), by };
     }
-    this.#approved.set(call.id, outcome);
+    this.#approved.set(call.id, claimed);
     return { refused: "", by };
   }
 
   /** Report what an approved call did. */
-  async report(id: string, result: { output: unknown } | { error: unknown }): Promise<void> {
-    const outcome = this.#approved.get(id);
-    if (!outcome) return;
+  async report(id: string, result: CallResult): Promise<void> {
+    const claimed = this.#approved.get(id);
+    if (!claimed) return;
     this.#approved.delete(id);
-    await reported(this.desk, outcome, result);
+    await ended(this.desk, claimed.outcome, result, claimed.lease);
   }
 }

@@ -120,8 +120,8 @@ export class Desk {
    * Return a function that asks a person before it runs. It is called with one object, and runs with that object or the
    * one that the person made of it. It reports what it did, and returns it. Throws NotApproved, and what `run` throws.
    *
-   * `key` names a call: one with the same key never runs twice, also in another process; its reported result is
-   * returned, or HasFailed is thrown. Without a key, a call is known by `threadId`, its input, and how often it was
+   * `key` names a call: of those with the same key, also in other processes, one runs, and the others wait for its
+   * result, or HasFailed is thrown. If it ends without a result, a person is asked whether it may run again. Without a key, a call is known by `threadId`, its input, and how often it was
    * made; without either, each call asks.
    */
   approve<In extends object, Out>(
@@ -136,6 +136,21 @@ export class Desk {
       const call = { name: toolName, id, input: input as Json, thread: threadId, agent };
       return (await runs.run(call, (approved) => run(approved as In), signal)) as Awaited<Out>;
     };
+  }
+
+  /**
+   * Take the resume of a request (`step` is empty), `renew`, `complete` or `release` it, with the fields of the API. The
+   * adapters do this for each approved call. Throws Refused (`resume_taken`, `already_resumed`, ...) or Unreachable.
+   */
+  async resume<T = Json>(
+    requestId: string,
+    step: "" | "renew" | "complete" | "release",
+    body: Json,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const headers: Record<string, string> = step ? {} : { "Idempotency-Key": await newKey() };
+    const path = place("requests", requestId, step ? `/resume/${step}` : "/resume");
+    return this.#http.send("POST", path, { body, headers, signal });
   }
 
   /** Ask without waiting; return the request (`id`, `url`, `status`, ...). Throws Refused or Unreachable. */

@@ -7,9 +7,10 @@ import type { Asked } from "./desk.js";
 import { Desk } from "./desk.js";
 import { Notes } from "./notes.js";
 import type { ToModelOutput } from "./notes.js";
-import type { Outcome } from "./outcome.js";
+import type { CallResult } from "./results.js";
 import { Runs } from "./runs.js";
-import { change, note } from "./words.js";
+import type { Approved } from "./runs.js";
+import { change } from "./words.js";
 
 export interface GateOptions {
   /** The names of the tools to ask about; without it, people are asked about every tool. */
@@ -39,8 +40,8 @@ interface Tool {
 
 /**
  * Return the same tools, which ask people before they run, wait, run with the input that was approved, and report what
- * they did. A call that is not approved throws `NotApproved`, and the model reads its message. A call whose result
- * Pausepoint has does not run again: that result is returned. Throws TypeError if a tool could run unasked.
+ * they did. A call that is not approved throws `NotApproved`, and the model reads its message. A call runs in one process:
+ * another one waits for its result, and returns it. Throws TypeError if a tool could run unasked.
  */
 export function gate<TOOLS extends Readonly<Record<string, object>>>(tools: TOOLS, options: GateOptions = {}): TOOLS {
   const named = options.tools ?? Object.keys(tools);
@@ -63,21 +64,24 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
     const { toolCallId: id, abortSignal } = callOptions;
     const schema = await schemaOf(tool);
     const call = await runs.approved({ name, id, input: inputOf(input), thread: threadId, agent, schema }, abortSignal);
-    const words = note(call.outcome);
     let output: unknown;
     if ("output" in call) {
       yield (output = call.output);
     } else {
+      let result: CallResult = { error: new Stopped("It was stopped before it returned, so it may have run in part.") };
       try {
-        const result = execute!(await inputToRun(tool, input, call.outcome), callOptions);
-        for await (const part of isStream(result) ? result : [result]) yield (output = part);
+        const made = execute!(await inputToRun(tool, input, call), callOptions);
+        for await (const part of isStream(made) ? made : [made]) yield (output = part);
+        result = { output };
       } catch (error) {
-        await call.end({ error });
-        throw error instanceof Unfit ? error : withWords(error, words);
+        result = { error };
+        throw error instanceof Unfit ? error : withWords(error, call.words);
+      } finally {
+        // Also if nobody reads the rest of a stream.
+        await call.end(result);
       }
-      await call.end({ output });
     }
-    const told = notes.add(id, output, words);
+    const told = notes.add(id, output, call.words);
     if (told !== output) yield told;
   }
   // Not an async generator: AI SDK 5.0.0 knows none.
@@ -94,12 +98,17 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
 }
 
 /** Return what runs: the input as the SDK made it, or the changed input, parsed as the SDK does. Throws if it does not fit. */
-async function inputToRun(tool: Tool, input: unknown, outcome: Outcome): Promise<unknown> {
-  if (!outcome.edited) return input;
+async function inputToRun(tool: Tool, input: unknown, { edited, outcome }: Approved): Promise<unknown> {
+  if (!edited) return input;
   const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.["arguments"];
   const parsed = await schemaIn(tool)?.validate?.(changed);
   if (parsed && !parsed.success) throw new Unfit(`${change(outcome)} It was not run: ${parsed.error.message}`);
   return parsed ? parsed.value : changed;
+}
+
+/** Nobody has read a streaming tool to its end. */
+class Stopped extends Error {
+  override name = "Stopped";
 }
 
 /** A person changed the input to one that the tool does not take. */

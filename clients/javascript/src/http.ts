@@ -126,7 +126,8 @@ function wordsOf(error: unknown): string {
   return cause.message || String((cause as { code?: unknown }).code ?? cause.name);
 }
 
-function sleep(duration: number, signal?: AbortSignal): Promise<void> {
+/** Wait for so many seconds. Throws the reason of the signal. */
+export function sleep(duration: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);

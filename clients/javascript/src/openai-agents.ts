@@ -74,12 +74,14 @@ export async function runWithDesk<TAgent extends AnyAgent, TContext>(
     await reportOutputs(calls, result.newItems);
     const items = result.state.getInterruptions();
     if (items.length === 0) return result;
-    const decided = await Promise.all(items.map((item) => calls.ask(callOf(item, options.threadId ?? ""))));
-    items.forEach((item, place) => {
-      const message = decided[place]?.refused;
+    const wanted = items.map((item) => callOf(item, options.threadId ?? ""));
+    const decided = await Promise.all(wanted.map((call) => calls.ask(call)));
+    // Only now: a call that waits for the decision about another one does not run.
+    for (const [place, item] of items.entries()) {
+      const { refused: message } = await calls.settle(wanted[place]!, decided[place]!);
       if (message) result.state.reject(item, { message });
       else result.state.approve(item);
-    });
+    }
     next = result.state;
   }
 }

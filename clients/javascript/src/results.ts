@@ -2,6 +2,7 @@
 
 import type { Desk } from "./desk.js";
 import { DeskError } from "./errors.js";
+import type { Lease } from "./leases.js";
 import type { Outcome } from "./outcome.js";
 import { shortened } from "./text.js";
 
@@ -26,6 +27,18 @@ export async function reported(desk: Desk, outcome: Outcome, result: CallResult)
     if (!(error instanceof DeskError)) throw error;
     console.error(`The result of request ${outcome.requestId} could not be reported.`, error);
     return false;
+  }
+}
+
+/** Report what a call did that was claimed, and complete its lease. Without a report the lease expires: nobody knows then. */
+export async function ended(desk: Desk, outcome: Outcome, result: CallResult, lease?: Lease): Promise<void> {
+  lease?.stop();
+  if (!(await reported(desk, outcome, result)) || !lease) return;
+  try {
+    await lease.complete();
+  } catch (error) {
+    if (!(error instanceof DeskError)) throw error;
+    console.error(`The lease of request ${outcome.requestId} could not be completed.`, error);
   }
 }
 

@@ -1,23 +1,27 @@
-/** Runs a call once it is approved, and never twice. */
+/** Runs a call once it is approved, in one process. */
 
 import { askAbout } from "./asking.js";
 import type { Input, ToolCall } from "./asking.js";
 import { digestOf } from "./crypto.js";
 import type { Asked, Desk } from "./desk.js";
 import { HasFailed, NotApproved } from "./errors.js";
+import { claim } from "./leases.js";
 import type { Outcome } from "./outcome.js";
-import { reported } from "./results.js";
+import { ended } from "./results.js";
 import type { CallResult } from "./results.js";
 import { ordered } from "./text.js";
-import { knownResult, refusal } from "./words.js";
+import { knownResult, note, refusal } from "./words.js";
 
-/** How an approved call goes on: it runs, and `end` reports what it did; or its output is known, because it has run. */
-export type Approved = { outcome: Outcome } & ({ end(result: CallResult): Promise<void> } | { output: unknown });
+/**
+ * How an approved call goes on: it runs, and `end` reports what it did; or its output is known, because it has run. A person
+ * may have `edited` the input. `words` are for the model, beside the output.
+ */
+export type Approved = { outcome: Outcome; edited: boolean; words: string } & (
+  { end(result: CallResult): Promise<void> } | { output: unknown }
+);
 
 /** The calls of one gate. */
 export class Runs {
-  /** Ids of calls that wait, run, or have run without their result being stored at Pausepoint. */
-  readonly #ids = new Set<string>();
   readonly #counts = new Map<string, number>();
 
   constructor(
@@ -37,37 +41,31 @@ export class Runs {
   async run(call: ToolCall, run: (input: Input) => unknown, signal?: AbortSignal): Promise<unknown> {
     const approved = await this.approved(call, signal);
     if ("output" in approved) return approved.output;
-    const { outcome, end } = approved;
     let output: unknown;
     try {
-      output = await run(outcome.edited && outcome.input ? outcome.input : call.input);
+      output = await run((approved.edited && approved.outcome.input) || call.input);
+      if (isGenerator(output)) throw new TypeError("An approved call may not return a generator, which runs later.");
     } catch (error) {
-      await end({ error });
+      await approved.end({ error });
       throw error;
     }
-    await end({ output });
+    await approved.end({ output });
     return output;
   }
 
-  /** Ask about a call, and wait. Throws NotApproved, HasFailed, Refused or Unreachable. */
+  /**
+   * Ask about a call, wait, and claim it: no other process runs it meanwhile, and one that ran it gives its result. Throws
+   * NotApproved, HasFailed, Refused or Unreachable.
+   */
   async approved(call: ToolCall, signal?: AbortSignal): Promise<Approved> {
-    if (call.id && this.#ids.has(call.id)) {
-      throw new Error("This call waits for a person or runs already, so it was not run a second time.");
-    }
-    this.#ids.add(call.id);
-    let runs = false;
-    try {
-      const outcome = await askAbout(this.desk, call, this.asked, signal);
-      if (!outcome.approved) throw new NotApproved(refusal(outcome), outcome);
-      if (outcome.result) return { outcome, output: outputOf(outcome.result) };
-      runs = true;
-      const end = async (result: CallResult): Promise<void> => {
-        if (await reported(this.desk, outcome, result)) this.#ids.delete(call.id);
-      };
-      return { outcome, end };
-    } finally {
-      if (!runs) this.#ids.delete(call.id);
-    }
+    const decided = await askAbout(this.desk, call, this.asked, signal);
+    const { outcome, earlier, lease } = await claim(this.desk, decided, this.asked, signal);
+    if (!outcome.approved) throw new NotApproved(refusal(outcome, earlier), outcome);
+    const approvals = [...earlier, outcome];
+    const edited = approvals.some((each) => each.edited);
+    const words = approvals.map(note).filter(Boolean).join(" ");
+    if (outcome.result) return { outcome, edited, words, output: outputOf(outcome.result) };
+    return { outcome, edited, words, end: (result) => ended(this.desk, outcome, result, lease) };
   }
 }
 
@@ -75,4 +73,8 @@ export class Runs {
 function outputOf(result: NonNullable<Outcome["result"]>): unknown {
   if (result.state === "succeeded") return result.output;
   throw new HasFailed(knownResult(result));
+}
+
+function isGenerator(value: unknown): boolean {
+  return /^\[object (?:Async)?Generator\]$/.test(Object.prototype.toString.call(value));
 }

@@ -2,8 +2,12 @@
 
 import type { Outcome, Result } from "./outcome.js";
 
-/** Return what a model is told about a call that was not approved. */
-export function refusal(outcome: Outcome): string {
+/** What people and models are told about a call whose process ended without a result. */
+export const UNKNOWN = "An earlier run of this call ended before it reported a result, so it may have run already.";
+
+/** Return what a model is told about a call that was not approved, or not again after `earlier` approvals. */
+export function refusal(outcome: Outcome, earlier: readonly Outcome[] = []): string {
+  if (earlier.length > 0) return `${UNKNOWN} ${refusal(outcome)}`;
   if (outcome.status === "expired") return "Nobody decided in time, so this call was not run.";
   if (outcome.status === "cancelled") return `This call was cancelled${comment(outcome)} Do not repeat it.`;
   return `A person declined this call${comment(outcome)} Do not repeat it.`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Desk, Refused, StillWaiting, Unreachable } from "@pausepoint/client";
 import { pausepoint } from "@pausepoint/client/ai-sdk";
-import { DECIDED, WAITING, deskThatHears } from "./support.js";
+import { DECIDED, WAITING, deskThatHears, once } from "./support.js";
 
 test("a call whose response was lost is sent again under the same name", async () => {
   const { desk, calls } = deskThatHears([new TypeError("fetch failed"), [503, {}], [201, WAITING]]);
@@ -163,14 +163,11 @@ test("calls without an id are never taken for each other", async () => {
 /** What is sent as the result of an approved call that returned this, or threw it. */
 async function reported(toolOutput) {
   const approved = { ...DECIDED, decision: { ...DECIDED.decision, verdict: "approve" } };
-  const { desk, calls } = deskThatHears([
-    [201, approved],
-    [201, {}],
-  ]);
+  const { desk, calls } = deskThatHears(once(approved));
   const approval = pausepoint({ desk });
-  await approval({ toolCall: { toolName: "refund", toolCallId: "c1", input: {} } });
+  await approval({ toolCall: { toolName: "refund", toolCallId: "c1", input: { amount: 60 } } });
   await approval.report({ toolCall: { toolCallId: "c1" }, toolOutput });
-  return calls[1].body;
+  return calls[2].body;
 }
 
 test("an output that the server could not store is reported as text", async () => {

@@ -4,7 +4,7 @@ import { NotApproved } from "@pausepoint/client";
 import { gate } from "@pausepoint/client/ai-sdk";
 import { tool } from "ai";
 import { z } from "zod";
-import { DECIDED, WAITING, deskThatHears } from "./support.js";
+import { DECIDED, WAITING, deskThatHears, once, taken } from "./support.js";
 
 const APPROVED = { ...DECIDED, decision: { ...DECIDED.decision, verdict: "approve", comment: "" } };
 const CALL = { toolCallId: "c1", messages: [] };
@@ -23,33 +23,87 @@ function gated(responses, { inputSchema = z.object({ amount: z.number() }), exec
   return { calls, ran, execute: gate({ refund }, { desk, threadId: "t" }).refund.execute };
 }
 
-test("a call that waits or runs is not run a second time", async () => {
-  const { execute, ran } = gated([
+test("of two calls with one id at the same time one runs, and both get its result", async () => {
+  const result = { state: "succeeded", output: "done", error: null };
+  const { execute, ran, calls } = gated([
     [201, APPROVED],
+    [201, APPROVED],
+    taken(APPROVED),
+    [409, { code: "resume_taken" }],
     [201, {}],
+    [200, {}],
+    [409, { code: "already_resumed" }],
+    [200, { ...APPROVED, result }],
   ]);
-  const first = execute({ amount: 60 }, CALL);
-  await assert.rejects(execute({ amount: 60 }, CALL), /runs already, so it was not run a second time/);
-  assert.deepEqual([await first, ran.length], ["done", 1]);
+  const both = await Promise.all([execute({ amount: 60 }, CALL), execute({ amount: 60 }, CALL)]);
+  assert.deepEqual([both, ran.length], [["done", "done"], 1]);
+  assert.deepEqual(
+    calls.slice(2).map(({ call }) => call.replace("POST /requests/r1", "")),
+    ["/resume", "/resume", "/result", "/resume/complete", "/resume", "GET /requests/r1"],
+  );
 });
 
-test("a call whose result could not be stored is not run a second time", async () => {
-  const { execute, ran } = gated([
-    [201, APPROVED],
-    [409, { code: "conflict" }],
-    [201, APPROVED],
+test("after a call whose result nobody knows a person is asked, and may say no", async () => {
+  const approved = { ...APPROVED, tool_name: "refund" };
+  const decision = { ...APPROVED.decision, verdict: "reject", comment: "It has run" };
+  const { execute, ran, calls } = gated([
+    [201, approved],
+    taken(approved, "worker-1"),
+    [200, {}],
+    [201, { ...approved, id: "r2", status: "rejected", decision }],
+    [200, approved],
   ]);
-  await execute({ amount: 60 }, CALL);
-  await assert.rejects(execute({ amount: 60 }, CALL), /runs already/);
-  assert.equal(ran.length, 1);
+  await assert.rejects(execute({ amount: 60 }, CALL), {
+    message:
+      "An earlier run of this call ended before it reported a result, so it may have run already. " +
+      "A person declined this call: It has run. Do not repeat it.",
+  });
+  assert.deepEqual([ran, calls[2].call], [[], "POST /requests/r1/resume/release"]);
+  assert.deepEqual(
+    [calls[3].body.title, calls[3].body.tool_call_id, calls[3].body.input],
+    ["Run refund again?", "again-r1", { amount: 60 }],
+  );
+});
+
+test("a call whose result could not be stored is not completed", async () => {
+  const { execute, calls } = gated([[201, APPROVED], taken(APPROVED), [409, { code: "conflict" }]]);
+  assert.equal(await execute({ amount: 60 }, CALL), "done");
+  assert.equal(calls.length, 3);
+});
+
+test("a stream that nobody reads to its end is reported as stopped", async () => {
+  const { desk, calls } = deskThatHears(once(APPROVED));
+  const read = tool({
+    inputSchema: z.object({}),
+    async *execute() {
+      yield 1;
+      yield 2;
+    },
+  });
+  for await (const part of gate({ read }, { desk }).read.execute({}, CALL)) {
+    assert.equal(part, 1);
+    break;
+  }
+  assert.deepEqual(
+    calls.slice(2).map(({ call, body }) => [call, body.error]),
+    [
+      ["POST /requests/r1/result", "Stopped: It was stopped before it returned, so it may have run in part."],
+      ["POST /requests/r1/resume/complete", undefined],
+    ],
+  );
+});
+
+test("a generator is refused in words", async () => {
+  const { desk, calls } = deskThatHears(once(APPROVED));
+  const read = desk.approve("read", async function* () {
+    yield 1;
+  });
+  await assert.rejects(read({}), /may not return a generator, which runs later/);
+  assert.match(calls[2].body.error, /^TypeError: /);
 });
 
 test("a call that was not approved may be asked about again", async () => {
-  const { execute, ran } = gated([
-    [201, { ...DECIDED, status: "rejected" }],
-    [201, APPROVED],
-    [201, {}],
-  ]);
+  const { execute, ran } = gated([[201, { ...DECIDED, status: "rejected" }], ...once(APPROVED)]);
   await assert.rejects(execute({ amount: 60 }, CALL), (error) => error instanceof NotApproved);
   assert.deepEqual([await execute({ amount: 60 }, CALL), ran.length], ["done", 1]);
 });
@@ -63,59 +117,37 @@ test("a call whose result is known does not run, and fails as it failed", async 
 
 test("an input that the schema has changed reaches the tool as it is, unless a person changes it", async () => {
   const inputSchema = z.object({ amount: z.number(), currency: z.string().default("EUR"), note: z.any().optional() });
-  const unchanged = gated(
-    [
-      [201, APPROVED],
-      [201, {}],
-    ],
-    { inputSchema },
-  );
+  const unchanged = gated(once(APPROVED), { inputSchema });
   const note = new Map();
   await unchanged.execute({ amount: 120, currency: "USD", note }, CALL);
   assert.equal(unchanged.ran[0].note, note);
-  const changed = gated(
-    [
-      [201, DECIDED],
-      [201, {}],
-    ],
-    { inputSchema },
-  );
+  const changed = gated(once(DECIDED), { inputSchema });
   await changed.execute({ amount: 120, currency: "USD" }, CALL);
   assert.deepEqual(changed.ran, [{ amount: 60, currency: "EUR" }]);
 });
 
 test("a changed input that the tool does not take is not run, and the record says so", async () => {
   const decision = { ...DECIDED.decision, approved_input: { amount: "lots" } };
-  const { execute, ran, calls } = gated([
-    [201, { ...DECIDED, decision }],
-    [201, {}],
-  ]);
+  const { execute, ran, calls } = gated(once({ ...DECIDED, decision }));
   await assert.rejects(execute({ amount: 60 }, CALL), /changed the input .*"lots".* It was not run: /s);
-  assert.deepEqual([ran, calls[1].body.error.slice(0, 5)], [[], "Unfit"]);
+  assert.deepEqual([ran, calls[2].body.error.slice(0, 5)], [[], "Unfit"]);
 });
 
 test("a schema that the server refuses is left out", async () => {
   const { execute, calls } = gated([
     [422, { code: "invalid", errors: { response_schema: "is not a JSON Schema" } }],
-    [201, APPROVED],
-    [201, {}],
+    ...once(APPROVED),
   ]);
   assert.equal(await execute({ amount: 60 }, CALL), "done");
   assert.deepEqual(
-    calls.map(({ body }) => body.response_schema?.required),
-    [["amount"], undefined, undefined],
+    calls.slice(0, 2).map(({ body }) => body.response_schema?.required),
+    [["amount"], undefined],
   );
 });
 
 test("a schema that is no JSON Schema is left out", async () => {
   const inputSchema = z.object({ at: z.date() });
-  const { execute, calls } = gated(
-    [
-      [201, APPROVED],
-      [201, {}],
-    ],
-    { inputSchema },
-  );
+  const { execute, calls } = gated(once(APPROVED), { inputSchema });
   await execute({ at: new Date(0) }, CALL);
   assert.equal("response_schema" in calls[0].body, false);
 });
@@ -129,7 +161,7 @@ test("aborting the call ends the waiting", async () => {
 });
 
 test("a function is known by its key, or by its thread, its input, and how often it was called", async () => {
-  const { desk, calls } = deskThatHears(Array.from({ length: 12 }, (_, place) => [201, place % 2 ? {} : APPROVED]));
+  const { desk, calls } = deskThatHears(Array.from({ length: 5 }, () => once(APPROVED)).flat());
   const ids = async (options, ...inputs) => {
     calls.length = 0;
     const refund = desk.approve("refund", () => "done", options);

@@ -15,6 +15,16 @@ export const DECIDED = {
 };
 export const WAITING = { ...DECIDED, status: "pending", decision: null };
 
+/** The response to the claim of an approved call. */
+export function taken(request, lost_by = null) {
+  return [200, { token: "ppr_1", lost_by, request }];
+}
+
+/** The responses to a call that is approved at once, claimed, run, reported and completed. */
+export function once(request) {
+  return [[201, request], taken(request), [201, {}], [200, {}]];
+}
+
 /** A desk whose server gives these responses one after the other: `[status, document, headers?]`, or an error. */
 export function deskThatHears(responses, patience = 60) {
   const calls = [];

@@ -8,7 +8,7 @@ The process waits. Install with `pip install "pausepoint[agent-framework]"`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_framework import (
@@ -18,6 +18,9 @@ from agent_framework import (
     FunctionMiddleware,
     FunctionTool,
     MiddlewareBundle,
+    MiddlewareFailure,
+    MiddlewareTermination,
+    UserInputRequiredException,
 )
 
 from pausepoint import gate
@@ -31,8 +34,9 @@ class DeskMiddleware(MiddlewareBundle):
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`. The first run raises NotGated if the agent has
-    no tool of a name that is given here, or if one of its tools is another agent without this middleware.
+    `asked` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
+    a name that is given here, if the provider of the model runs it, or if one of its tools is another agent without this
+    middleware.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
@@ -47,6 +51,13 @@ class _Ask(FunctionMiddleware):
     async def process(self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
         call = _call(context)
         if not self.gate.concerns(call.name):
+            try:
+                # The chat middleware of a client without a ChatMiddlewareLayer does not run.
+                _check(self.gate, getattr(context, "tools", None) or [])
+                self.gate.check_unasked(call.name)
+            except NotGated as error:
+                # An ordinary error would be told to the model, and the run would go on.
+                raise MiddlewareFailure(str(error)) from error
             await call_next()
             return
         ruling = await self.gate.adecided(call, _schema(context.function))
@@ -56,42 +67,56 @@ class _Ask(FunctionMiddleware):
         context.arguments = ruling.input
         try:
             await call_next()
-        except Exception as error:
-            await gate.areport(self.gate.desk, ruling.outcome, error=error)
+        except UserInputRequiredException:
+            # The tool has asked for something first, so it has no result yet.
+            await gate.arelease(self.gate.desk, ruling)
+            raise
+        except MiddlewareTermination as ending:
+            # It ends the run, and is not an error: a result may come with it.
+            result = context.result if ending.result is None else ending.result
+            await gate.aended(self.gate.desk, ruling, output=_output(result))
+            raise
+        except BaseException as error:
+            await gate.aended(self.gate.desk, ruling, error=error)
             raise
         output = _output(context.result)
-        await gate.areport(self.gate.desk, ruling.outcome, output=output)
+        await gate.aended(self.gate.desk, ruling, output=output)
         if ruling.note and isinstance(output, str):
             context.result = ruling.noted(output)
 
 
 class _Check(ChatMiddleware):
-    """Looks at the tools that the model is shown first."""
+    """Looks at the tools that the model is shown."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
-        self._checked = False
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
-        if not self._checked:
-            tools = (context.options or {}).get("tools") or []
-            self.gate.check(str(tool.name) for tool in tools if getattr(tool, "name", None))
-            for tool in tools:
-                self._check_agent(tool)
-            self._checked = True
+        _check(self.gate, (context.options or {}).get("tools") or [])
         await call_next()
 
-    def _check_agent(self, tool: Any) -> None:
-        """Raise NotGated if a tool is an agent whose own calls nobody would be asked about."""
+
+def _check(gate: Gate, tools: Sequence[Any]) -> None:
+    """Raise NotGated if calls of these tools, which the model is shown, would run unasked."""
+    elsewhere = [_name(tool) for tool in tools if not isinstance(tool, FunctionTool)]
+    gate.check(map(_name, tools), elsewhere)
+    for tool in tools:
         agent = _agent_of(tool)
         if agent is None or any(isinstance(each, DeskMiddleware) for each in agent.middleware or ()):
-            return
+            continue
         names = [getattr(each, "name", "") for each in _tools_of(agent)]
-        if unasked := sorted(name for name in names if self.gate.concerns(name)):
+        if unasked := sorted(name for name in names if gate.concerns(name)):
             raise NotGated(
                 f"The tool {tool.name!r} is an agent of its own, whose calls of {', '.join(map(repr, unasked))} would run "
                 "unasked: a middleware is for one agent. Give that agent a DeskMiddleware, too."
             )
+
+
+def _name(tool: Any) -> str:
+    """Return the name of a tool; one that the provider runs may be a dict."""
+    if isinstance(tool, Mapping):
+        return str(tool.get("name") or tool.get("type") or next(iter(tool), ""))
+    return str(getattr(tool, "name", None) or getattr(tool, "type", None) or type(tool).__name__)
 
 
 def _agent_of(tool: Any) -> Any:

@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pausepoint import calls, gate
+from pausepoint import gate
 from pausepoint.calls import ToolCall
-from pausepoint.desk import AsyncDesk, DeskError, Outcome
-from pausepoint.gate import AnyDesk, Wanted
+from pausepoint.desk import AsyncDesk
+from pausepoint.gate import AnyDesk, NotApproved, Wanted
+
+__all__ = ["NotApproved", "approved"]
 
 #: What JSON Schema calls a type of Python.
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
@@ -25,26 +27,19 @@ TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: 
 Named = str | Callable[..., str]
 
 
-class NotApproved(DeskError):
-    """A call was not approved, so it was not run. `outcome` says why; the text is for a model."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        self.outcome = outcome
-        super().__init__(calls.refusal(outcome))
-
-
 def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, asked: Mapping[str, Any]) -> Callable[..., Any]:
     """Return the decorator of `Desk.approve`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function.__qualname__} is a generator, which runs after it has returned. Return a list.")
         gated = _Gated(desk, function, name, key, thread_id, asked)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def run_later(*values: Any, **named: Any) -> Any:
-                wanted = gated.wanted(values, named)
-                outcome = _checked((await gate.adecided(desk, wanted)).outcome)
-                return await gate.arun(desk, outcome, gated.call, outcome.input)
+                ruling = await gate.aclaimed(desk, await gate.adecided(desk, gated.wanted(values, named)), asked)
+                return await gate.arun(desk, ruling, gated.call, ruling.input)
 
             return run_later
         if isinstance(desk, AsyncDesk):
@@ -54,18 +49,12 @@ def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, asked: Mapp
 
         @functools.wraps(function)
         def run(*values: Any, **named: Any) -> Any:
-            outcome = _checked(gate.decided(desk, gated.wanted(values, named)).outcome)
-            return gate.run(desk, outcome, gated.call, outcome.input)
+            ruling = gate.claimed(desk, gate.decided(desk, gated.wanted(values, named)), asked)
+            return gate.run(desk, ruling, gated.call, ruling.input)
 
         return run
 
     return decorate
-
-
-def _checked(outcome: Outcome) -> Outcome:
-    if not outcome.approved:
-        raise NotApproved(outcome)
-    return outcome
 
 
 class _Gated:

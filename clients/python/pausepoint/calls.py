@@ -17,6 +17,8 @@ MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
 MAX_OUTPUT, MAX_ERROR = 20_000, 2000
 #: Outputs that are deeper, or have larger integers, are reported as text; so many levels and one more are below the limit.
 MAX_LEVELS, MAX_INTEGER = 60, 2**53 - 1
+#: What is reported for a call that was cancelled or interrupted.
+STOPPED = "It was stopped before it returned, so it may have run in part."
 #: What no database can store: NUL, and halves of surrogate pairs.
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
 
@@ -151,7 +153,8 @@ def _words(outcome: Outcome) -> str:
 def result_fields(output: Any, error: BaseException | None) -> dict[str, Any]:
     """Return a result as Pausepoint takes it: an output that is too large, or no JSON that can be stored, is cleaned text."""
     if error is not None:
-        return {"error": shortened(f"{type(error).__name__}: {_text(error)}", MAX_ERROR)}
+        text = _text(error) if isinstance(error, Exception) else STOPPED
+        return {"error": shortened(f"{type(error).__name__}: {text}", MAX_ERROR)}
     try:
         text = json.dumps(output, allow_nan=False, ensure_ascii=False)
         plain = json.loads(text)

@@ -40,8 +40,6 @@ FAILED = re.compile(
 )
 #: Tools that CrewAI adds by itself to agents that may delegate.
 ADDED = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
-#: What gives an agent tools that nobody sees before it runs.
-UNSEEN = ("mcps", "apps")
 
 
 def ask_before_tools(
@@ -78,7 +76,6 @@ class _Hooks:
         self.gate, self.desk, self.thread_id = gate, desk, thread_id
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._checked = False
         #: What was decided about calls that have not ended, by the identity of their input, which is kept for that.
         self._decided: dict[int, tuple[dict[str, Any], Ruling | str]] = {}
 
@@ -118,17 +115,19 @@ class _Hooks:
         error = (
             ToolError(result[failed.end() :]) if isinstance(result, str) and (failed := FAILED.match(result)) else None
         )
-        gate.report(self.desk, decided.outcome, output=result, error=error)
+        gate.ended(self.desk, decided, output=result, error=error)
+        _uncache(context, decided)
         return decided.noted(str(context.tool_result)) if decided.note else None
 
     def _check(self, context: ToolCallHookContext) -> None:
         """Raise NotGated if the crew lacks a named tool: perhaps this call is the one that is meant."""
-        agents = [*(context.crew.agents if context.crew else ()), *([context.agent] if context.agent else ())]
-        if self._checked or any(getattr(agent, name, None) for agent in agents for name in UNSEEN):
-            return
-        tasks = context.crew.tasks if context.crew else ()
-        self.gate.check({context.tool_name, *map(sanitize_tool_name, _tool_names([*agents, *tasks]))} | self._added())
-        self._checked = True
+        crew, agent = context.crew, context.agent
+        agents = [*(crew.agents if crew else ()), *([agent] if agent else ())]
+        names = {context.tool_name, *_tool_names([*agents, *(crew.tasks if crew else ())])} | self._added()
+        if not names <= self.gate.known and not self.gate.names | self.gate.questions <= names:
+            # Perhaps an agent that has not begun yet gets them.
+            names.update(name for each in agents if each is not agent for name in _fetched_names(each))
+        self.gate.check(names)
 
     def _added(self) -> frozenset[str]:
         return ADDED & (self.gate.names | self.gate.questions)
@@ -152,7 +151,24 @@ def _tool_names(holders: list[Any]) -> Iterator[str]:
             getattr(executor, "tools", None),
             getattr(executor, "original_tools", None),
         ):
-            yield from (tool.name for tool in tools or ())
+            yield from (sanitize_tool_name(tool.name) for tool in tools or ())
+
+
+def _fetched_names(agent: Any) -> Iterator[str]:
+    """Yield the names of the tools that an agent gets from MCP servers and apps when it begins."""
+    for kind, fetch in (("mcps", "get_mcp_tools"), ("apps", "get_platform_tools")):
+        if sources := getattr(agent, kind, None):
+            yield from (sanitize_tool_name(tool.name) for tool in getattr(agent, fetch)(sources))
+
+
+def _uncache(context: ToolCallHookContext, ruling: Ruling) -> None:
+    """Take the result of an approved call from the cache of CrewAI: the next equal call is approved to run, too."""
+    executor = getattr(context.agent, "agent_executor", None)
+    for holder in (context.agent, executor):
+        if cache := getattr(getattr(holder, "tools_handler", None), "cache", None):
+            # CrewAI caches a changed call by either input, depending on the version.
+            for given in (ruling.input, ruling.outcome.document["input"]):
+                cache.add(tool=context.tool_name, input=json.dumps(given) if given else "", output=None)
 
 
 def _schema(context: ToolCallHookContext) -> dict[str, Any] | None:

@@ -1,21 +1,28 @@
-"""The rule of all adapters: find the request or ask, wait, and run an approved call once. What was reported is not run again."""
+"""The rule of all adapters: find the request or ask, wait, and run an approved call once, in one process."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pausepoint import calls
+from pausepoint import calls, leases
 from pausepoint.calls import ToolCall
-from pausepoint.desk import Asked, AsyncDesk, Desk, DeskError, Outcome, Refused
+from pausepoint.desk import Asked, AsyncDesk, Desk, DeskError, Outcome, Refused, _complete, _give_back
+from pausepoint.leases import Claim, Lease
 
 logger = logging.getLogger("pausepoint")
 
 AnyDesk = Desk | AsyncDesk
+
+#: Seconds that a call which was stopped may take to report that.
+STOPPING = 5.0
+#: Why a call is given back.
+NOT_RUN = "The call did not run."
 
 
 class NotGated(DeskError):
@@ -24,6 +31,14 @@ class NotGated(DeskError):
 
 class HasFailed(DeskError):
     """An approved call has run in an earlier run and failed, so it is not run again."""
+
+
+class NotApproved(DeskError):
+    """A call was not approved, so it was not run. `outcome` says why; the text is for a model."""
+
+    def __init__(self, outcome: Outcome, text: str = "") -> None:
+        self.outcome = outcome
+        super().__init__(text or calls.refusal(outcome))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +64,15 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What people have decided about a call, and what it has done since, if it has run."""
+    """What people have decided about a call, and what it has done since, if it has run.
+
+    `earlier` are approvals of runs that ended without a result. A call with a `lease` runs in no other process meanwhile.
+    """
 
     outcome: Outcome
     question: bool
+    earlier: tuple[Outcome, ...] = ()
+    lease: Lease | None = None
 
     @property
     def runs(self) -> bool:
@@ -66,7 +86,9 @@ class Ruling:
     @property
     def note(self) -> str:
         """What the model is told beside the result of the call; empty if there is nothing to tell."""
-        return calls.note(self.outcome) if self.outcome.approved else ""
+        if not self.outcome.approved:
+            return ""
+        return "\n".join(filter(None, map(calls.note, (*self.earlier, self.outcome))))
 
     @property
     def succeeded(self) -> bool:
@@ -81,7 +103,8 @@ class Ruling:
         if self.question:
             return calls.answer_text(self.outcome)
         if not self.outcome.approved or self.outcome.result is None:
-            return calls.refusal(self.outcome)
+            refusal = calls.refusal(self.outcome)
+            return f"{leases.UNKNOWN} {refusal}" if self.earlier else refusal
         return self.outcome.result["output"] if self.succeeded else calls.known_result(self.outcome.result)
 
     @property
@@ -103,28 +126,49 @@ class Gate:
         self, desk: AnyDesk, tools: Iterable[str], questions: Collection[str], asked: Mapping[str, Any]
     ) -> None:
         self.desk, self.names, self.questions, self.asked = desk, frozenset(tools), frozenset(questions), dict(asked)
+        #: The names of the tools of agents that have passed `check`.
+        self.known: frozenset[str] = frozenset()
 
     def concerns(self, name: str) -> bool:
         return not self.names or name in self.names or name in self.questions
 
-    def check(self, tools: Iterable[str]) -> None:
-        """Raise NotGated if the agent lacks a tool that people are to be asked about."""
-        has = sorted(set(tools))
-        if unknown := sorted((self.names | self.questions).difference(has)):
+    def check(self, tools: Iterable[str], elsewhere: Collection[str] = ()) -> None:
+        """Raise NotGated if an agent lacks a tool that people are to be asked about, or has it run `elsewhere`, at the provider
+        of its model. An agent whose tools are all known from another one has passed already.
+        """
+        has = frozenset(tools)
+        if at_provider := sorted(name for name in elsewhere if self.concerns(name)):
+            raise NotGated(
+                f"{_listed(at_provider)} runs at the provider of the model, where nobody can be asked. "
+                "Take it from the agent, or name the tools to ask about without it."
+            )
+        if has <= self.known:
+            return
+        if unknown := sorted((self.names | self.questions) - has):
             raise NotGated(
                 f"The agent has no tool named {_listed(unknown)}, so nobody would be asked. "
-                f"{f'It has {_listed(has)}.' if has else 'It has no tools.'}"
+                f"{f'It has {_listed(sorted(has))}.' if has else 'It has no tools.'}"
+            )
+        self.known |= has
+
+    def check_unasked(self, name: str) -> None:
+        """Raise NotGated if a call that nobody is asked about is of a tool that `check` was never shown."""
+        if name not in self.known:
+            raise NotGated(
+                f"The call of {name!r} was not run: the tools of its agent were not checked, so perhaps it is one that people "
+                "are to be asked about. Ask about all tools, or name this one."
             )
 
     def wanted(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Wanted:
         return Wanted(call, call.name in self.questions, self.asked, schema)
 
     def decided(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Ruling:
-        """Ask a person about a call, and wait; raise TypeError if the desk needs an event loop."""
-        return decided(blocking(self.desk), self.wanted(call, schema))
+        """Ask a person about a call that is about to run, wait, and claim it; raise TypeError if the desk needs an event loop."""
+        desk = blocking(self.desk)
+        return claimed(desk, decided(desk, self.wanted(call, schema)), self.asked)
 
     async def adecided(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Ruling:
-        return await adecided(self.desk, self.wanted(call, schema))
+        return await aclaimed(self.desk, await adecided(self.desk, self.wanted(call, schema)), self.asked)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -214,53 +258,137 @@ def blocking(desk: AnyDesk) -> Desk:
     return desk
 
 
-def report(desk: Desk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
-    """Report what an approved call did. If that fails, log it: the call has run, and the agent has to know its result."""
+def claimed(desk: Desk, ruling: Ruling, asked: Mapping[str, Any]) -> Ruling:
+    """Claim the right to run a call. If another process has it, wait; if that ended without a result, ask a person again."""
+    if not ruling.runs:
+        return ruling
+    claim = desk._carry_out(leases.claim(desk.patience, ruling.outcome, asked))
+    return _of_claim(ruling, claim, leases.keep(desk, claim.resume) if claim.resume else None)
+
+
+async def aclaimed(desk: AnyDesk, ruling: Ruling, asked: Mapping[str, Any]) -> Ruling:
+    """Like `claimed`, without blocking the event loop."""
+    if not ruling.runs:
+        return ruling
+    talk = leases.claim(desk.patience, ruling.outcome, asked)
+    claim = await (asyncio.to_thread(desk._carry_out, talk) if isinstance(desk, Desk) else desk._carry_out(talk))
+    return _of_claim(ruling, claim, leases.akeep(desk, claim.resume) if claim.resume else None)
+
+
+def _of_claim(ruling: Ruling, claim: Claim, lease: Lease | None) -> Ruling:
+    return replace(ruling, outcome=claim.outcome, earlier=claim.earlier, lease=lease)
+
+
+def report(desk: Desk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> bool:
+    """Report what an approved call did; return whether that is stored. If not, log it: the agent has to know its result."""
     try:
         desk.report(outcome, **calls.result_fields(output, error))
     except DeskError:
         logger.exception("The result of request %s could not be reported.", outcome.request_id)
+        return False
+    return True
 
 
-async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> None:
+async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error: BaseException | None = None) -> bool:
     """Like `report`, without blocking the event loop."""
     if not isinstance(desk, AsyncDesk):
-        await asyncio.to_thread(report, desk, outcome, output=output, error=error)
-        return
+        return await asyncio.to_thread(report, desk, outcome, output=output, error=error)
     try:
         await desk.report(outcome, **calls.result_fields(output, error))
     except DeskError:
         logger.exception("The result of request %s could not be reported.", outcome.request_id)
+        return False
+    return True
 
 
-def run(desk: Desk, outcome: Outcome, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
-    """Run an approved call, report what it does and return it; return what was reported instead if the call has run."""
-    if outcome.result is not None:
-        return _known_output(outcome.result)
+def ended(desk: Desk, ruling: Ruling, *, output: Any = None, error: BaseException | None = None) -> None:
+    """Report what a call did that was claimed, and complete its lease. Without a report, the lease expires: nobody knows then."""
+    if ruling.lease:
+        ruling.lease.stop()
+    if report(desk, ruling.outcome, output=output, error=error) and ruling.lease:
+        with _logged(ruling):
+            desk._carry_out(_complete(desk.patience, ruling.lease.resume))
+
+
+async def aended(desk: AnyDesk, ruling: Ruling, *, output: Any = None, error: BaseException | None = None) -> None:
+    """Like `ended`, without blocking the event loop, and only for a moment if the run was stopped."""
+    if ruling.lease:
+        ruling.lease.stop()
+    stopped = error is not None and not isinstance(error, Exception)
+    with _logged(ruling):
+        async with asyncio.timeout(STOPPING if stopped else None):
+            if isinstance(desk, Desk):
+                await asyncio.to_thread(ended, desk, ruling, output=output, error=error)
+            elif await areport(desk, ruling.outcome, output=output, error=error) and ruling.lease:
+                await desk._carry_out(_complete(desk.patience, ruling.lease.resume))
+
+
+@contextlib.contextmanager
+def _logged(ruling: Ruling) -> Iterator[None]:
+    """Log what went wrong after a call: the agent has to know its result."""
     try:
-        output = act(*values, **named)
-    except Exception as error:
-        report(desk, outcome, error=error)
+        yield
+    except (DeskError, TimeoutError):
+        logger.exception("The lease of request %s could not be completed.", ruling.outcome.request_id)
+
+
+def release(desk: Desk, ruling: Ruling) -> None:
+    """Give a call back that was claimed and did not run, so that it can be claimed at once."""
+    if ruling.lease:
+        ruling.lease.stop()
+        desk._carry_out(_give_back(ruling.lease.resume.taken, NOT_RUN))
+
+
+async def arelease(desk: AnyDesk, ruling: Ruling) -> None:
+    """Like `release`, without blocking the event loop."""
+    if isinstance(desk, Desk):
+        await asyncio.to_thread(release, desk, ruling)
+    elif ruling.lease:
+        ruling.lease.stop()
+        await desk._carry_out(_give_back(ruling.lease.resume.taken, NOT_RUN))
+
+
+def run(desk: Desk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
+    """Run a call that was claimed, report what it does and return it; return what was reported instead if the call has run.
+
+    Raise NotApproved, HasFailed, and what the call raises.
+    """
+    if not ruling.runs:
+        return _known_output(ruling)
+    try:
+        output = _whole(act(*values, **named))
+    except BaseException as error:
+        ended(desk, ruling, error=error)
         raise
-    report(desk, outcome, output=output)
+    ended(desk, ruling, output=output)
     return output
 
 
-async def arun(desk: AnyDesk, outcome: Outcome, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
+async def arun(desk: AnyDesk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
     """Like `run`, without blocking the event loop for the report; the call may be a coroutine function."""
-    if outcome.result is not None:
-        return _known_output(outcome.result)
+    if not ruling.runs:
+        return _known_output(ruling)
     try:
         output = act(*values, **named)
-        output = await output if inspect.isawaitable(output) else output
-    except Exception as error:
-        await areport(desk, outcome, error=error)
+        output = _whole(await output if inspect.isawaitable(output) else output)
+    except BaseException as error:
+        await aended(desk, ruling, error=error)
         raise
-    await areport(desk, outcome, output=output)
+    await aended(desk, ruling, output=output)
     return output
 
 
-def _known_output(result: Mapping[str, Any]) -> Any:
+def _whole(output: Any) -> Any:
+    """Return the output of a call, or raise TypeError for a generator, which would run after its result was reported."""
+    if inspect.isgenerator(output) or inspect.isasyncgen(output):
+        raise TypeError("An approved call may not return a generator, which runs later. Return a list.")
+    return output
+
+
+def _known_output(ruling: Ruling) -> Any:
+    result = ruling.outcome.result
+    if not ruling.outcome.approved or result is None:
+        raise NotApproved(ruling.outcome, ruling.text)
     if result["state"] != "succeeded":
         raise HasFailed(calls.known_result(result))
     return result["output"]

@@ -14,6 +14,8 @@ from google.adk.agents import BaseAgent, InvocationContext
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools import AgentTool, BaseTool, ToolContext
+from google.adk.tools.example_tool import ExampleTool
+from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 
 from pausepoint import gate
 from pausepoint.calls import ToolCall
@@ -26,28 +28,27 @@ class DeskPlugin(BasePlugin):
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`. The first run raises NotGated if no agent of
-    the app has a tool of a name that is given here.
+    `asked` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if no agent of the app has
+    a tool of a name that is given here, or if the model runs it itself.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
         super().__init__(name="pausepoint")
         self.gate = Gate(desk, tools, questions, asked)
-        self._checked = False
         #: Approved calls that have not run yet, by invocation and call.
         self._approved: dict[tuple[str, str], Ruling] = {}
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        if not self._checked:
-            context = ReadonlyContext(invocation_context)
-            self.gate.check([name async for name in _tool_names(invocation_context.agent.root_agent, context)])
-            self._checked = True
+        await self._check(invocation_context)
 
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         call = _call(tool, tool_args, tool_context)
         if not self.gate.concerns(call.name):
+            if call.name not in self.gate.known:
+                # A live run does not begin with `before_run_callback` in all versions.
+                await self._check(tool_context._invocation_context)
             return None
         ruling = await self.gate.adecided(call, _schema(tool))
         if not ruling.runs:
@@ -67,15 +68,19 @@ class DeskPlugin(BasePlugin):
         ruling = self._approved.pop(_place(tool_context), None)
         if ruling is None:
             return None
-        await gate.areport(self.gate.desk, ruling.outcome, output=result)
+        await gate.aended(self.gate.desk, ruling, output=result)
         return _noted(result if isinstance(result, dict) else {"result": result}, ruling) if ruling.note else None
 
     async def on_tool_error_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
     ) -> dict[str, Any] | None:
         if ruling := self._approved.pop(_place(tool_context), None):
-            await gate.areport(self.gate.desk, ruling.outcome, error=error)
+            await gate.aended(self.gate.desk, ruling, error=error)
         return None
+
+    async def _check(self, invocation: InvocationContext) -> None:
+        tools = [tool async for tool in _tools(invocation.agent.root_agent, ReadonlyContext(invocation))]
+        self.gate.check([tool.name for tool in tools], [tool.name for tool in tools if _in_model(tool)])
 
 
 def _noted(result: dict[str, Any], ruling: Ruling) -> dict[str, Any]:
@@ -83,17 +88,22 @@ def _noted(result: dict[str, Any], ruling: Ruling) -> dict[str, Any]:
     return {**result, "note": ruling.note} if ruling.note else result
 
 
-async def _tool_names(agent: BaseAgent, context: ReadonlyContext) -> AsyncIterator[str]:
-    """Yield the names of the tools of an agent, of its sub-agents, and of agents that are tools."""
+async def _tools(agent: BaseAgent, context: ReadonlyContext) -> AsyncIterator[BaseTool]:
+    """Yield the tools of an agent, of its sub-agents, and of agents that are tools."""
     find = getattr(agent, "canonical_tools", None)
     for tool in await find(context) if find else ():
-        yield tool.name
+        yield tool
         if isinstance(tool, AgentTool):
-            async for name in _tool_names(tool.agent, context):
-                yield name
+            async for inner in _tools(tool.agent, context):
+                yield inner
     for sub_agent in agent.sub_agents:
-        async for name in _tool_names(sub_agent, context):
-            yield name
+        async for inner in _tools(sub_agent, context):
+            yield inner
+
+
+def _in_model(tool: BaseTool) -> bool:
+    """Return whether the model runs a tool itself, such as a search: it is not declared as a function."""
+    return not isinstance(tool, ExampleTool | PreloadMemoryTool) and tool._get_declaration() is None
 
 
 def _schema(tool: BaseTool) -> dict[str, Any] | None:

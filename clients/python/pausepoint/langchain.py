@@ -27,6 +27,9 @@ __all__ = ["DeskApproval", "aresume_from_desk", "resume_from_desk"]
 
 Ran = ToolMessage | Command[Any]
 
+#: The types of tools that are given as a dict and called by the model, for the program to run.
+CALLED_HERE = ("function", "custom", "bash_", "text_editor_", "computer", "memory_", "local_shell", "apply_patch")
+
 
 class DeskApproval(AgentMiddleware[Any, Any, Any]):
     """Asks before each call of the named tools, or of all tools if none is named.
@@ -34,14 +37,13 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`. The first run raises NotGated if the agent
-    has no tool of a name that is given here.
+    `asked` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
+    a name that is given here, or if the provider of the model runs it.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
         super().__init__()
         self.gate = Gate(desk, tools, questions, asked)
-        self._checked = False
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -58,6 +60,7 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Ran]) -> Ran:
         call = _call(request)
         if not self.gate.concerns(call.name):
+            self.gate.check_unasked(call.name)
             return handler(request)
         ruling = self.gate.decided(call, _schema(request.tool))
         if not ruling.runs:
@@ -67,11 +70,12 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
             ran = handler(_approved(request, ruling))
         except GraphBubbleUp:
             # The tool has paused the graph, so it has no result yet.
+            gate.release(desk, ruling)
             raise
-        except Exception as error:
-            gate.report(desk, ruling.outcome, error=error)
+        except BaseException as error:
+            gate.ended(desk, ruling, error=error)
             raise
-        gate.report(desk, ruling.outcome, **_result(ran))
+        gate.ended(desk, ruling, **_result(ran))
         return _told(ran, ruling)
 
     async def awrap_tool_call(
@@ -79,6 +83,7 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     ) -> Ran:
         call = _call(request)
         if not self.gate.concerns(call.name):
+            self.gate.check_unasked(call.name)
             return await handler(request)
         ruling = await self.gate.adecided(call, _schema(request.tool))
         if not ruling.runs:
@@ -86,24 +91,31 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
         try:
             ran = await handler(_approved(request, ruling))
         except GraphBubbleUp:
+            await gate.arelease(self.gate.desk, ruling)
             raise
-        except Exception as error:
-            await gate.areport(self.gate.desk, ruling.outcome, error=error)
+        except BaseException as error:
+            await gate.aended(self.gate.desk, ruling, error=error)
             raise
-        await gate.areport(self.gate.desk, ruling.outcome, **_result(ran))
+        await gate.aended(self.gate.desk, ruling, **_result(ran))
         return _told(ran, ruling)
 
     def _check(self, request: ModelRequest[Any]) -> None:
-        if not self._checked:
-            self.gate.check(_name(tool) for tool in request.tools)
-            self._checked = True
+        elsewhere = [_name(tool) for tool in request.tools if _at_provider(tool)]
+        self.gate.check(map(_name, request.tools), elsewhere)
 
 
 def _name(tool: BaseTool | dict[str, Any]) -> str:
-    """Return the name of a tool; one of the provider is a dict."""
     if isinstance(tool, BaseTool):
         return tool.name
-    return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type", ""))
+    return str(tool.get("name") or tool.get("function", {}).get("name") or tool.get("type") or next(iter(tool), ""))
+
+
+def _at_provider(tool: BaseTool | dict[str, Any]) -> bool:
+    """Return whether the provider runs a tool: it is given as a dict that does not describe a call for us."""
+    if isinstance(tool, BaseTool):
+        return False
+    kind = str(tool.get("type") or ("function" if "name" in tool else ""))
+    return not kind.startswith(CALLED_HERE)
 
 
 def _schema(tool: BaseTool | None) -> dict[str, Any] | None:

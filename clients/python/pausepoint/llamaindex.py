@@ -21,7 +21,7 @@ from workflows.handler import WorkflowHandler
 from pausepoint import calls, gate
 from pausepoint.calls import ToolCall
 from pausepoint.desk import AsyncDesk, Outcome
-from pausepoint.gate import AnyDesk
+from pausepoint.gate import AnyDesk, Ruling
 
 #: Keeps the state of a run that has paused, as JSON text.
 Save = Callable[[str], Awaitable[None]]
@@ -72,12 +72,13 @@ async def run_with_desk(
 async def run_approved(desk: AnyDesk, response: HumanResponseEvent, tool: Callable[..., Any]) -> Any:
     """Run the approved call of a `HumanResponseEvent`, report what it does and return it; for the step that runs it.
 
-    If its result was reported in an earlier run, it does not run again: that result is returned, or HasFailed is raised.
+    It runs in one process. If its result was reported by another one, that is returned, or HasFailed is raised. If another
+    one ended without a result, a person is asked whether it may run again, or NotApproved is raised.
     """
     if not response.approved:
         raise ValueError(f"Request {response.request_id} was not approved, so its call must not run.")
-    outcome = await _outcome(desk, response)
-    return await gate.arun(desk, outcome, tool, **(outcome.input or {}))
+    ruling = await gate.aclaimed(desk, Ruling(await _outcome(desk, response), question=False), {})
+    return await gate.arun(desk, ruling, tool, **ruling.input)
 
 
 async def report(desk: AnyDesk, response: HumanResponseEvent, *, output: Any = None, error: Any = None) -> None:

@@ -130,14 +130,15 @@ async def resume_from_desk(
 async def _resumed(
     agent: Agent[Any], desk: AsyncDesk, stored: StoredRun, asked: Mapping[str, Any], run: dict[str, Any]
 ) -> Resumption:
-    desk_calls = _Calls(desk, stored.thread_id)
+    desk_calls = _Calls(desk, stored.thread_id, claims=False)
     if stored.resume.attempt == 1:
         # An earlier attempt may have used them up, and each counts once; then people are asked again.
-        desk_calls.changed = [(name, _outcome_of(kept)) for name, kept in stored.run["changed"]]
+        desk_calls.changed = [(name, Ruling(_outcome_of(kept), question=False)) for name, kept in stored.run["changed"]]
     state: RunState[Any, Any] = await RunState.from_string(agent, json.dumps(stored.run["state"]))
     for item in state.get_interruptions():
         if item.call_id in stored.outcomes:
-            _rule(state, item, desk_calls.refusal(item, Ruling(stored.outcomes[item.call_id], question=False)))
+            ruling = Ruling(stored.outcomes[item.call_id], question=False)
+            _rule(state, item, await desk_calls.refusal(item, ruling, asked))
     run = watched(desk_calls, run)
     while True:
         result = await desk_calls.run(agent, state, run)
@@ -145,13 +146,13 @@ async def _resumed(
             await durable.end_workflow(desk, stored.workflow_id)
             return Resumption("finished", result)
         state = result.to_state()
-        repeated = [item for item in state.get_interruptions() if desk_calls.is_approved_repeat(item)]
+        repeated = [(item, kept) for item in state.get_interruptions() if (kept := desk_calls.repeated(item))]
         if not repeated:
             waiting = await _store(state, desk_calls, desk, asked, stored.workflow_id)
             return Resumption("waiting", result, waiting.requests)
         # These run before the others are stored: their results belong to requests of this pause, not of the next one.
-        for item in repeated:
-            state.approve(item)
+        for item, approval in repeated:
+            _rule(state, item, await desk_calls.refusal(item, approval, asked))
 
 
 async def _store(
@@ -165,7 +166,7 @@ async def _store(
     if not items:
         raise ValueError("This run has no interruptions, so there is nothing to ask.")
     wanted = [desk_calls.wanted(item, asked) for item in items]
-    changed = [[name, _kept(outcome)] for name, outcome in desk_calls.changed]
+    changed = [[name, _kept(ruling.outcome)] for name, ruling in desk_calls.changed]
     return await durable.store(
         desk, wanted, {"state": json.loads(state.to_string()), "changed": changed}, workflow_id=workflow_id
     )
@@ -188,14 +189,14 @@ def _rule(state: RunState[Any, Any], item: ToolApprovalItem, refused: str) -> No
 
 
 class _Calls:
-    """The calls of one run that people were asked about."""
+    """The calls of one run that people were asked about. A stored run holds the leases of its calls, so it claims none."""
 
-    def __init__(self, desk: AnyDesk, thread_id: str) -> None:
-        self.desk, self.thread_id = desk, thread_id
+    def __init__(self, desk: AnyDesk, thread_id: str, *, claims: bool = True) -> None:
+        self.desk, self.thread_id, self.claims = desk, thread_id, claims
         #: What runs, by the id of the call.
-        self.approved: dict[str, Outcome] = {}
+        self.approved: dict[str, Ruling] = {}
         #: What was approved with changes and not called so yet.
-        self.changed: list[tuple[str, Outcome]] = []
+        self.changed: list[tuple[str, Ruling]] = []
         #: The ids of the calls that run now.
         self.running: set[str] = set()
 
@@ -203,7 +204,7 @@ class _Calls:
         """Run the agent until it pauses or ends, and report what has run."""
         try:
             result: RunResult = await Runner.run(agent, input, **run)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             await self.failed(error)
             raise
         await self.report(result)
@@ -213,37 +214,39 @@ class _Calls:
         """Return the state in which a run goes on, with the decisions about all its interruptions."""
         state: RunState[Any, Any] = result.to_state()
         items = state.get_interruptions()
-        refusals = await asyncio.gather(*(self._ask(item, asked) for item in items))
-        for item, refused in zip(items, refusals, strict=True):
-            _rule(state, item, refused)
+        rulings = await asyncio.gather(*(self._ask(item, asked) for item in items))
+        # Only now: a call that waits for the decision about another one does not run.
+        for item, ruling in zip(items, rulings, strict=True):
+            _rule(state, item, await self.refusal(item, ruling, asked))
         return state
 
-    async def _ask(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> str:
-        if self.is_approved_repeat(item):
-            return ""
-        return self.refusal(item, await gate.adecided(self.desk, self.wanted(item, asked)))
+    async def _ask(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> Ruling:
+        return self.repeated(item) or await gate.adecided(self.desk, self.wanted(item, asked))
 
-    def is_approved_repeat(self, item: ToolApprovalItem) -> bool:
-        """Return whether this call repeats another one exactly as people have changed it; each such approval counts once."""
-        call = self.call(item)
-        for name, outcome in self.changed:
-            if name == call.name and calls.same_input(outcome.input, call.input):
-                self.changed.remove((name, outcome))
-                self.approved[item.call_id or ""] = outcome
-                return True
-        return False
+    def repeated(self, item: ToolApprovalItem) -> Ruling | None:
+        """Return the approval of a call that this one repeats exactly as people have changed it; each such one counts once."""
+        for name, ruling in self.changed:
+            if name == (item.name or "tool") and self._fits(item, ruling):
+                self.changed.remove((name, ruling))
+                return ruling
+        return None
 
-    def refusal(self, item: ToolApprovalItem, ruling: Ruling) -> str:
+    def _fits(self, item: ToolApprovalItem, ruling: Ruling) -> bool:
+        """Return whether a call has the input that was approved: the SDK cannot change it."""
+        return calls.same_input(ruling.input, self.call(item).input)
+
+    async def refusal(self, item: ToolApprovalItem, ruling: Ruling, asked: Mapping[str, Any]) -> str:
         """Return what the model is told if the call may not run, and else nothing."""
-        outcome = ruling.outcome
-        if not outcome.approved:
-            return ruling.text
-        if outcome.result is not None:
-            return ruling.noted(calls.known_result(outcome.result))
-        if outcome.edited:
-            self.changed.append((item.name or "tool", outcome))
+        if self.claims and self._fits(item, ruling):
+            ruling = await gate.aclaimed(self.desk, ruling, asked)
+        if not ruling.runs:
+            known = ruling.outcome.result
+            return ruling.text if known is None else ruling.noted(calls.known_result(known))
+        if not self._fits(item, ruling):
+            await gate.arelease(self.desk, ruling)
+            self.changed.append((item.name or "tool", ruling))
             return f"{ruling.note} It was not run. Make the call again with exactly this input."
-        self.approved[item.call_id or ""] = outcome
+        self.approved[item.call_id or ""] = ruling
         return ""
 
     async def report(self, result: RunResult | RunResultStreaming) -> None:
@@ -259,14 +262,21 @@ class _Calls:
     async def ended(self, call_id: str, output: Any, error: BaseException | None = None) -> None:
         """Report the result of a call, if it was approved and not reported yet."""
         self.running.discard(call_id)
-        if outcome := self.approved.pop(call_id, None):
-            await gate.areport(self.desk, outcome, output=output, error=error)
+        if ruling := self.approved.pop(call_id, None):
+            await gate.aended(self.desk, ruling, output=output, error=error)
 
-    async def failed(self, error: Exception) -> None:
-        """Report the error of a tool that has ended the run. Of several that ran, nobody knows which one it was."""
-        if len(self.running) == 1:
-            (call_id,) = self.running
-            await self.ended(call_id, None, error.__cause__ or error)
+    async def failed(self, error: BaseException) -> None:
+        """Report the error that has ended the run for the tools that it has ended, and give back what has not begun. Of several
+        tools that ran, nobody knows whose error it was.
+        """
+        for call_id in self.approved.keys() - self.running:
+            await gate.arelease(self.desk, self.approved.pop(call_id))
+        stopped, alone = not isinstance(error, Exception), len(self.running) == 1
+        for call_id in list(self.running):
+            if stopped or alone:
+                await self.ended(call_id, None, error if stopped else error.__cause__ or error)
+            elif (ruling := self.approved.pop(call_id, None)) and ruling.lease:
+                ruling.lease.stop()
 
     def wanted(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> Wanted:
         tool = next((tool for tool in item.agent.tools if tool.name == item.name), None)

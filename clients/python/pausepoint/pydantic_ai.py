@@ -27,6 +27,7 @@ from pydantic_ai.tools import (
     ToolDefinition,
     ToolDenied,
 )
+from pydantic_ai.toolsets import FunctionToolset
 
 from pausepoint import calls, durable, gate
 from pausepoint.calls import ToolCall
@@ -50,6 +51,10 @@ class _RunsOnce(AbstractCapability[Any]):
     def approve(self, run_id: str, call_id: str, outcome: Outcome) -> None:
         self._approved[run_id, call_id] = Ruling(outcome, question=False)
 
+    async def claimed(self, ruling: Ruling) -> Ruling:
+        """Return the ruling when the call may run now. That of a stored run may: the lease of the run is held."""
+        return ruling
+
     async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         self.schemas = {each.name: each.parameters_json_schema for each in tool_defs}
         return tool_defs
@@ -60,19 +65,25 @@ class _RunsOnce(AbstractCapability[Any]):
         ruling = self._ruling_of(ctx, call)
         if ruling is None:
             return await handler(args)
+        ruling = await self.claimed(ruling)
         if not ruling.runs:
             if not ruling.succeeded:
                 raise ToolFailed(ruling.text)
             return _noted(ruling.output, ruling)
+        if ruling.earlier and ruling.outcome.edited:
+            # `args` are values of the tool's own types, which cannot be made here.
+            await gate.arelease(self.desk, ruling)
+            raise ToolFailed(f"{ruling.note} It was not run. Make the call again with exactly this input.")
         try:
             result = await handler(args)
         except (ApprovalRequired, CallDeferred, SkipToolExecution):
             # Not an error: the call has no result yet.
+            await gate.arelease(self.desk, ruling)
             raise
-        except Exception as error:
-            await gate.areport(self.desk, ruling.outcome, error=error)
+        except BaseException as error:
+            await gate.aended(self.desk, ruling, error=error)
             raise
-        await gate.areport(self.desk, ruling.outcome, output=_value(result))
+        await gate.aended(self.desk, ruling, output=_value(result))
         return _noted(result, ruling)
 
     def _ruling_of(self, ctx: RunContext[Any], call: ToolCallPart) -> Ruling | None:
@@ -103,6 +114,9 @@ class HandleDeferredToolCalls(_RunsOnce):
     def __init__(self, desk: AnyDesk, **asked: Any) -> None:
         super().__init__(desk)
         self.asked = asked
+
+    async def claimed(self, ruling: Ruling) -> Ruling:
+        return await gate.aclaimed(self.desk, ruling, self.asked)
 
     async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         gated = [each.name for each in tool_defs if each.kind == "unapproved"]
@@ -147,13 +161,25 @@ def _in_run_stream() -> bool:
 
 
 async def ask_and_store(
-    result: AgentRunResult[Any], desk: AsyncDesk, *, conversation_id: str = "", asked: Mapping[str, Any] | None = None
+    result: AgentRunResult[Any],
+    desk: AsyncDesk,
+    *,
+    agent: Agent[Any, Any] | None = None,
+    conversation_id: str = "",
+    asked: Mapping[str, Any] | None = None,
 ) -> Resumption:
     """Ask people about all deferred calls with which a run ended, and keep the run at Pausepoint; return without waiting.
 
-    The output of the run is `DeferredToolRequests`. The process may end then; `resume_from_desk` continues the run.
+    The output of the run is `DeferredToolRequests`. The process may end then; `resume_from_desk` continues the run. With the
+    `agent`, people change the input of its own tools in a form that checks it.
     """
-    return await _store(result, desk, conversation_id, asked or {}, "", {})
+    return await _store(result, desk, conversation_id, asked or {}, "", _schemas(agent) if agent else {})
+
+
+def _schemas(agent: Agent[Any, Any]) -> dict[str, dict[str, Any]]:
+    """Return the schemas of the tools that are functions of an agent, by name."""
+    toolsets = [toolset for toolset in agent.toolsets if isinstance(toolset, FunctionToolset)]
+    return {name: tool.tool_def.parameters_json_schema for each in toolsets for name, tool in each.tools.items()}
 
 
 async def resume_from_desk(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.contract.frameworks.conftest import told
@@ -60,6 +62,27 @@ def test_a_tool_that_would_run_unasked_ends_the_first_run(agent, mode, reason):
     agent.command.append(mode)
     errors = agent.start().communicate()[1]
     assert errors.splitlines()[-1] == f"pausepoint.gate.NotGated: {reason}"
+
+
+def test_calls_that_would_run_unasked_end_the_run_and_pauses_and_endings_are_no_failures(agent):
+    agent.command[1] = str(Path(__file__).parent / "unasked.py")
+    program = agent.start()
+    pause = agent.waiting(1)["pause"]
+    agent.decide(pause, "approve")
+    stop = agent.waiting(1)["stop"]
+    agent.decide(stop, "approve")
+    found = told(program)
+    lacks = "The agent has no tool named {}, so nobody would be asked. It has {}."
+    assert (found["named"], found["first"], found["second"], found["plain"], found["checked"]) == (
+        "'web_search' runs at the provider of the model, where nobody can be asked. "
+        "Take it from the agent, or name the tools to ask about without it.",
+        "done",
+        lacks.format("'drop'", "'refund', 'wipe'"),
+        lacks.format("'drip'", "'wipe'"),
+        "done",
+    )
+    assert found["ran"] == ["orders", "orders", "paused", "paused", "stopped"]
+    assert (agent.whole(pause)["result"], agent.result(stop)) == (None, "stopped")
 
 
 @pytest.mark.shows("agent-framework", "approve", "crash")

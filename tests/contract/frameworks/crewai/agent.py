@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import sys
 from typing import Any
+
+import program
+from crewai import Agent, Crew, Task
+from crewai.flow import Flow, listen, start
+from crewai.flow.human_feedback import human_feedback
+from crewai.flow.persistence import SQLiteFlowPersistence
+from crewai.tools import tool
+from model import READ, Model
+from pausepoint import Desk
+from pausepoint.crewai import ask_before_tools
 
 THREAD = sys.argv[1]
 KIND = sys.argv[2] if len(sys.argv) > 2 else "crew"
 NAMED = sys.argv[3] if len(sys.argv) > 3 else ""
-os.environ.update(CREWAI_DISABLE_TELEMETRY="true", OTEL_SDK_DISABLED="true", CREWAI_TRACING_ENABLED="false")
-os.environ["CREWAI_DISABLE_VERSION_CHECK"] = "true"
-
-import program  # noqa: E402
-from crewai import Agent, Crew, Task  # noqa: E402
-from crewai.flow import Flow, listen, start  # noqa: E402
-from crewai.flow.human_feedback import human_feedback  # noqa: E402
-from crewai.flow.persistence import SQLiteFlowPersistence  # noqa: E402
-from crewai.llms.base_llm import BaseLLM  # noqa: E402
-from crewai.tools import tool  # noqa: E402
-from pausepoint import Desk  # noqa: E402
-from pausepoint.crewai import ask_before_tools  # noqa: E402
-
-READ: list[str] = []
-
-
-class Model(BaseLLM):
-    """Wants three tools, one after the other, and then it is done; as a judge of feedback, it repeats the outcome."""
-
-    wishes: list[Any] = []  # noqa: RUF012 - a field of pydantic
-
-    def supports_function_calling(self) -> bool:
-        return True
-
-    def call(self, messages: Any, tools: Any = None, available_functions: Any = None, **more: Any) -> Any:
-        if more.get("response_model"):
-            # The prompt begins with the feedback, and this feedback is an outcome.
-            return json.dumps({"outcome": re.findall("approved|rejected", str(messages))[0]})
-        READ[:] = [message["content"] for message in messages if message["role"] == "tool"]
-        if not self.wishes:
-            return "done"
-        name, args = self.wishes.pop(0)
-        return [{"id": f"call-{len(READ)}", "type": "function", "function": {"name": name, "arguments": args}}]
 
 
 class Refund(Flow):  # type: ignore[type-arg]

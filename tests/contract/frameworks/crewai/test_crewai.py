@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.contract.frameworks.conftest import told
 
 pytestmark = pytest.mark.server
-
-
-@pytest.fixture
-def agent(agent, tmp_path):
-    # Not below the home of whoever runs the tests.
-    agent.environment["CREWAI_STORAGE_DIR"] = str(tmp_path / "crewai")
-    return agent
 
 
 @pytest.mark.shows("crewai", "edit", "reject", "answer")
@@ -63,6 +58,24 @@ def test_no_call_runs_unasked_while_the_crew_lacks_a_named_tool(agent):
     found = told(agent.start())
     reason = "This call was not run. The agent has no tool named 'refund', so nobody would be asked. It has "
     assert (found["ran"], found["read"]) == ([], [f"{reason}'ask_human', 'drop', 'wipe'."])
+
+
+def test_no_call_runs_unasked_in_a_later_crew_or_beside_mcp_servers_and_an_approved_one_runs_although_it_is_cached(
+    agent,
+):
+    agent.command[1] = str(Path(__file__).parent / "unasked.py")
+    program = agent.start()
+    for _ in range(2):
+        agent.decide(agent.waiting(1)["refund"], "approve")
+    found = told(program)
+    lacks = "This call was not run. The agent has no tool named {}, so nobody would be asked. It has {}."
+    assert (found["first"], found["second"]) == (["dropped"], [lacks.format("'drop'", "'erase'")])
+    has = ", ".join(map(repr, sorted(["erase", found["served"]])))
+    assert (found["known"], found["unknown"]) == (["dropped"], [lacks.format("'refnd'", has)])
+    assert (found["twice"], found["ran"]) == (
+        ["refunded 250"] * 2,
+        ["orders", "orders", ["4711", 250], ["4711", 250]],
+    )
 
 
 @pytest.mark.shows("crewai", "approve", "crash")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.contract.frameworks.conftest import told
@@ -61,6 +63,24 @@ def test_a_named_tool_that_no_agent_has_ends_the_first_run(agent):
         "NotGated: The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."
         in agent.start().communicate()[1]
     )
+
+
+def test_calls_that_would_run_unasked_end_the_run_of_every_app_also_a_live_one(agent):
+    agent.command[1] = str(Path(__file__).parent / "unasked.py")
+    elsewhere = (
+        "'google_search' runs at the provider of the model, where nobody can be asked. "
+        "Take it from the agent, or name the tools to ask about without it."
+    )
+    lacks = "The agent has no tool named {}, so nobody would be asked. It has {}."
+    assert told(agent.start()) == {
+        "ran": ["orders"],
+        "named": elsewhere,
+        "unnamed": elsewhere,
+        "beside": "done",
+        "first": "done",
+        "second": lacks.format("'drop'", "'refund', 'wipe'"),
+        "live": lacks.format("'drip'", "'wipe'"),
+    }
 
 
 @pytest.mark.shows("google-adk", "approve", "crash")

@@ -74,6 +74,23 @@ def test_a_named_tool_that_the_agent_lacks_ends_the_first_run(agent, loop):
     ), errors[-2000:]
 
 
+def test_calls_that_would_run_unasked_end_the_run_of_every_agent(agent):
+    agent.command[1:] = [str(Path(__file__).parent / "unasked.py"), agent.thread]
+    elsewhere = (
+        "runs at the provider of the model, where nobody can be asked. "
+        "Take it from the agent, or name the tools to ask about without it."
+    )
+    assert told(agent.start()) == {
+        "ran": ["orders", "orders"],
+        "named": f"'web_search' {elsewhere}",
+        "unnamed": f"'google_search' {elsewhere}",
+        "question": "done",
+        "first": "done",
+        "part": "done",
+        "second": "The agent has no tool named 'refund', so nobody would be asked. It has 'wipe'.",
+    }
+
+
 @pytest.mark.parametrize("loop", ["sync", "async"])
 def test_an_approved_tool_that_pauses_the_graph_is_reported_when_it_has_run(agent, loop):
     agent.command[1:] = [str(Path(__file__).parent / "interrupting.py"), agent.thread, loop]

@@ -20,6 +20,14 @@ def test_a_step_runs_what_was_approved_and_its_result_is_reported(agent):
     assert agent.result(waiting["refund"]) == "refunded 99"
 
 
+def test_a_tool_may_have_arguments_that_are_named_as_those_of_the_adapter(agent):
+    agent.command.append("names")
+    program = agent.start()
+    agent.decide(agent.waiting(1)["note"], "approve")
+    values = ["DESK", "OUTCOME", "RULING", "ACT"]
+    assert told(program) == {"ran": [values], "result": values}
+
+
 @pytest.mark.shows("llamaindex", "reject", "crash")
 def test_a_step_gets_the_words_of_a_rejection_and_a_killed_run_finds_its_request(agent):
     waiting = agent.killed_while_asking(1)

@@ -16,6 +16,7 @@ def stored(agent, desk, tmp_path) -> Stored:
 
 def decided(stored: Stored, verdict: str = "approve", **said):
     waiting = stored.begin()
+    stored.agent.refuse_a_bad_edit(waiting["refund"])
     stored.agent.decide(waiting["refund"], verdict, **said)
     stored.agent.decide(waiting["drop"], "reject", comment="Not on a Friday")
     stored.agent.decide(waiting["Which colour?"], "respond", answer="red")

@@ -1,0 +1,129 @@
+"""The right to run an approved call, which one process has at a time: the resume lease of its request.
+
+One approval lets a call run once. A process that comes second waits, and gets the result that the first one reports. If the
+first one ends without a result, nobody knows whether the call has run: a person is asked whether it may run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pausepoint.desk import (
+    FIRST_PAUSE,
+    LEASE,
+    AsyncDesk,
+    Desk,
+    Outcome,
+    Pause,
+    Refused,
+    Resume,
+    Talk,
+    _await_human,
+    _get,
+    _give_back,
+    _outcome,
+    _take,
+)
+
+#: What people and models are told about a call whose process ended without a result.
+UNKNOWN = "An earlier run of this call ended before it reported a result, so it may have run already."
+#: Seconds between two attempts to claim a lease that another process holds, at most.
+LONGEST_PAUSE = 5.0
+#: What a request about another run has of the first request.
+KEPT = ("tool_name", "thread_id", "agent", "priority", "response_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to run a call, which is renewed until `stop` is called."""
+
+    resume: Resume
+    stop: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What became of an approval: the call runs if there is a `resume`, and else `outcome` says why not.
+
+    `earlier` are approvals of runs that ended without a result; `outcome` is then that of the last request.
+    """
+
+    outcome: Outcome
+    earlier: tuple[Outcome, ...] = ()
+    resume: Resume | None = None
+
+
+def claim(patience: float, outcome: Outcome, asked: Mapping[str, Any]) -> Talk[Claim]:
+    """Claim the right to run an approved call; `asked` are more fields of a request about another run. Raise StillWaiting,
+    Refused or Unreachable.
+    """
+    earlier: tuple[Outcome, ...] = ()
+    while outcome.approved and outcome.result is None:
+        resume = yield from _claim_lease(patience, outcome.request_id)
+        if resume is None:
+            outcome = _outcome((yield from _get(patience, outcome.request_id)))
+        else:
+            outcome = resume.outcomes[outcome.request_id]
+            if outcome.result is None and not resume.taken[0].document["lost_by"]:
+                return Claim(outcome, earlier, resume)
+            yield from _give_back(resume.taken, "The call was not run again.")
+        if outcome.result is not None:
+            break
+        again = yield from _ask_again(patience, outcome, asked)
+        # The first process was perhaps only slow.
+        late = _outcome((yield from _get(patience, outcome.request_id)))
+        if late.result is not None:
+            return Claim(late, earlier)
+        earlier, outcome = (*earlier, outcome), again
+    return Claim(outcome, earlier)
+
+
+def _claim_lease(patience: float, request_id: str) -> Talk[Resume | None]:
+    """Claim the lease of a request as soon as no other process has it; None if one has completed it."""
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return (yield from _take(patience, [request_id], "", LEASE))
+        except Refused as refused:
+            if refused.code == "already_resumed":
+                return None
+            if refused.code != "resume_taken":
+                raise
+        yield Pause(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _ask_again(patience: float, outcome: Outcome, asked: Mapping[str, Any]) -> Talk[Outcome]:
+    """Ask a person whether a call may run again; the request is the same for all processes that come to this point."""
+    document = outcome.document
+    fields: Any = {name: document[name] for name in KEPT if document.get(name)}
+    fields |= asked
+    give_up_after = fields.pop("give_up_after", None)
+    fields |= {
+        "tool_call_id": f"again-{outcome.request_id}",
+        "input": dict(outcome.input or {}),
+        "message": f"{UNKNOWN} [It was approved here]({document['url']}). Find out what it has done before you decide.",
+    }
+    title = f"Run {document['tool_name'] or 'this call'} again?"
+    return (yield from _await_human(patience, title[:200], "", give_up_after, fields))
+
+
+def keep(desk: Desk, resume: Resume) -> Lease:
+    """Renew a lease in a thread."""
+    over = threading.Event()
+    threading.Thread(target=desk._keep, args=(resume, over), daemon=True).start()
+    return Lease(resume, over.set)
+
+
+def akeep(desk: Desk | AsyncDesk, resume: Resume) -> Lease:
+    """Renew a lease while the present task lives: it may be cancelled where nobody is told."""
+    lease = (
+        keep(desk, resume) if isinstance(desk, Desk) else Lease(resume, asyncio.create_task(desk._keep(resume)).cancel)
+    )
+    if task := asyncio.current_task():
+        task.add_done_callback(lambda _task: lease.stop())
+    return lease
