@@ -85,7 +85,7 @@ LABELS = frozenset(
         gettext_noop("turn checkpoints"), gettext_noop("turn event"), gettext_noop("turn events"),
         gettext_noop("turn pk"), gettext_noop("turns"), gettext_noop("until"), gettext_noop("until reply"),
         gettext_noop("updated at"), gettext_noop("urgency"), gettext_noop("usage"), gettext_noop("user"),
-        gettext_noop("valid from"), gettext_noop("value"), gettext_noop("verdict"), gettext_noop("via"),
+        gettext_noop("valid from"), gettext_noop("value"), gettext_noop("verdict"), gettext_noop("version"), gettext_noop("via"),
         gettext_noop("webhook endpoint"), gettext_noop("webhook endpoints"), gettext_noop("words"),
         gettext_noop("worker"), gettext_noop("workers"), gettext_noop("workflow"), gettext_noop("workflows"),
     }

@@ -1,6 +1,6 @@
 """Lock a turn, and know what is stored of it.
 
-Whoever writes to a turn locks its row first and adds one to its version. A runner that has read the turn and finds the
+Whoever changes a turn locks its row first and adds one to its version. A runner that has read the turn and finds the
 version that it knows need not read it again; if somebody else has written meanwhile, it reads the turn under the lock.
 """
 
@@ -106,10 +106,10 @@ def lease_end() -> Combinable:
 
 
 @contextmanager
-def claimed_turn(claim: Claim) -> Iterator[Locked]:
-    """Open a transaction of a runner and lock its turn. LeaseLost if another runner has the turn."""
+def claimed_turn(claim: Claim, *, changes: bool = True) -> Iterator[Locked]:
+    """Open a transaction of a runner and lock its turn as `lock_turn` does. LeaseLost if another runner has the turn."""
     with transaction.atomic():
-        locked = lock_turn(claim.turn_id, claim.known)
+        locked = lock_turn(claim.turn_id, claim.known, changes=changes)
         if locked is None:
             raise LeaseLost(f"turn {claim.turn_id} is gone")
         if locked.turn.state != TurnState.RUNNING or locked.turn.attempt != claim.attempt:
@@ -119,21 +119,25 @@ def claimed_turn(claim: Claim) -> Iterator[Locked]:
 
 #: Only these columns change while somebody knows the turn.
 _LOCK = """
-    UPDATE chats_turn SET version = version + 1 WHERE id = %s
+    UPDATE chats_turn SET version = version + %s WHERE id = %s
     RETURNING version, state, attempt, stopped,
         (SELECT COALESCE(MAX(seq), 0) FROM chats_turnevent WHERE turn_id = chats_turn.id)
 """
 
 
-def lock_turn(turn_id: int, known: Known | None = None) -> Locked | None:
-    """Lock a turn for the rest of the transaction; None if it is gone. What is known of it is read if it does not hold."""
+def lock_turn(turn_id: int, known: Known | None = None, *, changes: bool = True) -> Locked | None:
+    """Lock a turn for the rest of the transaction; None if it is gone. What is known of it is read if it does not hold.
+
+    Without `changes`, only events of its stream are written. A crash of the database may lose those, and then their commit
+    must not have counted: the version that follows would be taken for it.
+    """
     with in_line(("turn", turn_id)), connection.cursor() as cursor:
-        cursor.execute(_LOCK, [turn_id])
+        cursor.execute(_LOCK, [int(changes), turn_id])
         row = cursor.fetchone()
     if row is None:
         return None
     version, state, attempt, stopped, last_seq = row
-    if known is None or known.version + 1 != version:
+    if known is None or known.version + int(changes) != version:
         return read_turn(turn_id, known)
     turn = copy(known.turn)
     turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, bool(stopped)

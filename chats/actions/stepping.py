@@ -56,8 +56,9 @@ NOTHING_LEFT = UnfinishedAnswer()
 
 def store_progress(claim: Claim, recorded: Sequence[Recorded]) -> Written:
     """Store stream events, and what has happened to calls, between two other commits. LeaseLost."""
-    with claimed_turn(claim) as locked:
-        if locked.progress is locked.stored:
+    changes = claim.known is not None and bool(claim.known.pending)
+    with claimed_turn(claim, changes=changes) as locked:
+        if not changes:
             # Events lost in a crash of the database are written again, by the step's commit at the latest. If their runner
             # crashes too, the model is asked again.
             async_commit()

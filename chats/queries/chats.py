@@ -14,8 +14,8 @@ from approvals.asking.transcripts import MAX_MESSAGES
 from approvals.runtime.prepared import Parameter, Prepared
 from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Attachment, Chat, Message
-from chats.queries.progress import steps_of_message
 from chats.queries.projection import message_parts, text_with_files
+from chats.queries.steps import steps_of_message
 
 
 def chats_for(user: Person) -> QuerySet[Chat]:

@@ -7,11 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import BigAutoField, CharField
-
-from approvals.runtime.prepared import Parameter, Prepared
 from chats.agent.provider import ModelMessage
-from chats.models import Message, Turn
+from chats.models import Turn
 from chats.queries.attachments import file_contents
 from chats.queries.projection import answered, result_file_ids
 from chats.queries.steps import history_before, steps_of
@@ -69,19 +66,6 @@ def progress_of(turn: Turn) -> Progress:
     """Read the progress of a turn, with the chat before it."""
     steps = steps_of(turn.pk)
     return Progress(steps, history_before(turn), file_contents(turn.chat_id, result_file_ids(steps)))
-
-
-_TURN_OF_MESSAGE: Prepared[int] = Prepared(
-    lambda: Turn.objects.filter(
-        chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField())
-    ).values_list("pk", flat=True)
-)
-
-
-def steps_of_message(message: Message) -> tuple[StepView, ...]:
-    """Read the steps of the turn that answers with this message; none if there is no such turn."""
-    turn_id = _TURN_OF_MESSAGE.first(chat=message.chat_id, message_id=message.message_id)
-    return () if turn_id is None else steps_of(turn_id)
 
 
 def model_history(turn: Turn) -> list[ModelMessage]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BigAutoField, QuerySet
+from django.db.models import BigAutoField, CharField, QuerySet
 
 from approvals.models import ApprovalRequest, Decision
 from approvals.runtime.prepared import Parameter, Prepared
@@ -69,10 +69,26 @@ _STEPS_OF_TURN: Prepared[Any] = Prepared(lambda: _step_rows(turn=_TURN))
 _CALLS_OF_TURN: Prepared[Any] = Prepared(lambda: _call_rows(turn=_TURN))
 
 
+_STEPS_OF_MESSAGE: Prepared[Any] = Prepared(
+    lambda: _step_rows(
+        turn__chat=Parameter("chat", BigAutoField()), turn__message_id=Parameter("message_id", CharField())
+    )
+)
+
+
 def steps_of(turn_id: int) -> tuple[StepView, ...]:
     """Return the steps of a turn with their calls, in order."""
     steps = _STEPS_OF_TURN.all(turn=turn_id)
     return tuple(_joined(steps, _CALLS_OF_TURN.all(turn=turn_id) if steps else ())[turn_id])
+
+
+def steps_of_message(message: Message) -> tuple[StepView, ...]:
+    """Return the steps of the turn that answers with this message; none if there is no such turn."""
+    steps = _STEPS_OF_MESSAGE.all(chat=message.chat_id, message_id=message.message_id)
+    if not steps:
+        return ()
+    turn_id = steps[0][1]
+    return tuple(_joined(steps, _CALLS_OF_TURN.all(turn=turn_id))[turn_id])
 
 
 def step_views(turns: Sequence[int]) -> dict[int, list[StepView]]:

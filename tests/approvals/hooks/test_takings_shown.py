@@ -27,6 +27,6 @@ def test_a_taking_is_shown_wherever_the_request_is():
     words = f"Taken by Claude Code, session {PERMISSION['session_id']}, API key a machine of alice"
     push = assignee_pushes.render_change(approver, BatchCache(), "request.taken", str(request.pk), None, Door.DASHBOARD)
     for html in (page.get(request.get_absolute_url()).text, push):
-        (line,) = [one for one in parse(html).find("p") if one.attributes.get("id") == f"taking-{request.pk}"]
+        (line,) = [one for one in parse(html).find("div") if one.attributes.get("id") == f"taking-{request.pk}"]
         assert line.words.startswith(words)
     assert f"<td>{words}</td>" in page.get(f"{request.get_absolute_url()}record/").text
