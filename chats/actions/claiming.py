@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from approvals.runtime.prepared import Prepared
 from approvals.runtime.transactions import async_commit, in_line
 from chats import doorbell
-from chats.actions import transitions
+from chats.actions import rows, transitions
 from chats.actions.calling import Execution, begin_calls
 from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
 from chats.actions.resuming import resume_parent, resume_turn, settle_requests
@@ -121,12 +121,12 @@ def _claim(locked: Locked, owner: str) -> int:
         locked.progress = transitions.recover(locked.progress, [tool.name for tool in _tools(turn) if tool.idempotent])
     turn.state, turn.attempt, turn.version = TurnState.RUNNING, turn.attempt + 1, turn.version + 1
     turn.finish_reason = ""
-    Turn.objects.filter(pk=turn.pk).update(
+    rows.CLAIM_TURN.run(
+        pk=turn.pk,
         state=turn.state,
         attempt=turn.attempt,
         version=turn.version,
         lease_owner=owner,
-        lease_until=lease_end(),
         finish_reason="",
     )
     return last

@@ -46,10 +46,12 @@ def delegate_calls(claim: Claim, agent: Agent, recorded: Sequence[Recorded]) -> 
             else:
                 locked.progress = transitions.delegate(locked.progress, execution.tool_call_id)
         store(locked)
-        for execution in started:
-            call, tool = locked.progress.call(execution.tool_call_id), agent.tool(execution.name)
-            if call is not None and call.state == CallState.DELEGATED and tool is not None and tool.agent is not None:
-                _begin(turn, call.pk, tool.agent, execution.input["task"])
+        tasks = {execution.tool_call_id: execution.input["task"] for execution in started}
+        delegated = ToolCall.objects.filter(chat=turn.chat_id, tool_call_id__in=tasks, state=CallState.DELEGATED)
+        for call in delegated.order_by("id"):
+            tool = agent.tool(call.name)
+            assert tool is not None
+            _begin(turn, call.pk, tool.agent, tasks[call.tool_call_id])
         write_events(locked, recorded)
         notify_after_commit(turn.chat_id)
     return Written(locked.claim())

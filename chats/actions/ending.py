@@ -21,13 +21,13 @@ from approvals.runtime.canonical import clean_text
 from approvals.runtime.transactions import after_commit
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
-from chats.actions import transitions
+from chats.actions import rows, transitions
 from chats.actions.calling import Written
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn, lock_turn
 from chats.actions.resuming import WAITING, resume_parent
 from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, add_step, keep_answer
 from chats.actions.storing import RUNNER, audit_subject, enqueue_event, store
-from chats.actions.writes import lock_workflow, notify_after_commit, store_message, write_checkpoint, write_events
+from chats.actions.writes import lock_workflow, notify_after_commit, rest, store_message, write_checkpoint, write_events
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Turn
@@ -239,13 +239,13 @@ def _end(
     turn = locked.turn
     turn.state, turn.finish_reason, turn.ended_at, turn.lease_until = state, reason, timezone.now(), None
     turn.usage = locked.progress.usage
-    turn.save(update_fields=["state", "finish_reason", "ended_at", "lease_until", "error", "usage"])
+    rest(turn)
     closing = {TurnState.COMPLETED: projection.NO_TEXT, TurnState.STOPPED: projection.STOPPED}.get(state, "")
     parts = projection.message_parts(locked.progress.steps, closing=closing) if with_message else []
     if with_message:
         store_message(turn, parts, metadata)
         write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, is_first=locked.never_paused)
-    Chat.objects.filter(pk=turn.chat_id).update(updated_at=turn.ended_at)
+    rows.TOUCH_CHAT.run(pk=turn.chat_id, updated_at=turn.ended_at)
     remarks = remarks_in(parts)
     for refused in (remark for remark in remarks if remark["code"] == REFUSAL):
         audit.record("turn.refused", audit_subject(turn), data=refused, actor=None, via=RUNNER)

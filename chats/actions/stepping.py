@@ -16,7 +16,7 @@ from chats.actions.asking import ask_people
 from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn
 from chats.actions.storing import enqueue_event, store
-from chats.actions.writes import notify_after_commit, write_checkpoint, write_events
+from chats.actions.writes import notify_after_commit, rest, write_checkpoint, write_events
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
@@ -156,7 +156,7 @@ def suspend(locked: Locked, requests: Sequence[Any]) -> None:
     turn = locked.turn
     turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
     turn.usage = locked.progress.usage
-    turn.save(update_fields=["state", "finish_reason", "lease_until", "usage"])
+    rest(turn)
     parts = projection.message_parts(locked.progress.steps)
     write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, is_first=locked.never_paused)
     enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -15,10 +15,11 @@ from approvals.record import audit
 from approvals.runtime.canonical import digest
 from approvals.states import Door
 from chats import queries
+from chats.actions import rows
 from chats.actions.locking import Locked
 from chats.actions.transitions import changes
 from chats.actions.writes import add_message
-from chats.models import Step, ToolCall, Turn
+from chats.models import Turn
 from chats.queries.values import CallView, StepView
 from chats.states import CLOSED, CallState
 
@@ -34,22 +35,20 @@ def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
     `signed` says by toolCallId who has closed a call. The caller has locked the workflow if it asks people too.
     """
     turn, made = locked.turn, changes(locked.stored, locked.progress)
-    steps = [
-        *locked.progress.steps[: made.first],
-        *(_add_step(locked, *new) for new in enumerate(made.steps, made.first)),
-    ]
+    for index, step in enumerate(made.steps, made.first):
+        _add_step(locked, index, step)
     for call in made.calls:
         _change_call(turn, call)
-    locked.stored = locked.progress = replace(locked.progress, steps=tuple(steps))
+    locked.stored = locked.progress
     for call in made.closed:
         by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
         record_result(turn, call, actor=by, via=via)
 
 
-def _add_step(locked: Locked, index: int, step: StepView) -> StepView:
+def _add_step(locked: Locked, index: int, step: StepView) -> None:
     turn = locked.turn
-    row = Step.objects.create(
-        turn=turn,
+    row = rows.STEP.row(
+        turn_id=turn.pk,
         index=index,
         blocks=step.blocks,
         provider=step.provider,
@@ -62,49 +61,53 @@ def _add_step(locked: Locked, index: int, step: StepView) -> StepView:
         # What it asks people is stored before it.
         created_at=locked.at,
     )
+    assert row is not None
     if index == 0 and step.is_shown:
         add_message(turn.chat, turn.message_id, "assistant", [])
-    calls = [
-        ToolCall(
-            chat_id=turn.chat_id,
-            turn=turn,
-            step=row,
-            tool_call_id=call.tool_call_id,
-            name=call.name,
-            input=call.input,
-            **_state_of(call),
-        )
-        for call in step.calls
-    ]
-    ToolCall.objects.bulk_create(calls)
-    stored = tuple(replace(call, pk=made.pk) for call, made in zip(step.calls, calls, strict=True))
-    return replace(step, calls=stored)
+    named = {"chat_id": turn.chat_id, "turn_id": turn.pk, "step_id": row[0]}
+    if step.calls:
+        rows.CALL.rows([named | _new_call(call, locked.at) for call in step.calls])
+
+
+def _new_call(call: CallView, at: datetime) -> dict[str, Any]:
+    columns = _state_of(call)
+    return {
+        "tool_call_id": call.tool_call_id,
+        "name": call.name,
+        "input": call.input,
+        **columns,
+        "approval_id": columns.pop("approval"),
+        "recovery_id": columns.pop("recovery"),
+        "started_at": at if call.attempt else None,
+        "finished_at": at if call.state in CLOSED else None,
+    }
 
 
 def _change_call(turn: Turn, call: CallView) -> None:
-    ToolCall.objects.filter(chat=turn.chat_id, tool_call_id=call.tool_call_id).update(**_state_of(call))
+    which = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id}
+    match call.state:
+        case CallState.EXECUTING | CallState.DELEGATED:
+            rows.START_CALL.run(**which, **_state_of(call), started_at=timezone.now())
+        case CallState.READY if not call.attempt:
+            # It was given back.
+            rows.START_CALL.run(**which, **_state_of(call), started_at=None)
+        case _ if call.state in CLOSED:
+            rows.CLOSE_CALL.run(**which, **_state_of(call), finished_at=timezone.now())
+        case _:
+            rows.CHANGE_CALL.run(**which, **_state_of(call))
 
 
 def _state_of(call: CallView) -> dict[str, Any]:
     """Return the columns of a call that change."""
-    now = timezone.now()
-    columns = {
+    return {
         "state": call.state,
         "attempt": call.attempt,
-        "approval_id": call.request_id or None,
-        "recovery_id": call.recovery_id or None,
+        "approval": call.request_id or None,
+        "recovery": call.recovery_id or None,
         "output": call.output,
         "error_text": call.error_text,
         "executed_digest": call.executed_digest,
     }
-    match call.state:
-        case CallState.EXECUTING | CallState.DELEGATED:
-            columns["started_at"] = now
-        case CallState.READY | CallState.WAITING if not call.attempt:
-            columns["started_at"] = None
-        case _ if call.state in CLOSED:
-            columns["finished_at"] = now
-    return columns
 
 
 def record_result(turn: Turn, call: CallView, *, actor: Signatory | None, via: str) -> None:

@@ -14,10 +14,11 @@ from approvals.models import Workflow
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import after_commit
 from chats import checkpoints, doorbell, queries, queue
+from chats.actions import rows
 from chats.actions.locking import Claim, Known, Locked, Recorded, lease_end
 from chats.agent import events
 from chats.agent.agent import Agent
-from chats.models import Chat, Message, Turn, TurnCheckpoint, TurnEvent
+from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import Progress
 from chats.states import CheckpointKind, FinishReason, TurnState
 
@@ -34,13 +35,13 @@ def write_events(locked: Locked, recorded: Sequence[Recorded]) -> None:
     was committed asynchronously, so the missing events are those after the last stored one.
     """
     turn = locked.turn
-    rows: list[TurnEvent] = []
+    stored: list[dict[str, Any]] = []
     for run in _runs(item for item in recorded if item.seq > locked.last_seq):
         chunk = events.pieces_to_json([item.event for item in run])
-        rows.append(TurnEvent(turn_id=turn.pk, seq=run[-1].seq, attempt=turn.attempt, step=run[-1].step, chunk=chunk))
-    # While this thread waited for the lock, another thread of the same runner may have stored some of them.
-    if rows:
-        TurnEvent.objects.bulk_create(rows, ignore_conflicts=True)
+        last = run[-1]
+        stored.append({"turn_id": turn.pk, "seq": last.seq, "attempt": turn.attempt, "step": last.step, "chunk": chunk})
+    if stored:
+        rows.EVENT.rows(stored)
 
 
 def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
@@ -59,7 +60,8 @@ def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
 
 def store_message(turn: Turn, parts: list[dict[str, Any]], metadata: dict[str, Any]) -> None:
     """Store the message of a turn that ends. Until then its parts are not stored, because each write would copy them all."""
-    if parts and not turn.chat.shown.filter(message_id=turn.message_id).update(parts=parts, metadata=metadata):
+    named = {"chat": turn.chat_id, "named": turn.message_id}
+    if parts and not rows.STORE_MESSAGE.run(**named, parts=parts, metadata=metadata):
         add_message(turn.chat, turn.message_id, "assistant", parts, metadata=metadata)
 
 
@@ -74,23 +76,23 @@ _LAST_POSITION: Prepared[int] = Prepared(
 
 def add_message(
     chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]], *, metadata: Any = None, first: bool = False
-) -> Message:
+) -> None:
     """Append a message. The caller has locked the chat or the turn; `first` says that the chat is known to have none."""
     last = None if first else _LAST_POSITION.first(chat=chat.pk)
     position = 0 if last is None else last + 1
-    return Message.objects.create(
-        chat=chat, message_id=message_id, role=role, parts=parts, metadata=metadata, position=position
+    rows.MESSAGE.row(
+        chat_id=chat.pk, message_id=message_id, role=role, parts=parts, metadata=metadata, position=position
     )
 
 
 def write_checkpoint(
     turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason, *, is_first: bool = False
-) -> TurnCheckpoint:
+) -> None:
     """Store the message's parts as the turn's next checkpoint; `is_first` says that it is known to have none."""
     earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id)
     last = None if is_first else earlier.order_by("-ordinal").first()
     kept, tail = _since(last, earlier, parts)
-    return TurnCheckpoint.objects.create(
+    rows.CHECKPOINT.row(
         chat_pk=turn.chat_id,
         turn_pk=turn.pk,
         run_id=turn.run_id,
@@ -117,6 +119,12 @@ def _since(
         return checkpoints.difference(checkpoints.fold(earlier.order_by("ordinal")), parts)
     kept, tail = checkpoints.difference(last.tail[settled - last.kept :], parts[settled:])
     return settled + kept, tail
+
+
+def rest(turn: Turn) -> None:
+    """Store that a turn is suspended or has ended."""
+    columns = ("state", "finish_reason", "lease_until", "usage", "error", "ended_at")
+    rows.REST_TURN.run(pk=turn.pk, **{name: getattr(turn, name) for name in columns})
 
 
 def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any) -> Turn:

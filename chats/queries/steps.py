@@ -34,7 +34,6 @@ _STEP = (
     "answered_by",
 )
 _CALL = (
-    "pk",
     "tool_call_id",
     "name",
     "input",
@@ -107,7 +106,6 @@ def _joined(steps: Iterable[Any], calls: Iterable[Any]) -> dict[int, list[StepVi
 
 
 def _call(
-    pk: int,
     tool_call_id: str,
     name: str,
     value: Any,
@@ -147,7 +145,6 @@ def _call(
         approved_digest=(approved_digest or "") if decided else "",
         executed_digest=executed_digest,
         attempt=attempt,
-        pk=pk,
     )
 
 

@@ -17,7 +17,7 @@ class CallView:
     `approved` is None until somebody decides; `edited_input` is the input as a person changed it, or None, and
     `approved_digest` is that of the input that may run. `declined` means that a person declined to answer; `error_text` then
     holds their comment. `decided` says that the request about the call has ended: of a call whose outcome is unknown, the
-    recovery. `attempt` counts the runs and fences the result of each. `pk` is that of the row, once it is stored.
+    recovery. `attempt` counts the runs and fences the result of each.
     """
 
     tool_call_id: str
@@ -37,7 +37,6 @@ class CallView:
     approved_digest: str = ""
     executed_digest: str = ""
     attempt: int = 0
-    pk: int = 0
 
 
 @dataclass(frozen=True, slots=True)

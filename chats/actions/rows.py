@@ -1,0 +1,45 @@
+"""The statements with which a turn is written."""
+
+from __future__ import annotations
+
+from django.db.models import BigAutoField, CharField
+
+from approvals.runtime.prepared import Insert, Parameter, Update
+from chats.actions.locking import lease_end
+from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+
+_PK = Parameter("pk", BigAutoField())
+_CHAT = Parameter("chat", BigAutoField())
+
+MESSAGE = Insert(Message)
+STEP = Insert(Step, returning=("id",))
+CALL = Insert(ToolCall)
+CHECKPOINT = Insert(TurnCheckpoint)
+#: While a thread waited for the lock, another thread of the same runner may have stored some of the same events.
+EVENT = Insert(TurnEvent, ignore_conflicts=True)
+
+
+def _change_call(*times: str) -> Update[ToolCall]:
+    columns = ("state", "attempt", "approval", "recovery", "output", "error_text", "executed_digest", *times)
+    return Update(
+        lambda: ToolCall.objects.filter(chat=_CHAT, tool_call_id=Parameter("tool_call_id", CharField())), *columns
+    )
+
+
+CHANGE_CALL, START_CALL, CLOSE_CALL = _change_call(), _change_call("started_at"), _change_call("finished_at")
+
+CLAIM_TURN = Update(
+    lambda: Turn.objects.filter(pk=_PK),
+    *("state", "attempt", "version", "lease_owner", "finish_reason"),
+    lease_until=lease_end(),
+)
+#: A turn that rests has no lease.
+REST_TURN = Update(
+    lambda: Turn.objects.filter(pk=_PK),
+    *("state", "finish_reason", "lease_until", "usage", "error", "ended_at"),
+)
+STORE_MESSAGE = Update(
+    lambda: Message.objects.filter(chat=_CHAT, message_id=Parameter("named", CharField()), cut_at=None),
+    *("parts", "metadata"),
+)
+TOUCH_CHAT = Update(lambda: Chat.objects.filter(pk=_PK), "updated_at")
