@@ -66,18 +66,20 @@ def record_tool_result(
     actor: Signatory | None,
     via: str,
     request: ApprovalRequest | None,
+    heard: bool = True,
 ) -> bool:
     """Put a result on record and into the outbox; False, and only counted, if the call has one already.
 
     `event` is what the outbox event holds beside the call's id, its state and its number of runs. `request` is the request
-    of the call, if there is one: it is found by the words of the result, and open pages show the result.
+    of the call, if there is one: it is found by the words of the result, and open pages show the result. `heard` is as for
+    `outbox.enqueue`.
     """
     pointer = request.amount_pointer if request is not None else _amount_pointer(result, subject.tool_name)
     subject = replace(subject, amount=amount_at(result.input, pointer))
     if not audit.record_once("tool.result", subject, data=result.data, actor=actor, via=via):
         return False
     data = {**event, "tool_call_id": subject.tool_call_id, "state": result.state, "executions": result.executions}
-    outbox.enqueue("tool.result", stream=outbox.stream_of(subject.scope, subject.run_id), data=data)
+    outbox.enqueue("tool.result", stream=outbox.stream_of(subject.scope, subject.run_id), data=data, heard=heard)
     if request is not None:
         index_result(request, result.output, result.error_text)
     if request is not None and result.executions:

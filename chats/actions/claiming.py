@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from approvals.runtime.prepared import Prepared
 from approvals.runtime.transactions import async_commit, in_line
 from chats import doorbell
-from chats.actions import rows, transitions
+from chats.actions import locking, rows, transitions
 from chats.actions.calling import Execution, begin_calls
 from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
 from chats.actions.resuming import resume_parent, resume_turn, settle_requests
@@ -127,6 +127,7 @@ def _claim(locked: Locked, owner: str) -> int:
         attempt=turn.attempt,
         version=turn.version,
         lease_owner=owner,
+        lease=locking.LEASE,
         finish_reason="",
     )
     return last

@@ -257,7 +257,7 @@ def _end(
         "error": turn.error,
         "remarks": remarks,
     }
-    enqueue_event("turn.completed", turn, ending)
+    enqueue_event("turn.completed", locked, ending)
     resume_parent(turn)
     # A sub-agent's turn has no workflow of its own.
     if workflow is not None and turn.root_id is None:

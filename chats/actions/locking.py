@@ -13,19 +13,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import BigAutoField, OuterRef, QuerySet, Subquery
+from django.db import transaction
+from django.db.models import BigAutoField, QuerySet
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Now
 from django.utils import timezone
 
+from approvals.models import subscriptions
 from approvals.runtime.prepared import Parameter, Prepared
 from approvals.runtime.transactions import in_line
 from chats import queries
+from chats.actions import rows
 from chats.actions.transitions import Transition
 from chats.agent import events
 from chats.exceptions import LeaseLost
-from chats.models import Turn, TurnEvent
+from chats.models import Turn
 from chats.queries.progress import Progress
 from chats.states import TurnState
 
@@ -86,6 +88,8 @@ class Locked:
     last_seq: int
     stored: Progress
     progress: Progress
+    #: Whether anybody gets events.
+    heard: bool
     at: datetime = field(default_factory=timezone.now)
     #: Whether the turn has had no pause: each is followed by another claim, and a branch begins with one.
     never_paused: bool = field(init=False)
@@ -117,38 +121,28 @@ def claimed_turn(claim: Claim, *, changes: bool = True) -> Iterator[Locked]:
         yield locked
 
 
-#: Only these columns change while somebody knows the turn.
-_LOCK = """
-    UPDATE chats_turn SET version = version + %s WHERE id = %s
-    RETURNING version, state, attempt, stopped,
-        (SELECT COALESCE(MAX(seq), 0) FROM chats_turnevent WHERE turn_id = chats_turn.id)
-"""
-
-
 def lock_turn(turn_id: int, known: Known | None = None, *, changes: bool = True) -> Locked | None:
     """Lock a turn for the rest of the transaction; None if it is gone. What is known of it is read if it does not hold.
 
     Without `changes`, only events of its stream are written. A crash of the database may lose those, and then their commit
     must not have counted: the version that follows would be taken for it.
     """
-    with in_line(("turn", turn_id)), connection.cursor() as cursor:
-        cursor.execute(_LOCK, [int(changes), turn_id])
-        row = cursor.fetchone()
+    with in_line(("turn", turn_id)):
+        row = rows.LOCK_TURN.row(pk=turn_id, added=int(changes))
     if row is None:
         return None
-    version, state, attempt, stopped, last_seq = row
+    version, state, attempt, stopped, last_seq, heard = row
     if known is None or known.version + int(changes) != version:
         return read_turn(turn_id, known)
     turn = copy(known.turn)
-    turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, bool(stopped)
-    return Locked(turn, last_seq, known.stored, known.progress)
+    turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, stopped
+    return Locked(turn, last_seq, known.stored, known.progress, heard)
 
 
 def turns_to_read(**chosen: Any) -> QuerySet[Any]:
     """Return turns with all that `locked_turn` needs of one."""
-    last = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
     turns = Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()), **chosen)
-    return turns.annotate(**{"stored": Coalesce(Subquery(last), 0)})
+    return turns.annotate(**{"stored": rows.last_seq(), "heard": subscriptions.heard()})
 
 
 _TURN: Prepared[Any] = Prepared(turns_to_read)
@@ -165,7 +159,7 @@ def locked_turn(turn: Any, known: Known | None = None) -> Locked:
     stored = progress = queries.progress_of(turn)
     for happened in known.pending if known is not None else ():
         progress = happened(progress)
-    return Locked(turn, turn.stored, stored, progress)
+    return Locked(turn, turn.stored, stored, progress, turn.heard)
 
 
 _UNLOCKED: Prepared[int] = Prepared(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from django.db.models import BigAutoField, CharField
+from django.db.models import BigAutoField, CharField, DurationField, F, OuterRef, PositiveBigIntegerField, Subquery
+from django.db.models.functions import Coalesce, Now
 
+from approvals.models.subscriptions import heard
 from approvals.runtime.prepared import Insert, Parameter, Update
-from chats.actions.locking import lease_end
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 
 _PK = Parameter("pk", BigAutoField())
@@ -28,10 +29,23 @@ def _change_call(*times: str) -> Update[ToolCall]:
 
 CHANGE_CALL, START_CALL, CLOSE_CALL = _change_call(), _change_call("started_at"), _change_call("finished_at")
 
+
+def last_seq() -> Coalesce:
+    """Return the number of the last stored event of a turn; 0 without one."""
+    stored = TurnEvent.objects.filter(turn=OuterRef("pk")).order_by("-seq").values("seq")[:1]
+    return Coalesce(Subquery(stored), 0)
+
+
+#: Locks a turn. Only these columns change while somebody knows it. Also returns whether anybody gets events.
+LOCK_TURN = Update(
+    lambda: Turn.objects.filter(pk=_PK),
+    version=F("version") + Parameter("added", PositiveBigIntegerField()),
+    returning=("version", "state", "attempt", "stopped", last_seq(), heard()),
+)
 CLAIM_TURN = Update(
     lambda: Turn.objects.filter(pk=_PK),
     *("state", "attempt", "version", "lease_owner", "finish_reason"),
-    lease_until=lease_end(),
+    lease_until=Now() + Parameter("lease", DurationField()),
 )
 #: A turn that rests has no lease.
 REST_TURN = Update(

@@ -159,7 +159,7 @@ def suspend(locked: Locked, requests: Sequence[Any]) -> None:
     rest(turn)
     parts = projection.message_parts(locked.progress.steps)
     write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, is_first=locked.never_paused)
-    enqueue_event("turn.suspended", turn, {"requests": [str(request.pk) for request in requests]})
+    enqueue_event("turn.suspended", locked, {"requests": [str(request.pk) for request in requests]})
     notify_after_commit(turn.chat_id)
 
 

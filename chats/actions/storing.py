@@ -42,7 +42,7 @@ def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
     locked.stored = locked.progress
     for call in made.closed:
         by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
-        record_result(turn, call, actor=by, via=via)
+        record_result(locked, call, actor=by, via=via)
 
 
 def _add_step(locked: Locked, index: int, step: StepView) -> None:
@@ -110,8 +110,9 @@ def _state_of(call: CallView) -> dict[str, Any]:
     }
 
 
-def record_result(turn: Turn, call: CallView, *, actor: Signatory | None, via: str) -> None:
+def record_result(locked: Locked, call: CallView, *, actor: Signatory | None, via: str) -> None:
     """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
+    turn = locked.turn
     result = desk.ToolResult(
         state=call.state,
         input=call.input,
@@ -124,13 +125,14 @@ def record_result(turn: Turn, call: CallView, *, actor: Signatory | None, via: s
     event = _event_data(turn) | {"tool_name": call.name}
     subject = audit_subject(turn, call)
     request = queries.request_of(call)
-    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request)
+    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request, heard=locked.heard)
 
 
-def enqueue_event(event: str, turn: Turn, data: dict[str, Any]) -> None:
-    """Put an event of a turn into the outbox, in the open transaction."""
+def enqueue_event(event: str, locked: Locked, data: dict[str, Any]) -> None:
+    """Put an event of a locked turn into the outbox."""
+    turn = locked.turn
     stream = outbox.stream_of(turn.chat.scope, str(turn.top.run_id))
-    outbox.enqueue(event, stream=stream, data=_event_data(turn) | data)
+    outbox.enqueue(event, stream=stream, data=_event_data(turn) | data, heard=locked.heard)
 
 
 def _event_data(turn: Turn) -> dict[str, Any]:
