@@ -8,6 +8,7 @@ from django.db.models.functions import Coalesce, Now
 from approvals.models.subscriptions import heard
 from approvals.runtime.prepared import Insert, Parameter, Update
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
+from chats.states import CLOSED
 
 _PK = Parameter("pk", BigAutoField())
 _CHAT = Parameter("chat", BigAutoField())
@@ -22,8 +23,10 @@ EVENT = Insert(TurnEvent, ignore_conflicts=True)
 
 def _change_call(*times: str) -> Update[ToolCall]:
     columns = ("state", "attempt", "approval", "recovery", "output", "error_text", "executed_digest", *times)
+    named = Parameter("tool_call_id", CharField())
+    # A second guard beside the lock: a closed call never changes.
     return Update(
-        lambda: ToolCall.objects.filter(chat=_CHAT, tool_call_id=Parameter("tool_call_id", CharField())), *columns
+        lambda: ToolCall.objects.filter(chat=_CHAT, tool_call_id=named).exclude(state__in=sorted(CLOSED)), *columns
     )
 
 

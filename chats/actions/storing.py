@@ -19,6 +19,7 @@ from chats.actions import rows
 from chats.actions.locking import Locked
 from chats.actions.transitions import changes
 from chats.actions.writes import add_message
+from chats.exceptions import LeaseLost
 from chats.models import Turn
 from chats.queries.values import CallView, StepView
 from chats.states import CLOSED, CallState
@@ -84,17 +85,22 @@ def _new_call(call: CallView, at: datetime) -> dict[str, Any]:
 
 
 def _change_call(turn: Turn, call: CallView) -> None:
-    which = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id}
+    """Store a call that has changed. LeaseLost if it has a result that the turn was not read with."""
+    columns = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id} | _state_of(call)
     match call.state:
         case CallState.EXECUTING | CallState.DELEGATED:
-            rows.START_CALL.run(**which, **_state_of(call), started_at=timezone.now())
+            changed = rows.START_CALL.run(**columns, started_at=timezone.now())
         case CallState.READY if not call.attempt:
             # It was given back.
-            rows.START_CALL.run(**which, **_state_of(call), started_at=None)
+            changed = rows.START_CALL.run(**columns, started_at=None)
         case _ if call.state in CLOSED:
-            rows.CLOSE_CALL.run(**which, **_state_of(call), finished_at=timezone.now())
+            changed = rows.CLOSE_CALL.run(**columns, finished_at=timezone.now())
         case _:
-            rows.CHANGE_CALL.run(**which, **_state_of(call))
+            changed = rows.CHANGE_CALL.run(**columns)
+    if not changed:
+        raise LeaseLost(
+            f"call {call.tool_call_id} of turn {turn.pk} was closed by a process that does not count its changes"
+        )
 
 
 def _state_of(call: CallView) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from chats.agent.demo import SHIPPING, support
 from chats.agent.events import ModelFinished, TextDelta
 from chats.agent.loop import plan_calls
 from chats.engine.ledger import Ledger
-from chats.exceptions import StopRequested
+from chats.exceptions import LeaseLost, StopRequested
 from chats.models import Turn
 from chats.states import FinishReason
 from tests.support.chats.scenes import begin, text, use
@@ -165,3 +165,11 @@ def test_a_result_that_was_held_back_is_dropped_if_the_call_runs_again():
     assert (again.attempt, calls_of(turn)) == (2, [("executing", 2, None)])
     held(ledger.claim, again, "rain", COMMITS["flush"][0])
     assert calls_of(turn) == [("succeeded", 2, "rain")]
+
+
+def test_a_result_that_a_process_without_versions_has_stored_is_not_overwritten():
+    turn, claim, (run,) = running("Ulm")
+    turn.tool_calls.update(state="succeeded", output="stored by a version from before")
+    with pytest.raises(LeaseLost):
+        actions.store_progress(claim.after(finishing(run, "mine")), [])
+    assert calls_of(turn) == [("succeeded", 1, "stored by a version from before")]
