@@ -65,8 +65,8 @@ clerk = Agent(
 
 #: What each part of a cycle may cost. Its commits: message; claim, step, result, step and pause; decision, resumption; claim,
 #: result, step and end.
-COMMITS = {"message": 1, "run to the pause": 4, "decision": 2, "run to the end": 3}
-STATEMENTS = {"message": 7, "run to the pause": 43, "decision": 20, "run to the end": 34}
+COMMITS = {"message": 1, "run to the pause": 3, "decision": 2, "run to the end": 3}
+STATEMENTS = {"message": 7, "run to the pause": 31, "decision": 20, "run to the end": 27}
 
 
 @dataclass
