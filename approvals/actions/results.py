@@ -86,5 +86,5 @@ def record_tool_result(
 
 
 def _amount_pointer(result: ToolResult, tool_name: str) -> str | None:
-    """Return where the amount of a call is that nobody was asked about."""
+    """Return where the amount of a call is that no one was asked about."""
     return amount_pointer(result.input, rules_for_asking(tool_name)[1])

@@ -44,11 +44,11 @@ class NotDecided(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__(_("This request is still waiting. Resume after it was decided."))
+        super().__init__(_("This request is still waiting. Resume after it is decided."))
 
 
 class ResumeTaken(Refusal):
-    """Somebody else resumes it now; `resume` says who, since when, and until when the lease goes."""
+    """Someone else resumes it now; `resume` says who, since when, and until when the lease goes."""
 
     code = "resume_taken"
     status = 409
@@ -56,7 +56,7 @@ class ResumeTaken(Refusal):
     def __init__(self, resumption: Resumption, now: datetime) -> None:
         self.resumption, self.now = resumption, now
         values = {"who": resumption.holder, "until": f"{resumption.leased_until:%Y-%m-%d %H:%M:%S}"}
-        super().__init__(_("%(who)s has taken this resume, with a lease until %(until)s UTC.") % values)
+        super().__init__(_("%(who)s holds the resume lease of this request until %(until)s UTC.") % values)
 
     def members(self) -> dict[str, Any]:
         return {"resume": progress(self.resumption)}
@@ -91,9 +91,7 @@ class ResumeLost(Refusal):
     def __init__(self, resumption: Resumption | None) -> None:
         self.resumption = resumption
         super().__init__(
-            _(
-                "This token no longer holds the resume: its lease has ended, or it was given back. Take the resume again."
-            )
+            _("This token no longer holds the resume lease: the lease has expired or was released. Claim it again.")
         )
 
     def members(self) -> dict[str, Any]:
@@ -205,7 +203,7 @@ def release_resume(request_id: UUID, token: str, *, by: Actor, via: Door, reason
 def complete_resume(request_id: UUID, token: str, *, by: Actor, via: Door) -> tuple[Resumption, bool]:
     """Say that the run was resumed, for ever, and erase its state. Return also whether this is new.
 
-    A lease that has ended is no obstacle while nobody else has taken the resume. NotFound, NotAllowed, AlreadyResumed,
+    A lease that has ended is no obstacle while no one else has taken the resume. NotFound, NotAllowed, AlreadyResumed,
     ResumeLost.
     """
     with transaction.atomic():
@@ -236,7 +234,7 @@ def lost_leases(now: Any) -> QuerySet[Resumption]:
 
 
 def _note_loss(request: ApprovalRequest, held: Resumption, now: datetime) -> bool:
-    """Free a resume whose lease has ended; its token can still complete while nobody else takes it."""
+    """Free a resume whose lease has ended; its token can still complete while no one else takes it."""
     ended = held.leased_until
     if not _of(request, leased_until__lte=now).update(leased_until=None, lost_by=held.holder, lost_at=ended):
         return False

@@ -98,7 +98,7 @@ class SavedView(models.Model):
 
 
 class Snooze(models.Model):
-    """Hides a request from one person's own inbox until a moment, or until somebody else does something with it."""
+    """Hides a request from one person's own inbox until a moment, or until someone else does something with it."""
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     request = models.ForeignKey("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")

@@ -149,7 +149,7 @@ def record(
 ) -> bool:
     """Add one entry; call this inside the transaction of the change that it records.
 
-    Return whether anybody gets events (`models.subscriptions.heard`), which most changes that are recorded also send.
+    Return whether anyone gets events (`models.subscriptions.heard`), which most changes that are recorded also send.
     """
     added = _ENTRY.row(**_row(event, subject, data, actor, via, at or timezone.now()), open_after=open_after)
     assert added is not None

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-#: The last entry, and who may be inserting others: the statement sees no entry of anybody who ends before `pg_locks` is read.
+#: The last entry, and who may be inserting others: the statement sees no entry of anyone who ends before `pg_locks` is read.
 LOOK = """
     SELECT (SELECT COALESCE(max(id), 0) FROM approvals_auditentry),
            (SELECT COALESCE(array_agg(DISTINCT virtualtransaction), '{}') FROM pg_locks

@@ -70,7 +70,7 @@ def wake_turn(turn_id: int) -> None:
     if not owner:
         resume_turn(turn_id)
     elif (begun := continue_turn(turn_id, owner=owner)) is not None and not doorbell.notify_claimed(begun):
-        # The process has begun to shut down. After a crash, nobody could tell that the started calls never ran.
+        # The process has begun to shut down. After a crash, no one could tell that the started calls never ran.
         release_turn(begun[0])
 
 

@@ -105,7 +105,7 @@ SCRIPT = (
         r"^\s*approve refund\b",
         [
             [
-                Say("I will refund the order once somebody approves it."),
+                Say("I will refund the order once someone approves it."),
                 Use("issueRefund", {"amount": 120, "orderId": "A-1001"}),
             ],
             [Say("The refund is settled: {answers}")],
@@ -116,7 +116,7 @@ SCRIPT = (
         r"^\s*approve payment\b",
         [
             [
-                Say("I will transfer 1000 euros to John Doe once somebody approves it."),
+                Say("I will transfer 1000 euros to John Doe once someone approves it."),
                 Use(
                     "sendPayment",
                     {"transactionDetails": {"amount": 1000, "recipient": "John Doe", "type": "transfer"}},

@@ -110,7 +110,7 @@ class Turn(models.Model):
     source = models.CharField(max_length=20, default=CHAT)
     state = models.CharField(max_length=10, choices=TurnState, default=TurnState.QUEUED)
     finish_reason = models.CharField(max_length=15, choices=FinishReason, blank=True)
-    #: Somebody stopped it; a running turn ends at its next write.
+    #: Someone stopped it; a running turn ends at its next write.
     stopped = models.BooleanField(default=False)
     stopped_by = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     #: The fencing number: each claim adds one, and a runner's writes fail once it has changed.

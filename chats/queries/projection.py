@@ -28,7 +28,7 @@ from chats.states import CallState
 
 #: The types of parts that are shown beside the words of an answer.
 BESIDE = frozenset({REMARK, SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL})
-NO_TEXT = "(The assistant ended its turn without a further word.)"
+NO_TEXT = "(The agent ended its turn without saying anything more.)"
 #: The type of the data part (AI SDK) of a user's message that holds what their page sent along.
 PAGE_CONTEXT = "data-page-context"
 STOPPED = "(Stopped before anything more was said.)"

@@ -130,7 +130,7 @@ class NewRequest(Document):
     resume_state: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         repr=False,
-        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to nobody, and "
+        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to no one, and "
         "handed out by `/resume` only.",
     )
 

@@ -46,7 +46,7 @@ class CommentFilters(Document):
 )
 def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
     """Needs the scope `decide`, and a user who may decide. A claim tells other people that the user works on the request. It
-    lapses after 15 minutes without an action, and everybody who may decide still can. 409 `taken` says who was first.
+    lapses after 15 minutes without an action, and everyone who may decide still can. 409 `taken` says who was first.
     """
     caller = client_of(request, "decide")
     only_known(request, set())

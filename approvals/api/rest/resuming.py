@@ -69,7 +69,7 @@ class ResumeDocument(BaseModel):
     by: str | None = Field(description="Who has it, or had it last.")
     attempt: int = Field(description="How many times it was taken.")
     taken_at: Moment | None
-    leased_until: Moment | None = Field(description="Null if nobody has it.")
+    leased_until: Moment | None = Field(description="Null if no one has it.")
     lost_by: str | None = Field(description="Whose lease ended last, without a completion: it may have run something.")
     lost_at: Moment | None
     completed_at: Moment | None
@@ -96,8 +96,8 @@ def take_resume(
     idempotency_key: IdempotencyKey = None,
 ) -> TakenDocument:
     """Needs the scope `ask`, and the user whose key made the request. Only one caller has the resume at a time, for
-    `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while somebody
-    has it, and `already_resumed` for ever after a completion. An `attempt` above 1 says that somebody had it before.
+    `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while someone
+    has it, and `already_resumed` for ever after a completion. An `attempt` above 1 says that someone had it before.
     Repeating an `Idempotency-Key` returns the same token while that holds the resume.
     """
     caller = client_of(request, "ask")
@@ -151,8 +151,8 @@ def release_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRe
 def complete_resume(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewCompletion, JsonBody(...)], response: HttpResponse
 ) -> ResumeDocument:
-    """Needs the scope `ask`. Nobody can take it again, and the stored state is erased. Repeating it with the same token
-    changes nothing. A lease that has ended is accepted if nobody else has taken the resume since; otherwise 409 `resume_lost`.
+    """Needs the scope `ask`. No one can take it again, and the stored state is erased. Repeating it with the same token
+    changes nothing. A lease that has ended is accepted if no one else has taken the resume since; otherwise 409 `resume_lost`.
     """
     caller = client_of(request, "ask")
     only_known(request, set())

@@ -28,7 +28,7 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 SOON = 120
-TOO_LATE = "Nobody decided in time, so this call was not run."
+TOO_LATE = "No one decided in time, so this call was not run."
 WORDS = "Pausepoint could not be asked, so this was not run. "
 
 
