@@ -38,7 +38,7 @@ class Resumption(models.Model):
     #: SHA-256 of the token of the last holder; empty after they gave it back.
     token_digest = models.CharField(max_length=64, blank=True)
     holder = models.CharField(max_length=MAX_ACTOR_NAME + MAX_WORKER + 3, blank=True)
-    #: How many times it was taken.
+    #: How many times it was claimed.
     attempt = models.PositiveIntegerField(default=0)
     taken_at = models.DateTimeField(null=True)
     leased_until = models.DateTimeField(null=True)

@@ -63,7 +63,7 @@ EVENTS = (
     "priority.changed",
 )
 
-#: A report of a call that ran with another input than the approved one.
+#: A report of a call that ran with a different input than the approved one.
 OTHER_INPUT = "tool.other_input"
 
 #: The events with what a call did.

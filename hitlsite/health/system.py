@@ -1,4 +1,4 @@
-"""The page that says how this installation is, in words, and what to do where something is wrong."""
+"""The page that says the health of this installation, and what to do where something is wrong."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
 def release_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`. If the user has no claim (any more), nothing changes."""
+    """Needs the scope `decide`. If the user has no claim, nothing changes."""
     caller = client_of(request, "decide")
     only_known(request, set())
     return handling(actions.release(request_id, by=caller.actor, via=Door.REST))

@@ -46,7 +46,7 @@ class NewComment(Document):
 
 
 class HandlingDocument(BaseModel):
-    """Who works on a request. The rest is left out, because after an assignment the caller may not see it any more."""
+    """Who works on a request. The rest is left out, because after an assignment the caller may no longer see it."""
 
     request_id: str
     assigned_to: str | None

@@ -139,7 +139,7 @@ export class Desk {
   }
 
   /**
-   * Take the resume of a request (`step` is empty), `renew`, `complete` or `release` it, with the fields of the API. The
+   * Claim the resume lease of a request (`step` is empty), `renew`, `complete` or `release` it, with the fields of the API. The
    * adapters do this for each approved call. Throws Refused (`resume_taken`, `already_resumed`, ...) or Unreachable.
    */
   async resume<T = Json>(
