@@ -51,7 +51,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
 
 
 def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
-    """Give back what one has claimed; nothing changes if no one has it (any more). Errors as for `claim`."""
+    """Give back what one has claimed; nothing changes if no one has it. Errors as for `claim`."""
     with transaction.atomic():
         locked = _lock(request_id, by)
         request = locked.request

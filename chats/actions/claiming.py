@@ -47,7 +47,7 @@ def begin_run(turn_id: int, *, owner: str) -> Begun | None:
 def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
     """Apply what was decided since the pause of a turn, and begin its run in the same commit.
 
-    None if it still has to wait, or is not suspended any more.
+    None if it still has to wait, or is no longer suspended.
     """
     with transaction.atomic():
         with in_line(("turn", turn_id)):

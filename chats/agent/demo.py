@@ -55,7 +55,7 @@ def lookUpInvoice(number: str) -> dict[str, Any]:
 cashier = Agent(
     name="cashier",
     title="Cashier",
-    system="You are the cashier of a web shop. Pay what you are told to pay with sendPayment, and say what came of it.",
+    system="You are the cashier of a web shop. Pay what you are told to pay with sendPayment, and report the result.",
     tools=(sendPayment,),
     script=(
         Conversation(

@@ -45,7 +45,7 @@ CLOSINGS_AFTER_WORDS = {
     "model_context_window_exceeded": "(The answer was cut off here.)",
 }
 #: Follows, for the model, the words of an answer that it could not finish.
-CUT_BY_ERROR = "(An error broke this answer off here.)"
+CUT_BY_ERROR = "(An error interrupted this answer here.)"
 #: Stands, for the model, in place of a refused turn that had run tools.
 REFUSED_TURN = "(A message that was refused is left out here. These tools were called for it: %s.)"
 

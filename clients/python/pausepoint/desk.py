@@ -393,7 +393,7 @@ def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]
 
 
 def _take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> Talk[Resume]:
-    """Take the resumes of all requests or of none."""
+    """Claim the resume leases of all requests or of none."""
     taken: dict[str, Taken] = {}
     until = time.monotonic() + lease
     try:

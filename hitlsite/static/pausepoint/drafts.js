@@ -73,7 +73,7 @@
     (form.querySelector(".message") ?? form).append(line);
   }
 
-  // --- What was sent is no draft any more. A refusal keeps it, and so does a review, which has sent nothing yet.
+  // --- What was sent is no longer a draft. A refusal keeps it, and so does a review, which has sent nothing yet.
   const sent = new Set();
   let answered;
   document.addEventListener("submit", (event) => {

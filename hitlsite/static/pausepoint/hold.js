@@ -204,7 +204,7 @@
     Promise.all(heldHere().map(send)).then((sent) => { if (sent.every(Boolean)) event.target.requestSubmit(); });
   }, true);
 
-  // --- Whatever no page takes care of any more: its page was left, or was killed before it could send or hear.
+  // --- Whatever no page takes care of anymore: its page was left, or was killed before it could send or hear.
   function adopt(isNew) {
     for (const [key, kept] of Object.entries(stored())) {
       if (own.has(key)) continue;
