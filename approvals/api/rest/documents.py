@@ -261,7 +261,7 @@ class RequestDocument(Brief):
     default_response: Any
     callback_url: str | None
     decision: DecisionDocument | None
-    result: ReportDocument | None = Field(description="What its call has done; null while nothing is reported.")
+    result: ReportDocument | None = Field(description="What its call returned; null while nothing is reported.")
 
 
 class Page(BaseModel):
