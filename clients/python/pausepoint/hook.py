@@ -75,7 +75,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _note(words: str) -> int:
-    _say(f"Pausepoint was not told what this call has done. {words}")
+    _say(f"The result of this call was not reported to Pausepoint. {words}")
     return 1
 
 

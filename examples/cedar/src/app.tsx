@@ -45,7 +45,7 @@ function Shown({ message }: { message: Message }) {
     case "progress_update":
       return <p role="alert" className="note">{"text" in message ? String(message.text) : message.content}</p>;
     default:
-      return <article className={message.role} aria-label={message.role === "user" ? "You" : "Assistant"}>{message.content}</article>;
+      return <article className={message.role} aria-label={message.role === "user" ? "You" : "Agent"}>{message.content}</article>;
   }
 }
 

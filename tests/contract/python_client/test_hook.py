@@ -276,7 +276,7 @@ def test_a_report_of_what_has_run_is_said_to_be_lost_and_blocks_nothing(asker):
     hook = started(f"http://127.0.0.1:{free_port()}", asker.key, "--patience", "1s")
     report(hook, **reported)
     code, out, errors = ended(hook)
-    assert (code, out, errors.startswith("Pausepoint was not told what this call has done. ")) == (1, "", True)
+    assert (code, out, errors.startswith("The result of this call was not reported to Pausepoint. ")) == (1, "", True)
 
 
 def test_everything_that_no_agent_reports_blocks_with_words(asker):
