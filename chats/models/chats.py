@@ -100,7 +100,7 @@ class Message(models.Model):
 
 
 class Turn(models.Model):
-    """One answer of the assistant, across all its pauses. The row is the job, with its lease and fencing number."""
+    """One answer of the agent, across all its pauses. The row is the job, with its lease and fencing number."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="turns", db_index=False)
     run_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

@@ -64,7 +64,7 @@ def test_a_decision_of_langchain_says_what_people_decided(allowed, made, decisio
 
 
 def test_a_call_that_takes_only_an_approval_cannot_be_rejected():
-    with pytest.raises(CannotTell, match="takes only approve"):
+    with pytest.raises(CannotTell, match="accepts only approve"):
         batched("approve").value([REJECTED])
 
 
