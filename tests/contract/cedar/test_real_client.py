@@ -82,7 +82,7 @@ def test_two_questions_are_two_runs_and_the_last_answer_goes_on(page):
     _, first, second = one.say("ask parallel")
     assert set(one.waiting) == {first["runId"], second["runId"]}
     assert shown(one.do("resume", run=second["runId"], data="Nothing"))[1].startswith(
-        "Recorded. The assistant still waits"
+        "Recorded. The agent is still waiting"
     )
     assert shown(one.do("resume", run=first["runId"], data="Express"))[1] == "Thank you. You said: Express and Nothing."
 
