@@ -81,7 +81,7 @@ class AskedByOwnKey(DecideOnPage):
 
 
 class NotAuthenticated(Refusal):
-    """Nobody is logged in, or the token is not valid."""
+    """No one is logged in, or the token is not valid."""
 
     code = "not_authenticated"
     status = 401
@@ -132,7 +132,7 @@ class NotJson(Refusal):
 
 
 class AlreadyDecided(Refusal):
-    """Somebody else has decided before; `decision` says who."""
+    """Someone else has decided before; `decision` says who."""
 
     code = "already_decided"
     status = 409
@@ -216,7 +216,7 @@ class Invalid(Refusal):
 
 
 class CannotBeAssigned(Invalid):
-    """The user is unknown, inactive, or may not decide it; alike, so that nobody learns who has an account."""
+    """The user is unknown, inactive, or may not decide it; alike, so that no one learns who has an account."""
 
     def __init__(self, field: str) -> None:
         words = _("This request cannot be assigned to that user.")
@@ -238,7 +238,7 @@ class Conflict(Refusal):
 
 
 class Taken(Refusal):
-    """Somebody else has claimed or assigned it meanwhile; the members say who has it now."""
+    """Someone else has claimed or assigned it meanwhile; the members say who has it now."""
 
     code = "taken"
     status = 409

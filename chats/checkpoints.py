@@ -32,7 +32,7 @@ def difference(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]
 
 
 def settled(last: Difference) -> int | None:
-    """Return how many parts at a checkpoint cannot change any more: those of all steps before its last one.
+    """Return how many parts at a checkpoint can no longer change: those of all steps before its last one.
 
     None if its tail begins inside that step, because it was asked about twice. Its first part may still change then.
     """

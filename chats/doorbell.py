@@ -51,7 +51,7 @@ def claims_as() -> str:
 
 
 def notify_claimed(begun: Any) -> bool:
-    """Have this process go on with a run that one of its threads has begun; return False if it runs no turns any more."""
+    """Have this process go on with a run that one of its threads has begun; return False if it no longer runs turns."""
     if _on_claimed is None:
         return False
     _on_claimed(begun)

@@ -69,7 +69,7 @@ class ApprovalPending(Refusal):
 
 
 class QuestionChanged(Refusal):
-    """The page on which a message was written named another question than the one that waits, or none waits any more."""
+    """The page on which a message was written named another question than the one that waits, or none waits anymore."""
 
     code = "question_changed"
     status = 409
@@ -147,7 +147,7 @@ class BranchRefused(Refusal):
 
 
 class LeaseLost(Exception):
-    """Another runner has the turn, or it has ended. This runner must not write any more."""
+    """Another runner has the turn, or it has ended. This runner must no longer write."""
 
 
 class StopRequested(Exception):

@@ -57,9 +57,9 @@ def _copy(database: Path, part: Path) -> None:
     copy = sqlite3.connect(part)
     with contextlib.closing(source), contextlib.closing(copy):
         # In one step, which copies one snapshot: with several steps, SQLite starts again after every write in between and might
-        # never finish. In WAL mode it blocks nobody.
+        # never finish. In WAL mode it blocks no one.
         source.backup(copy)
-        # A single file, without a WAL file that somebody could forget to copy.
+        # A single file, without a WAL file that someone could forget to copy.
         copy.execute("PRAGMA journal_mode=DELETE")
 
 

@@ -119,7 +119,7 @@ class WrongMethodPage:
         response = self.get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
             return response
-        words = _("This address only takes what a form sends. Go back and press the button again.")
+        words = _("This address only accepts forms. Go back and press the button again.")
         page = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
         # The headers of the others that have handled the response stay.
         response.content = page.content

@@ -13,7 +13,7 @@ from approvals.access.rights import ADMINISTER, DECIDE
 from approvals.exceptions import NotAllowed
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 
-#: The permissions that decide, or that could be used to become somebody who decides.
+#: The permissions that decide, or that could be used to become someone who decides.
 PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER))
 
 

@@ -23,7 +23,7 @@ SCOPES = ("ask", "decide", "read", "audit")
 DEFAULT_SCOPES = ("ask", "read")
 #: Prefix of the scope of requests that a key has asked; the id of the key follows.
 KEY_SCOPE = "key:"
-#: Prefix of the scope of requests that somebody has asked through the API with the session of a browser.
+#: Prefix of the scope of requests that someone has asked through the API with the session of a browser.
 USER_SCOPE = "user:"
 #: How exactly the last use of a key is known.
 USE_INTERVAL = timedelta(minutes=1)

@@ -16,7 +16,7 @@ from approvals.runtime.many import any_of
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser
-#: The user that somebody has named; AnonymousUser if there is none of that name.
+#: The user that someone has named; AnonymousUser if there is none of that name.
 Named = User | AnonymousUser
 
 
@@ -89,7 +89,7 @@ def may_close(user: Person, request: ApprovalRequest) -> bool:
 
 
 def may_be_assigned(named: Named, kind: str) -> TypeGuard[User]:
-    """Return whether this user may get a request of this kind: anybody a question, only deciders an approval."""
+    """Return whether this user may get a request of this kind: anyone a question, only deciders an approval."""
     return named.is_active and (kind in ASKS or may_decide(named))
 
 

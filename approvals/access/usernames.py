@@ -1,4 +1,4 @@
-"""Which username a new person may have: one that no one mistakes for the name of somebody else."""
+"""Which username a new person may have: one that no one mistakes for the name of someone else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def validate_new_username(name: str) -> None:
         # Names that differ in upper and lower case only are told so elsewhere.
         if taken.casefold() != name.casefold() and _look(taken) == look:
             raise ValidationError(
-                _("The username looks like that of somebody else: %(taken)s"), code="lookalike", params={"taken": taken}
+                _("The username looks like an existing one: %(taken)s"), code="lookalike", params={"taken": taken}
             )
 
 

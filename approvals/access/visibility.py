@@ -8,7 +8,7 @@ from approvals.access.permissions import Person, decides_everything, sees_everyt
 
 
 def visibility_key(user: Person) -> int | None:
-    """Return None for everybody who sees all requests, else the person's id: equal keys see equal rows."""
+    """Return None for everyone who sees all requests, else the person's id: equal keys see equal rows."""
     return None if sees_everything(user) else user.pk
 
 

@@ -27,7 +27,7 @@ from approvals.states import Door
 def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> ApprovalRequest:
     """Assign a request to oneself for a while; doing it again prolongs that. Return the request.
 
-    `over` names the user who is shown to have it, where it is to be taken over. NotFound, NotAllowed, Taken (somebody
+    `over` names the user who is shown to have it, where it is to be taken over. NotFound, NotAllowed, Taken (someone
     else has it, or has taken it over meanwhile), AlreadyDecided, Expired.
     """
     with transaction.atomic():
@@ -51,7 +51,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
 
 
 def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
-    """Give back what one has claimed; nothing changes if nobody has it (any more). Errors as for `claim`."""
+    """Give back what one has claimed; nothing changes if no one has it. Errors as for `claim`."""
     with transaction.atomic():
         locked = _lock(request_id, by)
         request = locked.request
@@ -71,7 +71,7 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
 
 
 def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_of: str = "") -> ApprovalRequest:
-    """Assign a request to a person, or to nobody (None). Return the request.
+    """Assign a request to a person, or to no one (None). Return the request.
 
     `instead_of` names the person to whom it is shown to be assigned. The new assignee is notified, may see the request
     from now on, and may answer a question or a form; the right to decide an approval they must have already.

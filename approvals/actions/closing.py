@@ -38,7 +38,7 @@ class Result:
 
 
 def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
-    """End a workflow that waits for nobody; a second end changes nothing."""
+    """End a workflow that waits for no one; a second end changes nothing."""
     assert state in ENDED
     with in_transaction():
         ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)

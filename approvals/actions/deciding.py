@@ -87,7 +87,7 @@ def decide(
 
 
 def _require_right(request: ApprovalRequest, by: Actor) -> None:
-    """Raise NotAllowed or AskedByOwnKey if somebody who sees this request may not end it."""
+    """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it."""
     if not permissions.may_close(by, request):
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
     if permissions.asked_through_own_key(by, request):

@@ -36,7 +36,7 @@ def create_key(
 ) -> tuple[ApiKey, str]:
     """Create a key, on record; return it with its secret text, which is shown once and never stored.
 
-    `text` is the secret text if it is not to be random. NotAllowed if `by` may not make such a key for somebody else.
+    `text` is the secret text if it is not to be random. NotAllowed if `by` may not make such a key for someone else.
     """
     text = text or f"pp_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
     shape = KEY.fullmatch(text)
@@ -60,14 +60,14 @@ def create_key(
 
 
 def _require_key_for_other(user: User, scopes: Collection[str], by: User) -> None:
-    """Raise NotAllowed where a key would let its maker decide as somebody else, or act as somebody with more rights."""
+    """Raise NotAllowed where a key would let its maker decide as someone else, or act as someone with more rights."""
     require_changeable(user, by)
     if "decide" in scopes:
-        raise NotAllowed(_("A key that acts for somebody else cannot decide. Only the person can make such a key."))
+        raise NotAllowed(_("A key that acts for someone else cannot decide. Only they can make one that does."))
 
 
 def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
-    """Revoke all keys of somebody who is deactivated: otherwise they would work again with the person."""
+    """Revoke all keys of someone who is deactivated: otherwise they would work again with the person."""
     for key_id in ApiKey.objects.filter(user=person, revoked_at=None).values_list("pk", flat=True):
         revoke_key(key_id, by=by, via=via)
 
@@ -88,7 +88,7 @@ def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: str) -> b
     """Store which calls of coding agents wait for a person, on record; return False if nothing changes.
 
     Invalid if a list is out of bounds; NotFound if there is no such key, or it was revoked; NotAllowed if it acts for
-    somebody whom `by` may not change.
+    someone whom `by` may not change.
     """
     lists.check()
     with transaction.atomic():

@@ -42,7 +42,7 @@ MAX_OTHER_INPUTS = 10
 
 
 def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: Signatory, via: str) -> None:
-    """Put on record that a call ran with another input than the approved one, once per input that ran.
+    """Put on record that a call ran with a different input than the approved one, once per input that ran.
 
     It is no result of the call: that can still be reported. The caller holds the lock of the workflow.
     """
@@ -88,5 +88,5 @@ def record_tool_result(
 
 
 def _amount_pointer(result: ToolResult, tool_name: str) -> str | None:
-    """Return where the amount of a call is that nobody was asked about."""
+    """Return where the amount of a call is that no one was asked about."""
     return amount_pointer(result.input, rules_for_asking(tool_name)[1])

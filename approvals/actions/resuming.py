@@ -1,4 +1,4 @@
-"""Hand out the resume of a request to one program at a time, until one of them says that it is done.
+"""Lease the resume of a request to one program at a time, until one of them completes it.
 
 All actions hold the lock of the workflow, and each change is one conditional UPDATE.
 """
@@ -44,11 +44,11 @@ class NotDecided(Refusal):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__(_("This request is still waiting. Resume after it was decided."))
+        super().__init__(_("This request is still waiting. Resume after it is decided."))
 
 
 class ResumeTaken(Refusal):
-    """Somebody else resumes it now; `resume` says who, since when, and until when the lease goes."""
+    """Someone else resumes it now; `resume` says who, since when, and until when the lease goes."""
 
     code = "resume_taken"
     status = 409
@@ -56,7 +56,7 @@ class ResumeTaken(Refusal):
     def __init__(self, resumption: Resumption, now: datetime) -> None:
         self.resumption, self.now = resumption, now
         values = {"who": resumption.holder, "until": f"{resumption.leased_until:%Y-%m-%d %H:%M:%S}"}
-        super().__init__(_("%(who)s has taken this resume, with a lease until %(until)s UTC.") % values)
+        super().__init__(_("%(who)s holds the resume lease of this request until %(until)s UTC.") % values)
 
     def members(self) -> dict[str, Any]:
         return {"resume": progress(self.resumption)}
@@ -83,7 +83,7 @@ class AlreadyResumed(Refusal):
 
 
 class ResumeLost(Refusal):
-    """The token is not the present one: its lease ended, or it was given back. `resume` says who has it now."""
+    """The token is not the current one: its lease expired or was released. `resume` says who holds the lease now."""
 
     code = "resume_lost"
     status = 409
@@ -91,9 +91,7 @@ class ResumeLost(Refusal):
     def __init__(self, resumption: Resumption | None) -> None:
         self.resumption = resumption
         super().__init__(
-            _(
-                "This token no longer holds the resume: its lease has ended, or it was given back. Take the resume again."
-            )
+            _("This token no longer holds the resume lease: the lease has expired or was released. Claim it again.")
         )
 
     def members(self) -> dict[str, Any]:
@@ -102,7 +100,7 @@ class ResumeLost(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A resume that was handed out. `state` is None if the request was made without one."""
+    """A resume lease that was claimed. `state` is None if the request was made without one."""
 
     request: ApprovalRequest
     resumption: Resumption
@@ -112,7 +110,7 @@ class Taken:
 
 
 def progress(resumption: Resumption) -> dict[str, Any]:
-    """Return how far a resume is, for programs: who has or had it, since when, and whether an earlier lease ended."""
+    """Return the state of a resume lease, for programs: its holder, since when, and whether an earlier one expired."""
     moments = ("taken_at", "leased_until", "lost_at", "completed_at")
     found: dict[str, datetime | None] = {name: getattr(resumption, name) for name in moments}
     names = {"by": resumption.holder or None, "attempt": resumption.attempt, "lost_by": resumption.lost_by or None}
@@ -127,7 +125,7 @@ def keep_state(request: ApprovalRequest, state: str) -> None:
 def take_resume(
     request_id: UUID, *, by: Actor, via: Door, worker: str, lease: timedelta, idempotency_key: str | None = None
 ) -> Taken:
-    """Hand out the resume of a request for the time of a lease; a repeat with the same key gets the same while it holds it.
+    """Claim the resume lease of a request; a repeat with the same key gets the same lease while that lasts.
 
     NotFound, NotAllowed (only its client), NotDecided, ResumeTaken, AlreadyResumed, StateErased, StateUnreadable.
     """
@@ -192,7 +190,7 @@ def renew_resume(request_id: UUID, token: str, *, by: Actor, lease: timedelta) -
 
 
 def release_resume(request_id: UUID, token: str, *, by: Actor, via: Door, reason: str = "") -> Resumption:
-    """Give back a resume, so that others can take it at once. NotFound, NotAllowed, AlreadyResumed, ResumeLost."""
+    """Release a resume lease, so that others can claim it at once. NotFound, NotAllowed, AlreadyResumed, ResumeLost."""
     with transaction.atomic():
         request = _lock(request_id, by).request
         if not _of(request, **_mine(token)).update(token_digest="", leased_until=None):
@@ -205,7 +203,7 @@ def release_resume(request_id: UUID, token: str, *, by: Actor, via: Door, reason
 def complete_resume(request_id: UUID, token: str, *, by: Actor, via: Door) -> tuple[Resumption, bool]:
     """Say that the run was resumed, for ever, and erase its state. Return also whether this is new.
 
-    A lease that has ended is no obstacle while nobody else has taken the resume. NotFound, NotAllowed, AlreadyResumed,
+    An expired lease can be completed while no one else has claimed it. NotFound, NotAllowed, AlreadyResumed,
     ResumeLost.
     """
     with transaction.atomic():
@@ -236,7 +234,7 @@ def lost_leases(now: Any) -> QuerySet[Resumption]:
 
 
 def _note_loss(request: ApprovalRequest, held: Resumption, now: datetime) -> bool:
-    """Free a resume whose lease has ended; its token can still complete while nobody else takes it."""
+    """Free an expired resume lease; its token can still complete while no one else claims it."""
     ended = held.leased_until
     if not _of(request, leased_until__lte=now).update(leased_until=None, lost_by=held.holder, lost_at=ended):
         return False

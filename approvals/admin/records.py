@@ -68,7 +68,7 @@ def _is_superuser(request: HttpRequest) -> bool:
 
 
 def _may_change(request: HttpRequest, person: User | None) -> bool:
-    """Return whether a person has so few rights that somebody who is no superuser may change them."""
+    """Return whether a person has so few rights that someone who is no superuser may change them."""
     return person is None or _is_superuser(request) or not (is_beyond_administrators(person) or is_protected(person))
 
 

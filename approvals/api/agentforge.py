@@ -18,7 +18,7 @@ HEARTBEAT = b": heartbeat\n\n"
 #: JavaScript timers hold 31 bits of milliseconds (24.8 days); longer ones fire at once.
 LONGEST_TIMER = 2**31 - 1
 
-UNANSWERED = "Nobody answered before the deadline."
+UNANSWERED = "No one answered before the deadline."
 CANCELLED = "The request was cancelled."
 DECLINED = "The person declined to answer."
 

@@ -12,7 +12,7 @@ SALT = "approvals.resume-state"
 
 
 class StateUnreadable(Refusal):
-    """The stored state was encrypted with a key that is not known any more."""
+    """The stored state was encrypted with a key that is no longer known."""
 
     code = "state_unreadable"
     status = 409

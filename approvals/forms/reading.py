@@ -113,7 +113,7 @@ class Reading:
         if len({len(texts) for texts in sent}) > 1:
             return self._error(control, _("was not sent completely; reload the page"))
         if before and not any(each.name(self.prefix) in self.data for each in columns):
-            # A page of before an update had another field for it: what nobody has touched must not become empty.
+            # A page of before an update had another field for it: what no one has touched must not become empty.
             return self._error(control, _("was not sent completely; reload the page"))
         rows = [list(texts) for texts in zip(*sent, strict=True) if any(text.strip() for text in texts)]
         if len(rows) > MAX_ROWS:

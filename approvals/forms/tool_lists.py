@@ -26,12 +26,10 @@ class ToolListsForm(forms.Form):
     )
     allowed = _list_field(
         _("Allowed: left to the agent"),
-        _(
-            "Pausepoint has no opinion on these, so the agent's own rules count. The longer of two patterns that fit wins."
-        ),
+        _("Pausepoint leaves these to the agent's own rules. If two patterns match, the longer one applies."),
     )
     denied = _list_field(
-        _("Denied: refused at once"), _("Never run, and nobody is asked. Each refused call is in the audit log.")
+        _("Denied: refused at once"), _("Never run, and no one is asked. Each refused call is in the audit log.")
     )
 
     @classmethod

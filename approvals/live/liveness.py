@@ -48,7 +48,7 @@ class RoundTrip:
                 while (await layer.receive(self._channel))["nonce"] != nonce:
                     continue  # the late answer to an earlier check
         except BaseException:
-            # A layer may drop a channel on which nothing receives any more.
+            # A layer may drop a channel on which nothing receives anymore.
             self._channel = ""
             raise
 

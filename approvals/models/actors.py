@@ -12,7 +12,7 @@ from approvals.runtime.text import visible
 
 
 class Signatory(Protocol):
-    """Anybody who can be recorded, by an id and a name."""
+    """Anyone who can be recorded, by an id and a name."""
 
     @property
     def pk(self) -> Any: ...
@@ -46,7 +46,7 @@ class KeyActor:
 
 @dataclass(frozen=True, slots=True)
 class RecordedActor:
-    """Somebody who has acted, as recorded then."""
+    """Someone who has acted, as recorded then."""
 
     pk: int
     name: str

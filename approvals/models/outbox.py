@@ -34,7 +34,7 @@ class OutboxEvent(models.Model):
     delivered_at = models.DateTimeField(null=True)
     #: When it was given up, after too many attempts. The admin can send it again.
     dead_at = models.DateTimeField(null=True)
-    #: When somebody sent it again; it is given up a fixed time after that.
+    #: When someone sent it again; it is given up a fixed time after that.
     sent_again_at = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)

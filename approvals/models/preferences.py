@@ -40,7 +40,7 @@ class Preferences(models.Model):
     person = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="preferences")
     theme = models.CharField(max_length=6, choices=Theme, default=Theme.SYSTEM)
     density = models.CharField(max_length=11, choices=Density, default=Density.COMFORTABLE)
-    #: A code of HITL_LANGUAGES; empty for LANGUAGE_CODE, and so is one that is not offered any more.
+    #: A code of HITL_LANGUAGES; empty for LANGUAGE_CODE, and so is one that is no longer offered.
     language = models.CharField(_("language"), max_length=20, blank=True, default="", db_default="")
     split = models.BooleanField(_("show the request beside the list"), default=True)
     open_next = models.BooleanField(_("open the next request after a decision"), default=True)
@@ -98,7 +98,7 @@ class SavedView(models.Model):
 
 
 class Snooze(models.Model):
-    """Hides a request from one person's own inbox until a moment, or until somebody else does something with it."""
+    """Hides a request from one person's own inbox until a moment, or until someone else does something with it."""
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     request = models.ForeignKey("approvals.ApprovalRequest", on_delete=models.CASCADE, related_name="+")

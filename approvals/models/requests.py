@@ -126,11 +126,11 @@ class ApprovalRequest(models.Model):
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
     changed_at = models.DateTimeField(default=timezone.now)
-    #: Who has claimed it. A claim lapses (`approvals.access.assignees`) and binds nobody.
+    #: Who has claimed it. A claim lapses (`approvals.access.assignees`) and binds no one.
     claimed_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     claimed_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     claimed_at = models.DateTimeField(null=True)
-    #: When somebody last claimed it, assigned it, commented on it or resumed from it.
+    #: When someone last claimed it, assigned it, commented on it or resumed from it.
     touched_at = models.DateTimeField(null=True)
     #: The one call that has taken the decision, of equal calls without ids of their own: its random name, who it was in words
     #: for people, and when. Empty while no call has taken it; null where the call has an id, which is then what counts.
@@ -216,7 +216,7 @@ class Decision(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_verdict_display()} by {self.by_name or 'nobody'}"
+        return f"{self.get_verdict_display()} by {self.by_name or 'no one'}"
 
     @property
     def actor(self) -> RecordedActor | None:

@@ -29,7 +29,7 @@ class ResumeState(models.Model):
 class Resumption(models.Model):
     """Who resumes the run behind a request: at most one holder at a time, until one of them completes.
 
-    While somebody holds it, `leased_until` is set. `lost_by` and `lost_at` are of the last lease that ended by itself.
+    While someone holds it, `leased_until` is set. `lost_by` and `lost_at` are of the last lease that ended by itself.
     """
 
     request = models.OneToOneField(
@@ -38,7 +38,7 @@ class Resumption(models.Model):
     #: SHA-256 of the token of the last holder; empty after they gave it back.
     token_digest = models.CharField(max_length=64, blank=True)
     holder = models.CharField(max_length=MAX_ACTOR_NAME + MAX_WORKER + 3, blank=True)
-    #: How many times it was taken.
+    #: How many times it was claimed.
     attempt = models.PositiveIntegerField(default=0)
     taken_at = models.DateTimeField(null=True)
     leased_until = models.DateTimeField(null=True)
@@ -60,5 +60,5 @@ class Resumption(models.Model):
 
     @property
     def held(self) -> bool:
-        """Whether somebody holds it, or held it until a moment ago: the sweep notes the end of a lease."""
+        """Whether someone holds it, or held it until a moment ago: the sweep notes the end of a lease."""
         return self.leased_until is not None

@@ -118,7 +118,7 @@ def told() -> tuple[models.QuerySet[Any], ...]:
 
 
 def heard() -> models.Expression:
-    """Return the condition that anybody gets events: a webhook, or people by a rule or in a browser."""
+    """Return the condition that anyone gets events: a webhook, or people by a rule or in a browser."""
     found = Q(models.Exists(WebhookEndpoint.objects.filter(active=True)))
     for rows in told():
         found |= Q(models.Exists(rows))
@@ -126,7 +126,7 @@ def heard() -> models.Expression:
 
 
 class LastNotice(models.Model):
-    """When somebody was last notified, so that many requests become one message. `recipient` is an outbox target."""
+    """When someone was last notified, so that many requests become one message. `recipient` is an outbox target."""
 
     recipient = models.CharField(max_length=40, unique=True)
     at = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""Mail the person concerned when somebody else changes their account: nobody acts as somebody else unnoticed."""
+"""Mail the person concerned when someone else changes their account: no one acts as someone else unnoticed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from approvals.runtime.transactions import after_commit
 class Change(Enum):
     """What was done to an account, as a sentence."""
 
-    LINK = gettext_lazy("%(by)s made a link with which the password of your account can be set.")
-    LINK_REQUESTED = gettext_lazy("%(by)s requested a link with which the password of your account can be set.")
+    LINK = gettext_lazy("%(by)s made a link that sets the password of your account.")
+    LINK_REQUESTED = gettext_lazy("%(by)s requested a link that sets the password of your account.")
     ROLES = gettext_lazy("%(by)s gave you these roles: %(detail)s.")
     ROLES_REMOVED = gettext_lazy("%(by)s removed these roles of yours: %(detail)s.")
     EMAIL = gettext_lazy("%(by)s changed the email address of your account to %(detail)s.")

@@ -1,4 +1,4 @@
-"""Render messages about waiting requests: titles, agents and links only, since anybody may read a mail.
+"""Render messages about waiting requests: titles, agents and links only, since anyone may read a mail.
 
 The links to approve and to reject open a page that asks for a log-in and decides nothing by itself.
 """
@@ -70,6 +70,6 @@ def _line(request: ApprovalRequest) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape text for Slack, so that a title makes no link and mentions nobody."""
+    """Escape text for Slack, so that a title makes no link and mentions no one."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("|", "¦").replace("@", "@\u200b")

@@ -66,7 +66,7 @@ def spread_due_notices() -> None:
                 OutboxEvent.objects.bulk_create(_spread(row, rules), ignore_conflicts=True)
                 outbox.mark_delivered(row)
         except Exception as error:
-            logger.exception("Nobody was notified of request %s yet; it will be tried again", row.payload["request_id"])
+            logger.exception("No one was notified of request %s yet; it will be tried again", row.payload["request_id"])
             outbox.record_failure(row, f"{type(error).__name__}: {error}")
 
 
@@ -94,7 +94,7 @@ def _recipients(
 ) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
     audience, now = _audience(rule), timezone.now()
     if rule.route == Route.SLACK:
-        # Everybody reads a channel, so all of them must be allowed to see the request.
+        # Everyone reads a channel, so all of them must be allowed to see the request.
         if audience and all(permissions.may_see(person, request) for person in audience):
             yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url), now)
         return
@@ -157,7 +157,7 @@ def _long_ago() -> CombinedExpression:
 
 def _send(last: LastNotice) -> bool:
     """Send one message with everything that is due for a recipient; False if the server was not reached."""
-    # What waits for the end of somebody's quiet hours stays, while a critical request is told at once.
+    # What waits for the end of someone's quiet hours stays, while a critical request is told at once.
     found = outbox.undelivered_events(*CHANNELS).exclude(attempts=0, next_attempt_at__gt=Now())
     rows = list(found.filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
     kind, _, pk = last.recipient.partition(":")

@@ -77,7 +77,7 @@ Handler = Callable[[Event], None]
 
 
 def _targets() -> QuerySet[Any, tuple[int | None, str, list[str]]]:
-    """Return ids, addresses and event names of the active webhooks; and a row without an id if anybody is notified."""
+    """Return ids, addresses and event names of the active webhooks; and a row without an id if anyone is notified."""
     nobody = Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField())
     webhooks = WebhookEndpoint.objects.filter(active=True).values_list("pk", "url", "events")
     return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by("pk")
@@ -86,7 +86,7 @@ def _targets() -> QuerySet[Any, tuple[int | None, str, list[str]]]:
 def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", heard: bool = True) -> None:
     """Write an event for every target; call this inside the transaction of what it reports.
 
-    `heard` is false if the caller has read in this transaction that nobody gets events (`models.subscriptions.heard`).
+    `heard` is false if the caller has read in this transaction that no one gets events (`models.subscriptions.heard`).
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]

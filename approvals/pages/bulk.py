@@ -62,12 +62,12 @@ def parse_order(data: QueryDict) -> Order:
         try:
             picks[UUID(name)] = digest
         except ValueError as error:
-            raise Invalid(_("That is no request of the list."), {"pick": _("is not understood")}) from error
+            raise Invalid(_("The list has no such request."), {"pick": _("is not understood")}) from error
     if not picks:
         raise Invalid(_("Select at least one request first."), {"pick": _("is missing")})
     if len(picks) > MAX_PICKS:
-        words = _("Select at most %(limit)d requests; these are %(found)d.") % {"limit": MAX_PICKS, "found": len(picks)}
-        raise Invalid(words, {"pick": _("are too many")})
+        words = _("Select at most %(limit)d requests. You selected %(found)d.")
+        raise Invalid(words % {"limit": MAX_PICKS, "found": len(picks)}, {"pick": _("are too many")})
     verdict = data.get("verdict", "")
     if verdict not in BULK_VERDICTS:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})

@@ -25,7 +25,7 @@ def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     found = queries.get_request_for(request.user, pk)
     verdict = verdict_of_link(token, found, request.user)
     if verdict is None:
-        raise NotFound(_("This link is not valid, or is for somebody else. Open the request from your inbox."))
+        raise NotFound(_("This link is not valid, or is for someone else. Open the request from your inbox."))
     card = card_for(request.user, found)
     if not card.may_close or found.kind != Kind.APPROVAL:
         return redirect(found)

@@ -121,7 +121,7 @@ def _sides(user: User, filters: Filters) -> list[QuerySet[ApprovalRequest]]:
 def all_rows(
     filters: Filters, part: Part, limit: int, *, person: Parameter, now: Parameter
 ) -> QuerySet[ApprovalRequest]:
-    """Return the first rows of a part as somebody who sees everything sees them, as a query to be prepared."""
+    """Return the first rows of a part as someone who sees everything sees them, as a query to be prepared."""
     found = _apply(ApprovalRequest.objects.order_by(), person, filters, now).filter(part.rows)
     return _rows_shown(found.order_by(*part.order.fields), filters)[:limit]
 

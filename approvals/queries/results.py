@@ -33,7 +33,7 @@ STATE_LABELS = {"succeeded": _("Succeeded"), "failed": _("Failed"), "cancelled":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherRun:
-    """A report that the call ran with another input than the approved one; `times` says how often it was sent."""
+    """A report that the call ran with a different input than the approved one; `times` says how often it was sent."""
 
     at: datetime
     by: str

@@ -84,7 +84,7 @@ _PREPARED = {name: _prepare(name) for name in SECTIONS}
 
 
 def _first_page(user: User) -> Sections:
-    """Return the first page of the inbox without filters for somebody who sees everything."""
+    """Return the first page of the inbox without filters for someone who sees everything."""
     now = timezone.now()
     found = {name: query.all(person=user.pk, now=now, soon=now + SOON) for name, query in _PREPARED.items()}
     more, found[WAITING] = len(found[WAITING]) > PAGE, found[WAITING][:PAGE]

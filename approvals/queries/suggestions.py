@@ -1,4 +1,4 @@
-"""What the fields for a person and for a tool suggest while somebody types."""
+"""What the fields for a person and for a tool suggest while someone types."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ EVENTS = (
     "priority.changed",
 )
 
-#: A report of a call that ran with another input than the approved one.
+#: A report of a call that ran with a different input than the approved one.
 OTHER_INPUT = "tool.other_input"
 
 #: The events with what a call did.
@@ -149,7 +149,7 @@ def record(
 ) -> bool:
     """Add one entry; call this inside the transaction of the change that it records.
 
-    Return whether anybody gets events (`models.subscriptions.heard`), which most changes that are recorded also send.
+    Return whether anyone gets events (`models.subscriptions.heard`), which most changes that are recorded also send.
     """
     added = _ENTRY.row(**_row(event, subject, data, actor, via, at or timezone.now()), open_after=open_after)
     assert added is not None

@@ -2,7 +2,7 @@
 
 PostgreSQL assigns an id before the transaction commits, so a later entry may become visible first. Whoever inserts takes a
 lock on the table before the id is assigned, and releases it after the commit is visible (PostgreSQL's manual, "Table-Level
-Locks"). So a missing entry cannot appear any more once all who held that lock when the gap was seen have ended. Transactions
+Locks"). So a missing entry can no longer appear once all who held that lock when the gap was seen have ended. Transactions
 of other tables and other databases do not count, however long they run.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-#: The last entry, and who may be inserting others: the statement sees no entry of anybody who ends before `pg_locks` is read.
+#: The last entry, and who may be inserting others: the statement sees no entry of anyone who ends before `pg_locks` is read.
 LOOK = """
     SELECT (SELECT COALESCE(max(id), 0) FROM approvals_auditentry),
            (SELECT COALESCE(array_agg(DISTINCT virtualtransaction), '{}') FROM pg_locks
@@ -53,7 +53,7 @@ class Horizon:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self, *, last: int, writers: Set[str]) -> int:
-        """Return the entry below which none can appear any more, given the last entry and the transactions that may insert."""
+        """Return the entry below which none can appear anymore, given the last entry and the transactions that may insert."""
         if not self.writers & writers:
             self.final = max(self.final, self.next)
             # A transaction that writes now may still fill a gap below `last`; one that begins later cannot.
@@ -67,7 +67,7 @@ _horizon = Horizon()
 
 
 def settled() -> int:
-    """Return the entry below which none can appear any more. What was read before this call may lack one that appeared since.
+    """Return the entry below which none can appear anymore. What was read before this call may lack one that appeared since.
 
     On SQLite, which has one writer at a time, none ever can.
     """
@@ -80,9 +80,9 @@ def settled() -> int:
 
 
 def last_settled() -> int | None:
-    """Return the last entry below which none can appear any more; None if that is true of every entry (SQLite).
+    """Return the last entry below which none can appear anymore; None if that is true of every entry (SQLite).
 
-    A gap among entries older than LONGEST cannot be filled any more.
+    A gap among entries older than LONGEST can no longer be filled.
     """
     if connection.vendor != "postgresql":
         return None

@@ -173,7 +173,7 @@ def _check(value: Any, levels_left: int) -> bool:
     match value:
         case str():
             if _is_dirty(value):
-                raise NotCanonical(gettext_noop("text contains a NUL or half of a surrogate pair"))
+                raise NotCanonical(gettext_noop("text contains a NUL or an unpaired surrogate"))
         case bool() | None:
             pass
         case int():

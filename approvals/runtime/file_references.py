@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 FILES = "/api/chats/files/"
 _ADDRESS = re.compile(rf"{FILES}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 
-#: A file as a `data:` address in base64, of a kind that nobody reads as text. Nothing is searched twice.
+#: A file as a `data:` address in base64, of a kind that no one reads as text. Nothing is searched twice.
 _FILE = re.compile(
     r"data:((?:image|audio|video|font)/[\w.+-]{1,80}|application/(?:octet-stream|pdf|zip))(?:;[\w.+-]{1,40}=[\w.+-]{1,80}){0,3}"
     r";base64,([A-Za-z0-9+/_-]{64,}={0,2})"

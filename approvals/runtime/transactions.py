@@ -37,9 +37,9 @@ _moved = threading.Condition()
 
 @contextmanager
 def in_line(row: Hashable) -> Iterator[None]:
-    """Run the statement that waits for the lock on a row. LineTooLong if others wait already and nobody gets it.
+    """Run the statement that waits for the lock on a row. LineTooLong if others wait already and no one gets it.
 
-    While locks are released, everybody gets through: a line is stuck only if nobody has left it for STUCK seconds.
+    While locks are released, everyone gets through: a line is stuck only if no one has left it for STUCK seconds.
     """
     with _moved:
         line = _lines.setdefault(row, _Line(monotonic()))

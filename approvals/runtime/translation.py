@@ -32,7 +32,7 @@ TITLES = (
     gettext_noop("Internal Server Error"),
     gettext_noop("Service Unavailable"),
 )
-#: What happened to a request that cannot be decided any more.
+#: What happened to a request that can no longer be decided.
 DECIDED = {
     Verdict.APPROVE: _("This request was approved %(when)s by %(who)s."),
     Verdict.EDIT: _("This request was approved with changes %(when)s by %(who)s."),

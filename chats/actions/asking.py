@@ -104,7 +104,7 @@ def _ask_for(call: CallView, tool: Tool | None, path: list[str]) -> Ask:
     if call.state == CallState.UNKNOWN:
         return _recovery(call, path)
     if tool is None:
-        raise InvalidInput(f"There is no tool named {call.name!r} any more.")
+        raise InvalidInput(f"There is no longer a tool named {call.name!r}.")
     value = tool.validate(call.input)
     try:
         ask = _approval(call, tool, path) if tool.ask is None else _question(call, tool.ask(value), path)

@@ -67,7 +67,7 @@ def record_run(
 ) -> Written:
     """Store the result of a run, with the stream event about it, which is added. LeaseLost.
 
-    Nothing is added if the call does not await the result of this run any more.
+    Nothing is added if the call does not await the result of this run anymore.
 
     `files` are those that the output refers to. BadFile, and nothing is stored, if the chat has no room for them.
     """

@@ -47,7 +47,7 @@ def begin_run(turn_id: int, *, owner: str) -> Begun | None:
 def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
     """Apply what was decided since the pause of a turn, and begin its run in the same commit.
 
-    None if it still has to wait, or is not suspended any more.
+    None if it still has to wait, or is no longer suspended.
     """
     with transaction.atomic():
         with in_line(("turn", turn_id)):
@@ -70,7 +70,7 @@ def wake_turn(turn_id: int) -> None:
     if not owner:
         resume_turn(turn_id)
     elif (begun := continue_turn(turn_id, owner=owner)) is not None and not doorbell.notify_claimed(begun):
-        # The process has begun to shut down. After a crash, nobody could tell that the started calls never ran.
+        # The process has begun to shut down. After a crash, no one could tell that the started calls never ran.
         release_turn(begun[0])
 
 

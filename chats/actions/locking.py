@@ -1,7 +1,7 @@
 """Lock a turn, and know what is stored of it.
 
 Whoever changes a turn locks its row first and adds one to its version. A runner that has read the turn and finds the
-version that it knows need not read it again; if somebody else has written meanwhile, it reads the turn under the lock.
+version that it knows need not read it again; if someone else has written meanwhile, it reads the turn under the lock.
 """
 
 from __future__ import annotations

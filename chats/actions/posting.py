@@ -97,7 +97,7 @@ def post_message(
                 raise QuestionChanged
             return Arrival(_begin(locked, uuid4().hex, [text] if text else [], agent, via, context, files))
     if files:
-        raise BadFile(_("An answer cannot have files. Answer in words, or wait for the assistant to finish."))
+        raise BadFile(_("An answer cannot have files. Answer in words, or wait for the agent to finish."))
     # Outside the transaction, so that a refusal does not roll back an expiry.
     return Arrival(current, _answer_open_question(current, text, by, via, answers))
 
@@ -127,7 +127,7 @@ def add_user_message(
     _check_texts(texts, files)
     with transaction.atomic(savepoint=False):
         if new and not in_place_of:
-            # Nobody else sees the chat yet.
+            # No one else sees the chat yet.
             return _begin(chat, message_id, texts, agent, via, context, files, metadata=metadata, first=True)
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 #: The states in which a call waits for people.
 WAITING = frozenset({CallState.WAITING, CallState.UNKNOWN})
-EXPIRED = "Nobody answered before the deadline."
+EXPIRED = "No one answered before the deadline."
 DECLINED = "Declined without a word."
 
 
@@ -118,7 +118,7 @@ def outcome_of(turn: Turn, call: CallView, request: ApprovalRequest) -> tuple[Ca
         case (Kind.RECOVERY, Status.REJECTED):
             return CallState.FAILED, None, f"A person found that it failed.{why}"
         case (_, Status.CANCELLED):
-            return CallState.CANCELLED, None, f"Withdrawn before it was answered.{why}"
+            return CallState.CANCELLED, None, f"Cancelled before it was answered.{why}"
         case (Kind.APPROVAL, _):
             return CallState.DENIED, None, decision.comment or (EXPIRED if request.status == Status.EXPIRED else "")
         case (_, Status.ANSWERED):

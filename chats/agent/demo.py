@@ -55,7 +55,7 @@ def lookUpInvoice(number: str) -> dict[str, Any]:
 cashier = Agent(
     name="cashier",
     title="Cashier",
-    system="You are the cashier of a web shop. Pay what you are told to pay with sendPayment, and say what came of it.",
+    system="You are the cashier of a web shop. Pay what you are told to pay with sendPayment, and report the result.",
     tools=(sendPayment,),
     script=(
         Conversation(
@@ -105,7 +105,7 @@ SCRIPT = (
         r"^\s*approve refund\b",
         [
             [
-                Say("I will refund the order once somebody approves it."),
+                Say("I will refund the order once someone approves it."),
                 Use("issueRefund", {"amount": 120, "orderId": "A-1001"}),
             ],
             [Say("The refund is settled: {answers}")],
@@ -116,7 +116,7 @@ SCRIPT = (
         r"^\s*approve payment\b",
         [
             [
-                Say("I will transfer 1000 euros to John Doe once somebody approves it."),
+                Say("I will transfer 1000 euros to John Doe once someone approves it."),
                 Use(
                     "sendPayment",
                     {"transactionDetails": {"amount": 1000, "recipient": "John Doe", "type": "transfer"}},

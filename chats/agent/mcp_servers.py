@@ -18,7 +18,7 @@ _NAME_OF_TOOL = re.compile(r"[a-zA-Z0-9_.-]{1,128}")
 class McpServer:
     """A remote MCP server that the model's provider connects to.
 
-    The provider calls its tools within an answer, so nobody can be asked about a call: either the server as a whole
+    The provider calls its tools within an answer, so no one can be asked about a call: either the server as a whole
     `needs_approval`, as a `ServerTool` may, or `runs_without_approval` says that its `tools` may be called with any input.
     Only the listed tools can be called, whatever the server offers. `token` is the server's OAuth token, or a quick function
     that returns the one that is valid now; it is sent to the model's provider, and stored and logged nowhere.
@@ -42,7 +42,7 @@ class McpServer:
             raise ValueError(f"MCP server {self.name}: list the names of the tools that may be called")
         if self.runs_without_approval == self.needs_approval:
             raise ValueError(
-                f"MCP server {self.name}: the model's provider calls its tools, so nobody is asked about a call. Set "
+                f"MCP server {self.name}: the model's provider calls its tools, so no one is asked about a call. Set "
                 "needs_approval=True to ask before the server is offered, or runs_without_approval=True to accept any call"
             )
 
@@ -53,7 +53,7 @@ class McpServer:
 
     @property
     def accepted(self) -> McpServer:
-        """This server as it is offered: a person has agreed to it, or nobody had to."""
+        """This server as it is offered: a person has agreed to it, or no one had to."""
         return replace(self, needs_approval=False, runs_without_approval=True)
 
     @property

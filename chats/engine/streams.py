@@ -64,7 +64,7 @@ class _Feed:
 
 
 class _Follower:
-    """Somebody who follows a turn and has seen its events up to number `seen`. `due` says that the rows are to be read."""
+    """Someone who follows a turn and has seen its events up to number `seen`. `due` says that the rows are to be read."""
 
     def __init__(self, seen: int, *, due: bool) -> None:
         self.seen, self.due = seen, due

@@ -56,7 +56,7 @@ class ToolCalls:
         self._ledger.begun.add(execution.tool_call_id)
         tool = agent.tool(execution.name)
         if tool is None:
-            await self._finish(execution, Result(error_text=f"There is no tool named {execution.name!r} any more."))
+            await self._finish(execution, Result(error_text=f"There is no longer a tool named {execution.name!r}."))
             return
         context = ToolContext(
             tool_call_id=execution.tool_call_id,

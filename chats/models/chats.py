@@ -100,7 +100,7 @@ class Message(models.Model):
 
 
 class Turn(models.Model):
-    """One answer of the assistant, across all its pauses. The row is the job, with its lease and fencing number."""
+    """One answer of the agent, across all its pauses. The row is the job, with its lease and fencing number."""
 
     chat = models.ForeignKey(Chat, on_delete=models.CASCADE, related_name="turns", db_index=False)
     run_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -110,7 +110,7 @@ class Turn(models.Model):
     source = models.CharField(max_length=20, default=CHAT)
     state = models.CharField(max_length=10, choices=TurnState, default=TurnState.QUEUED)
     finish_reason = models.CharField(max_length=15, choices=FinishReason, blank=True)
-    #: Somebody stopped it; a running turn ends at its next write.
+    #: Someone stopped it; a running turn ends at its next write.
     stopped = models.BooleanField(default=False)
     stopped_by = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
     #: The fencing number: each claim adds one, and a runner's writes fail once it has changed.

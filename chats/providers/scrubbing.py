@@ -17,7 +17,7 @@ REMOVED = "[removed]"
 READ, KEPT = 2_000, 300
 #: Servers quote keys in part, so a piece of this length counts as the secret. A shorter secret counts only as a whole word.
 PIECE = 8
-#: Settings whose values nobody may be shown, or the passwords in them, and the shortest value that is looked for.
+#: Settings whose values no one may be shown, or the passwords in them, and the shortest value that is looked for.
 SECRET_SETTING = re.compile(r"(?:KEY|KEY_FALLBACKS|SECRET|TOKEN|PASSWORD|WEBHOOK_URL)$")
 ADDRESS_SETTING = re.compile(r"(?:URL|DSN)$")
 SHORTEST = 6
@@ -115,7 +115,7 @@ def _unless_readable(found: re.Match[str]) -> str:
 
 
 def _secret_settings() -> set[str]:
-    """Return the values of settings that nobody may be shown, and the passwords in addresses."""
+    """Return the values of settings that no one may be shown, and the passwords in addresses."""
     return {text for text in _values_of_settings() if len(text) >= SHORTEST}
 
 

@@ -1,4 +1,4 @@
-"""How far a turn is: its steps with their calls, as one value that nobody changes."""
+"""How far a turn is: its steps with their calls, as one value that no one changes."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from chats.states import CallState
 
 #: The types of parts that are shown beside the words of an answer.
 BESIDE = frozenset({REMARK, SERVER_TOOL, SOURCE_DOCUMENT, SOURCE_URL})
-NO_TEXT = "(The assistant ended its turn without a further word.)"
+NO_TEXT = "(The agent ended its turn without saying anything more.)"
 #: The type of the data part (AI SDK) of a user's message that holds what their page sent along.
 PAGE_CONTEXT = "data-page-context"
 STOPPED = "(Stopped before anything more was said.)"
@@ -45,7 +45,7 @@ CLOSINGS_AFTER_WORDS = {
     "model_context_window_exceeded": "(The answer was cut off here.)",
 }
 #: Follows, for the model, the words of an answer that it could not finish.
-CUT_BY_ERROR = "(An error broke this answer off here.)"
+CUT_BY_ERROR = "(An error interrupted this answer here.)"
 #: Stands, for the model, in place of a refused turn that had run tools.
 REFUSED_TURN = "(A message that was refused is left out here. These tools were called for it: %s.)"
 

@@ -16,7 +16,7 @@ from approvals.runtime.canonical import clean_text
 REMARK = "data-remark"
 #: The stop reason of a step whose text was streamed before its turn failed.
 BROKEN_OFF = "broken_off"
-#: The stop reason of a step that somebody stopped.
+#: The stop reason of a step that someone stopped.
 STOPPED_ANSWER = "stopped"
 REFUSAL = "refusal"
 #: The stop reasons that are told.
@@ -93,7 +93,7 @@ def words_of(remark: Mapping[str, Any]) -> str:
         case "refusal":
             return " ".join(_refusal(remark))
         case "broken_off":
-            return _("The answer was broken off by an error. Send “Continue” to get the rest.")
+            return _("The answer was interrupted by an error. Send “Continue” to get the rest.")
         case "model_changed":
             return _model_changed(remark)
         case "thoughts_left_out":
@@ -107,13 +107,11 @@ def words_of(remark: Mapping[str, Any]) -> str:
         case "fallback":
             return _fallback(remark)
         case "files_left_out":
-            return _("The model did not take some files of this chat, so it does not see them. Send others.")
+            return _("The model did not accept some files of this chat, so it does not see them. Send others.")
         case "unknown" if remark.get("reason"):
-            return _("The model ended its answer for a reason that is not known here: %(reason)s.") % {
-                "reason": remark["reason"]
-            }
+            return _("The model ended its answer for an unknown reason: %(reason)s.") % {"reason": remark["reason"]}
         case _:
-            return _("The model ended its answer for a reason that is not known here.")
+            return _("The model ended its answer for an unknown reason.")
 
 
 def words_of_silence(attempt: int, attempts: int) -> str:
@@ -132,14 +130,14 @@ def _refusal(remark: Mapping[str, Any]) -> list[str]:
         told = [_("The model refused to answer.")]
     if explanation:
         told.append(_("It says: “%(explanation)s”") % {"explanation": explanation})
-    return [*told, _("The message and its answer are not sent to the model again. Write it in another way.")]
+    return [*told, _("The message and its answer are not sent to the model again. Rephrase it.")]
 
 
 def _model_changed(remark: Mapping[str, Any]) -> str:
     models = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
     if models["before"] == models["now"]:
         # It is asked through another API, which keeps other things of an answer.
-        words = _("From here on %(now)s is asked in another way.") % models
+        words = _("From here on %(now)s is called through another API.") % models
         left_out = _("It does not see its thoughts from before, nor the searches and code that it ran.")
     else:
         words = _("From here on %(now)s answers; before, it was %(before)s.") % models

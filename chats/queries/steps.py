@@ -126,7 +126,7 @@ def _call(
     asks_approval = kind == Kind.APPROVAL
     asked = recovery if state == CallState.UNKNOWN else status
     decided = asks_approval and status != Status.PENDING
-    reason = "Nobody decided before the deadline." if asks_approval and status == Status.EXPIRED else comment
+    reason = "No one decided before the deadline." if asks_approval and status == Status.EXPIRED else comment
     return CallView(
         tool_call_id=tool_call_id,
         name=name,

@@ -14,7 +14,7 @@ class CallView:
     """A tool call with the decision about it.
 
     `approval_id` is the id of its approval request, or "", and `request_id` that of the request that it made of any kind.
-    `approved` is None until somebody decides; `edited_input` is the input as a person changed it, or None, and
+    `approved` is None until someone decides; `edited_input` is the input as a person changed it, or None, and
     `approved_digest` is that of the input that may run. `declined` means that a person declined to answer; `error_text` then
     holds their comment. `decided` says that the request about the call has ended: of a call whose outcome is unknown, the
     recovery. `attempt` counts the runs and fences the result of each.

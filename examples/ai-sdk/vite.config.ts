@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => {
 /**
  * The part of your own backend: it holds the key and gives a page a token for one chat (`POST {"chat": id}`).
  *
- * Yours must first check who is signed in and whether the chat is theirs. This one answers everybody, so it listens
+ * Yours must first check who is signed in and whether the chat is theirs. This one answers everyone, so it listens
  * on this machine only, which is the default of Vite.
  */
 function clientTokens(url: string, key: string): Plugin {

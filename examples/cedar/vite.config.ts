@@ -2,7 +2,7 @@ import { defineConfig, loadEnv } from "vite";
 
 /**
  * The part of your own backend: it holds the key and adds it to each request. Yours must add the key of the user who is signed in,
- * because the key decides who the user is. This one adds the same key for everybody, so it listens on this machine only, which
+ * because the key decides who the user is. This one adds the same key for everyone, so it listens on this machine only, which
  * is the default of Vite, and pages of other sites may not call it.
  */
 export default defineConfig(({ command, mode }) => {

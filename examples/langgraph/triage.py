@@ -65,7 +65,7 @@ def run(graph: Any, start: Ticket, thread: str, desk: Desk) -> Ticket:
     if not graph.get_state(config).created_at:
         graph.invoke(start, config)
     while (state := graph.get_state(config)).next:
-        # The id of an interrupt stays the same after a restart, so nobody is asked twice.
+        # The id of an interrupt stays the same after a restart, so no one is asked twice.
         asked = {
             each.id: desk.ask(
                 **each.value, idempotency_key=f"{thread}:{each.id}", workflow_id=thread, agent="triage.py"

@@ -59,7 +59,7 @@ def main(orders: Path, ledger: Path) -> None:
                 desk.report(outcome, output=paid)
                 print(f"{order}: paid {paid['paid']:.2f}, {outcome.by} said yes")
             else:
-                print(f"{order}: not paid, {outcome.status} by {outcome.by or 'nobody'}. {outcome.comment}".rstrip())
+                print(f"{order}: not paid, {outcome.status} by {outcome.by or 'no one'}. {outcome.comment}".rstrip())
             desk.end_workflow(f"refund-{order}")
 
 

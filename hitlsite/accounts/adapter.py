@@ -50,7 +50,7 @@ class Accounts(DefaultAccountAdapter):
         return url_has_allowed_host_and_scheme(url, allowed_hosts=hosts, require_https=secure)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """Count failures per account *and* address, so that nobody can lock other people out on purpose."""
+        """Count failures per account *and* address, so that no one can lock other people out on purpose."""
         return f"{ratelimit.get_ip(request)} {credentials['username'].lower()}"
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -63,7 +63,7 @@ class Accounts(DefaultAccountAdapter):
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         address = self.get_client_ip(request)
         name = actions.record_failed_login(credentials["username"], address=address)
-        logger.warning("Failed log-in as %s from %s", repr(name) if name else "nobody known", address)
+        logger.warning("Failed log-in as %s from %s", repr(name) if name else "no known user", address)
 
     def post_login(self, request: HttpRequest, user: User, **given: Any) -> HttpResponse:
         address = self.get_client_ip(request)

@@ -1,4 +1,4 @@
-"""The page that says how this installation is, in words, and what to do where something is wrong."""
+"""The page that says the health of this installation, and what to do where something is wrong."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _model() -> Iterator[Line]:
     if not apps.is_installed("chats"):
         return
     if settings.HITL_PROVIDER == "scripted":
-        words = _("The scripted provider, which works offline and asks no model")
+        words = _("Demo agent: prepared answers, no model")
         yield Line(_("Model"), WARN, words, _("Set HITL_PROVIDER and a key to let a model answer in chats."))
     elif settings.HITL_PROVIDER:
         yield Line(_("Model"), OK, f"{settings.HITL_PROVIDER}: {settings.HITL_MODEL}")

@@ -103,7 +103,7 @@ def retry_after(error: BaseException) -> int:
 
 def words(error: BaseException) -> str:
     if database.is_locked(error):
-        return _("Somebody else has been changing this for too long. Nothing was changed. Try again in a moment.")
+        return _("Someone else is still changing this. Your change was not made. Try again in a moment.")
     return _("The database is not responding. No recorded data is lost. Try again in a moment.")
 
 

@@ -45,14 +45,14 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
         change = _waiting(change_id)
         person = changeable_person(change.person_id, by)
         if by.pk == person.pk:
-            raise NotAllowed(_("No one confirms a change of their own access. Ask another administrator."))
+            raise NotAllowed(_("You cannot confirm a change to your own access. Ask another administrator."))
         if by.pk == change.requested_by_id and needs_second(by):
             raise NotAllowed(_("You requested this change. Another administrator must confirm it."))
         if not permissions.may_administer(change.requested_by):
-            raise Conflict(_("Whoever requested this is no administrator any more. Withdraw it, and request it again."))
+            raise Conflict(_("The requester is no longer an administrator. Cancel this change, and request it again."))
         # By the clock of the database, as everything that expires.
         if PendingChange.objects.filter(pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR).exists():
-            words = _("This was requested more than %(days)d days ago. Withdraw it, and request it again.")
+            words = _("This was requested more than %(days)d days ago. Cancel it, and request it again.")
             raise Conflict(words % {"days": PendingChange.VALID_FOR.days})
         _record(change, "confirmed", by)
         if change.kind == Kind.ROLES:
@@ -88,7 +88,7 @@ def names_of_roles(names: Sequence[str]) -> str:
 def _waiting(change_id: int) -> PendingChange:
     change = PendingChange.objects.select_related("requested_by").filter(pk=change_id).first()
     if change is None:
-        raise NotFound(_("This change no longer waits. It was confirmed or withdrawn."))
+        raise NotFound(_("This change is no longer waiting. It was confirmed or cancelled."))
     return change
 
 

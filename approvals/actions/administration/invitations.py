@@ -32,7 +32,7 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
         if not person.is_active:
             raise Conflict(_("This person is deactivated. Activate them first."))
         if person.has_usable_password():
-            raise Conflict(_("This person has a password already. Make a link if they need a new one."))
+            raise Conflict(_("This person already has a password. Make a link if they need a new one."))
         if not mailed and waits_for_second(person, by):
             return request_change(person, PendingChange.Kind.LINK, None, by=by)
         now = timezone.now()
@@ -50,7 +50,7 @@ def withdraw_invitation(person_id: int, *, by: User) -> User:
         person = changeable_person(person_id, by)
         removed, _rows = Invitation.objects.filter(person=person).delete()
         if not removed:
-            raise Conflict(_("There is no open invitation. It may have been accepted or withdrawn already."))
+            raise Conflict(_("There is no open invitation. It may have been accepted or cancelled already."))
         _record(person, {"change": "withdrawn"}, by)
     return person
 

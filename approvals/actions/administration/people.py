@@ -67,7 +67,7 @@ def change_person(
         person = changeable_person(person_id, by)
         before, held = _described(person), set(roles_of(person))
         if person.pk == by.pk and set(roles) != held:
-            raise NotAllowed(_("No one changes their own roles. Ask another administrator."))
+            raise NotAllowed(_("You cannot change your own roles. Ask another administrator."))
         waiting: dict[Kind, object] = {}
         if needs_second(by) and (protected := protected_roles(set(roles) - held)):
             waiting[Kind.ROLES] = sorted(protected)
@@ -165,7 +165,7 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
         transactions.lock_name(LOCK)
         team = teams().filter(pk=team_id).first()
         if team is None:
-            raise NotFound(_("Team not found. Somebody may have removed it."))
+            raise NotFound(_("Team not found. Someone may have removed it."))
         if team.name == name:
             return
         _require_team_without_rights(team, by)
@@ -177,12 +177,12 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
 
 
 def remove_team(team_id: int, *, by: User) -> None:
-    """Remove a team, on record; its people stay. NotFound, Conflict if nobody could administer afterwards."""
+    """Remove a team, on record; its people stay. NotFound, Conflict if no one could administer afterwards."""
     with transaction.atomic():
         transactions.lock_name(LOCK)
         team = teams().filter(pk=team_id).first()
         if team is None:
-            raise NotFound(_("Team not found. Somebody may have removed it."))
+            raise NotFound(_("Team not found. Someone may have removed it."))
         _require_team_without_rights(team, by)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
         team.delete()
@@ -191,7 +191,7 @@ def remove_team(team_id: int, *, by: User) -> None:
 
 
 def _require_team_without_rights(team: Group, by: User) -> None:
-    """Raise NotAllowed for a group with permissions, which somebody gave it in Django's admin, unless this is a superuser."""
+    """Raise NotAllowed for a group with permissions, which someone gave it in Django's admin, unless this is a superuser."""
     if not by.is_superuser and team.permissions.exists():
         raise NotAllowed(
             _("The team %(name)s gives permissions. Only a superuser can change who is in it.") % {"name": team.name}
@@ -201,12 +201,12 @@ def _require_team_without_rights(team: Group, by: User) -> None:
 def _require_an_administrator() -> None:
     """Raise Conflict unless an active person may still administer, which undoes the transaction."""
     if not permissions.administrators().exists():
-        raise Conflict(_("Nobody could manage Pausepoint anymore. Make somebody else an administrator first."))
+        raise Conflict(_("No one could manage Pausepoint after this. Make someone else an administrator first."))
 
 
 def _require_free_name(name: str) -> None:
     if Group.objects.filter(name__iexact=name).exists():
-        raise Conflict(_("There is a team or role of this name already. Choose another one."))
+        raise Conflict(_("A team or role with this name already exists. Choose another one."))
 
 
 def _described(person: User) -> dict[str, object]:

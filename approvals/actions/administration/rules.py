@@ -40,7 +40,7 @@ def remove_rule(rule_id: int, *, by: User) -> None:
 def _locked(rule_id: int) -> NotificationRule:
     found = NotificationRule.objects.select_for_update(no_key=True).filter(pk=rule_id).first()
     if found is None:
-        raise NotFound(_("Rule not found. Somebody may have removed it."))
+        raise NotFound(_("Rule not found. Someone may have removed it."))
     return found
 
 

@@ -50,7 +50,7 @@ def remove_endpoint(endpoint_id: int, *, by: User) -> None:
 def _locked(endpoint_id: int) -> WebhookEndpoint:
     found = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk=endpoint_id).first()
     if found is None:
-        raise NotFound(_("Webhook not found. Somebody may have removed it."))
+        raise NotFound(_("Webhook not found. Someone may have removed it."))
     return found
 
 

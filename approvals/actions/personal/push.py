@@ -22,7 +22,7 @@ def subscribe(
 ) -> PushSubscription:
     """Store what a browser says of its subscription. Raise Invalid.
 
-    A browser that somebody else used before is taken over only with its own keys: an address alone may be known to others.
+    A browser that someone else used before is taken over only with its own keys: an address alone may be known to others.
     """
     if not is_available():
         raise Invalid(_("Devices cannot be notified, because PUBLIC_URL does not begin with https://."), {})

@@ -20,14 +20,14 @@ LONGEST = timedelta(days=30)
 
 
 def snooze(request_id: UUID, *, by: User, until: datetime | None) -> Snooze:
-    """Hide a waiting request from this person's inbox until then, or until somebody replies (None).
+    """Hide a waiting request from this person's inbox until then, or until someone replies (None).
 
     A reply always brings it back. It is never hidden for longer than half the time to its deadline, nor than LONGEST.
     NotFound, Invalid.
     """
     request, now = queries.get_request_for(by, request_id), timezone.now()
     if not request.pending:
-        raise Invalid(_("This request is decided already."), {"until": _("only waiting requests can be snoozed")})
+        raise Invalid(_("This request is already decided."), {"until": _("only waiting requests can be snoozed")})
     if until is not None and until <= now:
         raise Invalid(_("The request was not snoozed."), {"until": _("is in the past")})
     latest = latest_end(request, now)
@@ -53,5 +53,5 @@ def unsnooze(request_id: UUID, *, by: User) -> None:
 
 
 def end_snoozes(request: ApprovalRequest, *, by: Person) -> None:
-    """Show a request again to everybody who has snoozed it, after somebody else has replied. Called in a transaction."""
+    """Show a request again to everyone who has snoozed it, after someone else has replied. Called in a transaction."""
     Snooze.objects.filter(request=request.pk).exclude(person=by.pk or 0).delete()

@@ -23,7 +23,7 @@ Answer = dict[str, Any]
 
 
 def answer_of(call: HookCall, asked: ApprovalRequest) -> Answer:
-    """Return the answer to a call whose request has ended, or that nobody has decided in time."""
+    """Return the answer to a call whose request has ended, or that no one has decided in time."""
     decision = None if asked.pending else asked.decision
     if call.event == Event.ELICITATION:
         return _elicited(asked, decision)
@@ -57,8 +57,8 @@ def taken(call: HookCall, asked: ApprovalRequest) -> Answer:
     """Return the answer to a call that waited for an approval which another call has taken."""
     if call.event == Event.ELICITATION:
         return _elicited(asked, None)
-    words = _("A person approved one call like this, and another call has taken that approval: %(call)s.")
-    more = _("So this call was not run. Call the tool again if it has to run once more: a person is then asked.")
+    words = _("A person approved one call like this, and another call has already used that approval: %(call)s.")
+    more = _("So this call was not run. If it has to run once more, call the tool again, and a person is asked.")
     return denied(call, f"{words % {'call': asked.taken}} {more}")
 
 
@@ -82,7 +82,7 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         name for name in {*before, *after} if name not in after or not same_json(before.get(name), after[name])
     )
     words = _(
-        "A person approved this call with changes, so it ran with another input than you sent. Changed: %(names)s."
+        "A person approved this call with changes, so it ran with a different input than you sent. Changed: %(names)s."
     )
     text = json.dumps(after, ensure_ascii=False)
     more = _("It ran with this input: %(input)s") if len(text) <= MAX_REPEATED else ""
@@ -101,7 +101,7 @@ def _allowed(call: HookCall, decision: Decision, approved: Mapping[str, Any] | N
         words = _("Approved by %(name)s.") % {"name": decision.by_name or "Pausepoint"}
         said: Answer = {"permissionDecision": "allow", "permissionDecisionReason": words, **sent}
     elif changed and not call.agent.edits_permissions:
-        # Approving it as it was proposed would run what nobody has approved.
+        # Approving it as it was proposed would run what no one has approved.
         return denied(call, _change(call, given))
     else:
         said = {"decision": {"behavior": "allow", **({"updatedInput": given} if changed else {})}}
@@ -142,7 +142,7 @@ def _refusal(asked: ApprovalRequest, decision: Decision) -> str:
     said = f": {comment}" if comment else ""
     said += "" if comment.endswith((".", "!", "?")) else "."
     if decision.verdict == Verdict.EXPIRE:
-        return _("Nobody decided in time, so this call was not run.")
+        return _("No one decided in time, so this call was not run.")
     if decision.verdict == Verdict.CANCEL:
         return _("This call was cancelled%(said)s Do not repeat it.") % {"said": said}
     if asked.kind in {Kind.QUESTION, Kind.FORM}:
@@ -151,4 +151,4 @@ def _refusal(asked: ApprovalRequest, decision: Decision) -> str:
 
 
 def _pending(asked: ApprovalRequest) -> str:
-    return _("Nobody has decided this yet, so it was not run. It is waiting at %(url)s") % {"url": asked.public_url}
+    return _("No one has decided this yet, so it was not run. It is waiting at %(url)s") % {"url": asked.public_url}

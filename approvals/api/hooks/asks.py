@@ -65,7 +65,7 @@ def _title(call: HookCall) -> str:
 def _elicitation(call: HookCall) -> Ask:
     title, message = title_and_message(call.message)
     if call.address:
-        # Approving says that somebody has opened the address.
+        # Approving says that someone has opened the address.
         return _ask(call, Kind.APPROVAL, title, message, input={"url": call.address})
     return _ask(call, Kind.FORM, title, message, response_schema=call.schema)
 

@@ -97,7 +97,7 @@ def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
     if not isinstance(name, str) or name not in agent.events:
         words = _("must be one of %(names)s, the events that Pausepoint answers for %(agent)s")
         errors = {"hook_event_name": words % {"names": ", ".join(sorted(agent.events)), "agent": agent.name}}
-        raise Invalid(_("This hook event is not answered. Remove the hook for it from the agent's settings."), errors)
+        raise Invalid(_("Pausepoint does not answer this event. Remove its hook from the agent's settings."), errors)
     event = Event(name)
     reading = _Reading(body)
     call = HookCall(

@@ -33,7 +33,7 @@ from approvals.states import Door, Kind, Status
 
 #: Seconds that one call may wait, and does by default: agents give up their hooks after 600.
 MAX_WAIT, DEFAULT_WAIT = 600, 570
-#: Seconds after which a call that somebody waits for expires: before the agent gives up, so that nobody approves what is gone.
+#: Seconds after which a call that someone waits for expires: before the agent gives up, so that no one approves what is gone.
 MAX_EXPIRY, DEFAULT_EXPIRY = 31 * 86_400, 560
 DEFER = "defer"
 #: The status and the page of the request that an answer is about; without a request, there is neither.

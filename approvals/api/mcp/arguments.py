@@ -22,7 +22,7 @@ Input = Annotated[dict[str, Any], Field(description="The exact input that would 
 
 #: Seconds that a call of a patient tool waits, which is `permission`: Claude Code has no word for "not yet".
 PATIENCE = 3600
-#: Seconds after which its request expires: before the call ends, so that nobody approves what is gone.
+#: Seconds after which its request expires: before the call ends, so that no one approves what is gone.
 EXPIRY = PATIENCE - 10
 
 #: An action of this shape is the name of a tool; people filter and compare by it.

@@ -202,7 +202,7 @@ async def _response(waiting: _Waiting) -> dict[str, Any]:
     except Refusal as refusal:
         result = _refused(waiting.tool, results.words_of(refusal))
     except Exception:
-        # The stream has begun, so it can have no other status any more.
+        # The stream has begun, so it can have no other status anymore.
         logger.exception("A call of an MCP client failed while it waited.")
         return messages.failure(waiting.call.id, _lost(waiting.request))
     return messages.success(waiting.call, result, waiting.server)

@@ -105,7 +105,7 @@ def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
         method = (_MODERN if call.modern else _HANDSHAKE).get(call.method)
         if method is None:
             raise RpcError(
-                messages.METHOD_NOT_FOUND, _("This method is not offered: %(name)s") % {"name": call.method[:100]}
+                messages.METHOD_NOT_FOUND, _("This method is not supported: %(name)s") % {"name": call.method[:100]}
             )
         return JsonResponse(messages.success(call, method(call), SERVER))
     except RpcError as error:

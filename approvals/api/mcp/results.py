@@ -15,7 +15,7 @@ from approvals.states import ASKS, Kind, Status, Verdict
 
 MAX_ERRORS = 20
 
-#: The status that a call reads if another call has taken the approval for which both have waited.
+#: The status that a call reads if another call has used the approval for which both have waited.
 TAKEN = "taken"
 
 #: The schema of what `ask_human`, `request_approval` and `check_request` return.
@@ -77,10 +77,10 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
 
 
 def taken(request: ApprovalRequest) -> dict[str, Any]:
-    """Return a request as a call reads it that has waited for an approval which another call has taken."""
+    """Return a request for a call that has waited for an approval which another call has used."""
     words = (
-        f"A person approved one call, and another call has taken that approval: {request.taken}. Do not run it because of "
-        "this. If it has to run once more, call request_approval again."
+        f"A person approved one call, and another call has already used that approval: {request.taken}. Do not run "
+        "it because of this. If it has to run once more, call request_approval again."
     )
     return {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url, "message": words}
 

@@ -1,4 +1,4 @@
-"""What a client hands back so that any process of the desk can go on: sealed, so that nobody can read or forge it.
+"""What a client hands back so that any process of the desk can go on: sealed, so that no one can read or forge it.
 
 `requestState` is for a call that the client repeats, the id of an event for a stream that it continues after it broke.
 """

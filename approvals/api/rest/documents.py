@@ -130,7 +130,7 @@ class NewRequest(Document):
     resume_state: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         repr=False,
-        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to nobody, and "
+        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to no one, and "
         "handed out by `/resume` only.",
     )
 
@@ -261,7 +261,7 @@ class RequestDocument(Brief):
     default_response: Any
     callback_url: str | None
     decision: DecisionDocument | None
-    result: ReportDocument | None = Field(description="What its call has done; null while nothing is reported.")
+    result: ReportDocument | None = Field(description="What its call returned; null while nothing is reported.")
 
 
 class Page(BaseModel):

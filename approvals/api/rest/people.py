@@ -46,7 +46,7 @@ class CommentFilters(Document):
 )
 def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
     """Needs the scope `decide`, and a user who may decide. A claim tells other people that the user works on the request. It
-    lapses after 15 minutes without an action, and everybody who may decide still can. 409 `taken` says who was first.
+    lapses after 15 minutes without an action, and everyone who may decide still can. 409 `taken` says who was first.
     """
     caller = client_of(request, "decide")
     only_known(request, set())
@@ -62,7 +62,7 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
 def release_request(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]
 ) -> HandlingDocument:
-    """Needs the scope `decide`. If the user has no claim (any more), nothing changes."""
+    """Needs the scope `decide`. If the user has no claim, nothing changes."""
     caller = client_of(request, "decide")
     only_known(request, set())
     return handling(actions.release(request_id, by=caller.actor, via=Door.REST))

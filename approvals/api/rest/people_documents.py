@@ -16,7 +16,7 @@ ActorName = Annotated[str, Field(min_length=1, max_length=MAX_ACTOR_NAME)]
 
 
 class NewClaim(Document):
-    """A claim. To take over the claim of somebody else, name them in `over` (`claimed_by`)."""
+    """A claim. To take over the claim of someone else, name them in `over` (`claimed_by`)."""
 
     model_config = shown_with({})
 
@@ -31,7 +31,7 @@ class NewRelease(Document):
 
 
 class NewAssignee(Document):
-    """An assignment to somebody, or to nobody. Name the current assignee, so that nobody is overruled by accident."""
+    """An assignment to someone, or to no one. Name the current assignee, so that no one is overruled by accident."""
 
     model_config = shown_with({"to": "bob"})
 
@@ -46,7 +46,7 @@ class NewComment(Document):
 
 
 class HandlingDocument(BaseModel):
-    """Who works on a request. The rest is left out, because after an assignment the caller may not see it any more."""
+    """Who works on a request. The rest is left out, because after an assignment the caller may no longer see it."""
 
     request_id: str
     assigned_to: str | None

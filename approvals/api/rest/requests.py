@@ -197,7 +197,7 @@ def decide_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewDe
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def cancel_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
-    """Needs the scope `ask`. After that, nobody can answer the request."""
+    """Needs the scope `ask`. After that, no one can answer the request."""
     caller = client_of(request, "ask")
     only_known(request, set())
     outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)

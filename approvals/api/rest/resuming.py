@@ -1,4 +1,4 @@
-"""Resume runs over REST: take the resume of a request, renew its lease, give it back, complete it."""
+"""Resume runs over REST: claim the resume lease of a request, renew it, release it, complete it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ router = Router(tags=["Resuming"])
 LEASE, MAX_LEASE = 60, 3600
 MAX_REASON = 2000
 
-Token = Annotated[str, Field(min_length=1, max_length=200, description="The `token` of the resume.")]
+Token = Annotated[str, Field(min_length=1, max_length=200, description="The `token` of the lease.")]
 Seconds = Annotated[
-    StrictInt, Field(ge=1, le=MAX_LEASE, description="How long the resume is yours unless you renew it."), WHOLE
+    StrictInt, Field(ge=1, le=MAX_LEASE, description="How long the lease lasts unless you renew it."), WHOLE
 ]
 EXAMPLE = "ppr_..."
 
@@ -63,14 +63,16 @@ class NewCompletion(Document):
 
 
 class ResumeDocument(BaseModel):
-    """How far the resume of a request is."""
+    """The state of the resume lease of a request."""
 
     request_id: str
-    by: str | None = Field(description="Who has it, or had it last.")
-    attempt: int = Field(description="How many times it was taken.")
+    by: str | None = Field(description="Who holds it, or held it last.")
+    attempt: int = Field(description="How many times it was claimed.")
     taken_at: Moment | None
-    leased_until: Moment | None = Field(description="Null if nobody has it.")
-    lost_by: str | None = Field(description="Whose lease ended last, without a completion: it may have run something.")
+    leased_until: Moment | None = Field(description="Null if no one holds it.")
+    lost_by: str | None = Field(
+        description="Whose lease expired last, without a completion: it may have run something."
+    )
     lost_at: Moment | None
     completed_at: Moment | None
 
@@ -85,7 +87,7 @@ class TakenDocument(ResumeDocument):
 @router.post(
     "/requests/{uuid:request_id}/resume",
     response=TakenDocument,
-    summary="Take the resume of a request",
+    summary="Claim the resume lease of a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
 def take_resume(
@@ -95,10 +97,10 @@ def take_resume(
     response: HttpResponse,
     idempotency_key: IdempotencyKey = None,
 ) -> TakenDocument:
-    """Needs the scope `ask`, and the user whose key made the request. Only one caller has the resume at a time, for
-    `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while somebody
-    has it, and `already_resumed` for ever after a completion. An `attempt` above 1 says that somebody had it before.
-    Repeating an `Idempotency-Key` returns the same token while that holds the resume.
+    """Needs the scope `ask`, and the user whose key made the request. Only one caller holds the lease at a time, for
+    `lease_seconds`. 409 `not_decided` while the request waits, `resume_taken` with `resume` and `Retry-After` while someone
+    holds it, and `already_resumed` after a completion. An `attempt` above 1 says that someone held it before.
+    Repeating an `Idempotency-Key` returns the same token while that holds the lease.
     """
     caller = client_of(request, "ask")
     only_known(request, set())
@@ -117,11 +119,11 @@ def take_resume(
 @router.post(
     "/requests/{uuid:request_id}/resume/renew",
     response=ResumeDocument,
-    summary="Renew the lease of a resume",
+    summary="Renew a resume lease",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 def renew_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRenewal, JsonBody(...)]) -> ResumeDocument:
-    """Needs the scope `ask`. The lease then ends `lease_seconds` from now. 409 `resume_lost` if it has ended already."""
+    """Needs the scope `ask`. The lease then ends `lease_seconds` from now. 409 `resume_lost` if it has already expired."""
     caller = client_of(request, "ask")
     only_known(request, set())
     lease = timedelta(seconds=sent.lease_seconds)
@@ -131,11 +133,11 @@ def renew_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRene
 @router.post(
     "/requests/{uuid:request_id}/resume/release",
     response=ResumeDocument,
-    summary="Give back a resume",
+    summary="Release a resume lease",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 def release_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]) -> ResumeDocument:
-    """Needs the scope `ask`. Others can take it at once. 409 `resume_lost` if the token does not hold it any more."""
+    """Needs the scope `ask`. Others can claim it at once. 409 `resume_lost` if the token no longer holds it."""
     caller = client_of(request, "ask")
     only_known(request, set())
     given = actions.release_resume(request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason)
@@ -145,14 +147,14 @@ def release_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRe
 @router.post(
     "/requests/{uuid:request_id}/resume/complete",
     response=ResumeDocument,
-    summary="Complete a resume",
+    summary="Complete a resume lease",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
 def complete_resume(
     request: HttpRequest, request_id: UUID, sent: Annotated[NewCompletion, JsonBody(...)], response: HttpResponse
 ) -> ResumeDocument:
-    """Needs the scope `ask`. Nobody can take it again, and the stored state is erased. Repeating it with the same token
-    changes nothing. A lease that has ended is accepted if nobody else has taken the resume since; otherwise 409 `resume_lost`.
+    """Needs the scope `ask`. No one can claim it again, and the stored state is erased. Repeating it with the same token
+    changes nothing. An expired lease is accepted if no one else has claimed it since; otherwise 409 `resume_lost`.
     """
     caller = client_of(request, "ask")
     only_known(request, set())

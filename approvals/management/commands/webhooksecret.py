@@ -16,8 +16,8 @@ from approvals.models.keys import ApiKey
 
 class Command(RefusingCommand):
     help = gettext_noop(
-        "Make the secret that signs what the callback addresses of a key's requests are told, and print it, alone, on"
-        " standard output. It is shown this once; the one before it stays good for a day."
+        "Create the secret that signs the callbacks of a key's requests, and print it to standard output. It is shown "
+        "only once. The previous secret stays valid for a day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

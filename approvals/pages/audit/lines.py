@@ -32,13 +32,13 @@ EVENT_LABELS = {
     "request.released": pgettext_lazy("audit", "Unassigned"),
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
-    "request.taken": gettext_lazy("Decision taken by a call"),
-    "resume.taken": gettext_lazy("Resume taken"),
-    "resume.released": gettext_lazy("Resume given back"),
-    "resume.lost": gettext_lazy("Resume: lease ended without completion"),
+    "request.taken": gettext_lazy("Approval used by a call"),
+    "resume.taken": gettext_lazy("Resume lease claimed"),
+    "resume.released": gettext_lazy("Resume lease released"),
+    "resume.lost": gettext_lazy("Resume lease expired without completion"),
     "resume.completed": gettext_lazy("Resumed"),
     "tool.result": gettext_lazy("Result recorded"),
-    "tool.other_input": gettext_lazy("Something else ran than was approved"),
+    "tool.other_input": gettext_lazy("What ran differs from what was approved"),
     "tool.denied": gettext_lazy("Call denied by the lists of its key"),
     "turn.stopped": gettext_lazy("Turn stopped"),
     "turn.failed": gettext_lazy("Turn failed"),
@@ -54,7 +54,7 @@ EVENT_LABELS = {
     "password.changed": gettext_lazy("Password changed"),
     "password.reset": gettext_lazy("Password reset with a link"),
     "person.created": gettext_lazy("Person added"),
-    "person.invited": gettext_lazy("Invitation sent or withdrawn"),
+    "person.invited": gettext_lazy("Invitation sent or cancelled"),
     "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
     "team.changed": gettext_lazy("Team changed"),
@@ -147,7 +147,7 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
         name = visible(str(data["to"] or ""))
         return _("Assigned to %(name)s") % {"name": name} if name else str(EVENT_LABELS["request.released"])
     if entry.event == "request.taken" and "call" in data:
-        return _("Taken by %(call)s") % {"call": visible(str(data["call"]))}
+        return _("Used by %(call)s") % {"call": visible(str(data["call"]))}
     if entry.event == "tool.result" and (state := STATE_LABELS.get(str(data.get("state")))):
         return _("Result: %(state)s") % {"state": state}
     return label

@@ -111,7 +111,7 @@ def _ages() -> list[str]:
 def _tables(found: Insights) -> list[Table]:
     empty = {
         "tool": gettext("The tools that agents ask about will be listed here, with what to do about each."),
-        "agent": gettext("The agents that ask will be listed here, with how often they get a yes."),
+        "agent": gettext("The agents that ask will be listed here, with how often they are approved."),
         "by": gettext("The people who decide will be listed here, with how long their decisions take."),
     }
     return [

@@ -74,7 +74,7 @@ def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, 
 
     changed = shared.once(("request", visibility_key(user)), read)
     if not changed and not whole:
-        # It was assigned to somebody else: its row goes, as its card does.
+        # It was assigned to someone else: its row goes, as its card does.
         row = render_to_string("approvals/inbox/_push_gone.html", {"pk": request_id})
         return row + _render_count(user, shared, filters) + render_counts(user, shared)
     results = shared.once(("result", visibility_key(user)), lambda: render_results(changed)) if whole else ""

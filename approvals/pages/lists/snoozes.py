@@ -21,7 +21,7 @@ from approvals.http import SignedIn, refusals_as_pages, sent_address
 
 MORNING = time(9)
 MONDAY = 7
-#: When each choice ends, counted from now in the person's time zone; None is until somebody replies.
+#: When each choice ends, counted from now in the person's time zone; None is until someone replies.
 ENDS: dict[str, Callable[[datetime], datetime | None]] = {
     "hour": lambda now: now + timedelta(hours=1),
     "tomorrow": lambda now: _morning(now, 1),

@@ -158,7 +158,7 @@ class KeyForm(forms.Form):
 
     @property
     def life(self) -> timedelta | None:
-        """How long the key works; None for as long as nobody revokes it."""
+        """How long the key works; None for as long as no one revokes it."""
         days = self.cleaned_data["lifetime"]
         return timedelta(days=int(days)) if days else None
 

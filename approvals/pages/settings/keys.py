@@ -79,5 +79,5 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
 def revoke(request: SignedIn, pk: int) -> HttpResponse:
     if not actions.revoke_key(pk, by=request.user, via=Door.DASHBOARD):
         raise NotFound(_("API key not found. It may be revoked already."))
-    messages.success(request, _("The key is revoked. It works no longer."))
+    messages.success(request, _("The key is revoked and no longer works."))
     return redirect("approvals:keys")

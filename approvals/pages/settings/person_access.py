@@ -29,7 +29,10 @@ def activate(request: SignedIn, pk: int) -> HttpResponse:
     """Deactivate a person, or activate them again."""
     active = request.POST.get("active") == "yes"
     found = administration.set_active(pk, active=active, by=request.user)
-    words = _("%(name)s is active again.") if active else _("%(name)s is deactivated, without sessions and API keys.")
+    if active:
+        words = _("%(name)s is active again.")
+    else:
+        words = _("%(name)s is deactivated. All sessions have ended, and all API keys are revoked.")
     messages.success(request, words % {"name": found.get_username()})
     return redirect("approvals:person", pk)
 
@@ -51,7 +54,7 @@ def invite(request: SignedIn, pk: int) -> HttpResponse:
     if request.POST.get("do") != "withdraw":
         return send_invitation(request, pk)
     found = administration.withdraw_invitation(pk, by=request.user)
-    words = _("The invitation of %(name)s is withdrawn. Its link no longer works.")
+    words = _("The invitation of %(name)s is cancelled. Its link no longer works.")
     messages.success(request, words % {"name": visible(found.get_username())})
     return redirect("approvals:person", pk)
 
@@ -62,7 +65,7 @@ def pending_change(request: SignedIn, pk: int) -> HttpResponse:
     """Confirm a change that another administrator requested, or withdraw it."""
     if request.POST.get("do") != "confirm":
         change = administration.withdraw_change(pk, by=request.user)
-        messages.success(request, _("The change is withdrawn."))
+        messages.success(request, _("The change is cancelled."))
         return redirect("approvals:person", change.person_id)
     change = administration.confirm_change(pk, by=request.user)
     if change.kind == PendingChange.Kind.LINK:
@@ -88,7 +91,7 @@ def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
         messages.success(request, words % {"address": visible(made.person.email)})
         return redirect("approvals:people")
     if made.mailed and waits_for_second(made.person, request.user):
-        words = _("The mail server did not take the invitation. Check the mail settings and send it again.")
+        words = _("The mail server did not accept the invitation. Check the mail settings and send it again.")
         messages.error(request, words)
         return redirect("approvals:person", pk)
     context = {

@@ -113,9 +113,9 @@ def _account_change(event: str, data: Mapping[str, Any]) -> str:
         fields = ", ".join(map(str, data.get("fields", ())))
         return _("Changed in the admin: %(fields)s") % {"fields": visible(fields)} if fields else ""
     if event == "person.invited":
-        return _("Link of an invitation made") if str(change).startswith("invited") and not data.get("mailed") else ""
+        return _("Invitation link made") if str(change).startswith("invited") and not data.get("mailed") else ""
     if change == "password_link" or (change == "confirmed" and data.get("of") == "password_link"):
-        return _("Link made that sets the password")
+        return _("Password link made")
     address = data.get("value") if change == "confirmed" and data.get("of") == "email" else after.get("email")
     if address is None or address == before.get("email"):
         return ""
@@ -158,7 +158,7 @@ def teams_with_sizes() -> QuerySet[Group]:
 
 
 def other_deciders_exist(user: User) -> bool:
-    """Return whether somebody else than this person may decide."""
+    """Return whether someone else than this person may decide."""
     decide = holds(DECIDE, "pk")
     return User.objects.filter(decide, is_active=True).exclude(pk=user.pk).exists()
 

@@ -138,7 +138,7 @@ def files(message: Mapping[str, Any]) -> list[SentFile]:
             except BadFile as error:
                 errors[f"parts.{index}"] = str(error)
     if errors:
-        raise Invalid(_("A file of this message cannot be taken."), errors)
+        raise Invalid(_("A file of this message cannot be accepted."), errors)
     return found
 
 
@@ -148,7 +148,7 @@ def metadata(message: Mapping[str, Any]) -> Any:
     try:
         canonical(value, max_bytes=MAX_METADATA_BYTES)
     except NotCanonical as error:
-        raise Invalid(_("The metadata of this message cannot be kept."), {"metadata": translated(error)}) from error
+        raise Invalid(_("The metadata of this message cannot be stored."), {"metadata": translated(error)}) from error
     return value
 
 

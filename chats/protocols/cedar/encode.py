@@ -32,7 +32,7 @@ BEGUN_AGAIN = "The answer was begun again on the server. It follows anew."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspension:
-    """A pending request. `text` is what the assistant wrote when it asked; `url` is the request's page in Pausepoint."""
+    """A pending request. `text` is what the agent wrote when it asked; `url` is the request's page in Pausepoint."""
 
     run_id: str
     step_path: Sequence[str]

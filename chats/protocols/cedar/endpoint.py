@@ -71,14 +71,14 @@ def chat_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @endpoint("POST")
 def resume(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Take an answer to a run; return what the assistant adds, as one document."""
+    """Take an answer to a run; return what the agent adds, as one document."""
     return document(request, _resume(request, caller))
 
 
 @endpoint("POST")
 @refusals_as_streams
 def resume_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Take an answer to a run and stream what the assistant adds."""
+    """Take an answer to a run and stream what the agent adds."""
     return stream(request, _resume(request, caller))
 
 
@@ -97,7 +97,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 @endpoint("POST")
 def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Cancel a run's request: `{runId, cancelled: true}`. The assistant goes on without an answer."""
+    """Cancel a run's request: `{runId, cancelled: true}`. The agent continues without an answer."""
     caller.require("ask")
     run = _run(caller, cedar_body.read_run_id(json_object(request)))
     if not run.request.pending:
@@ -174,9 +174,9 @@ def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> 
     turn.refresh_from_db(fields=["state"])
     if waiting and turn.state == TurnState.SUSPENDED:
         names = "; ".join(f"“{asked.title}”" for asked in waiting)
-        return Reply(None, opening=[encode.notice(f"Recorded. The assistant still waits for: {names}.")])
+        return Reply(None, opening=[encode.notice(f"Recorded. The agent is still waiting for: {names}.")])
     if not waiting and not runs.was_last(decision):
-        return Reply(None, opening=[encode.notice("Recorded. The assistant goes on with the other answer.")])
+        return Reply(None, opening=[encode.notice("Recorded. The agent continues with the other answer.")])
     # A sub-agent may go on while others still wait.
     return Reply(turn, after, known=frozenset(asked.pk for asked in waiting))
 

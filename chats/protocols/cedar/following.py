@@ -68,7 +68,7 @@ async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload
             seen = number
             for payload in answer.encode(event):
                 yield payload
-        # None means that the turn goes on already, because somebody decided at once.
+        # None means that the turn goes on already, because someone decided at once.
         rest = await database.retry(_last_payloads, request, reply, answer)
     for payload in rest:
         yield payload
@@ -97,7 +97,7 @@ def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> 
 def suspensions(request: HttpRequest, found: Sequence[Run]) -> list[Payload]:
     """Return the `humanInTheLoop` objects of pending runs whose deadline has not passed."""
     now = timezone.now()
-    # The sweep expires overdue requests within a second; nobody can answer them any more.
+    # The sweep expires overdue requests within a second; no one can answer them then.
     live = [run for run in found if run.request.deadline_at is None or run.request.deadline_at > now]
     return [encode.suspended(_suspension(request, run), now=now) for run in live]
 

@@ -36,7 +36,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """What the assistant wrote when it asked."""
+        """What the agent wrote when it asked."""
         texts = [block["text"].strip() for block in self.call.step.blocks if block.get("type") == "text"]
         return "\n\n".join(filter(None, texts))
 

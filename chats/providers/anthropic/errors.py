@@ -119,7 +119,7 @@ def error_for_the_log(error: Exception, secrets: Sequence[str]) -> str:
 
 
 def _is_from_a_proxy(error: Exception) -> bool:
-    """Return whether somebody between here and the API has answered: its own errors are JSON objects."""
+    """Return whether someone between here and the API has answered: its own errors are JSON objects."""
     return isinstance(error, anthropic.APIStatusError) and not isinstance(error.body, dict)
 
 
@@ -148,9 +148,9 @@ def error_for_people(error: Exception, model: str, secrets: Sequence[str] = ()) 
         )
         return no_access % {"model": model}
     if status == 404 and "file" in message.lower():
-        return _(
-            "Claude does not find a file of this agent: %(said)s Upload it again, and change the agent's files."
-        ) % {"said": scrub(message, secrets)}
+        return _("Claude cannot find a file of this agent: %(said)s Upload it again, and change the agent's files.") % {
+            "said": scrub(message, secrets)
+        }
     if status == 404:
         return _("No model is named %(model)s. Check HITL_MODEL, or the agent's model.") % {"model": model}
     if is_too_long(error):

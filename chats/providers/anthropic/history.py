@@ -227,7 +227,7 @@ def _after_hand_over(blocks: Sequence[Block]) -> list[Block]:
 def _named(block: Mapping[str, Any], declared: frozenset[str]) -> Block:
     """Return a block with an id and name that the API takes: models of other servers have made some that it refuses.
 
-    It also refuses a tool that was found and is not `declared` any more.
+    It also refuses a tool that was found and is no longer `declared`.
     """
     sent = dict(block)
     match block:

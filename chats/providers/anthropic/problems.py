@@ -1,4 +1,4 @@
-"""What the API would refuse of an agent, found before anybody asks it (`manage.py check`). Pure."""
+"""What the API would refuse of an agent, found before anyone asks it (`manage.py check`). Pure."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def problems_of(agent: Agent, model: str, takes: Takes) -> Iterator[str]:
     """Yield what `model` would refuse or ignore of an agent, in words that say what to do."""
     named = {"model": model}
     if agent.temperature is not None and not takes.temperature:
-        yield _("%(model)s takes no temperature. Remove it, or set the agent's effort instead.") % named
+        yield _("%(model)s does not accept a temperature. Remove it, or set the agent's effort instead.") % named
     if agent.temperature is not None and agent.thinking:
-        yield _("A model that thinks takes no temperature. Remove temperature or thinking.")
+        yield _("A model that thinks does not accept a temperature. Remove temperature or thinking.")
     if agent.thinking and not takes.thinks:
         yield _("%(model)s does not think. Remove thinking, or choose another model.") % named
     if agent.effort and agent.effort not in takes.efforts:

@@ -165,7 +165,7 @@ class AnthropicProvider:
     async def _keep_client(self) -> AsyncGenerator[anthropic.AsyncAnthropic, None]:
         """Keep a client open until its loop ends: a loop that ends closes its generators, and with this one the client."""
         timeout = anthropic.Timeout(SILENCE, connect=10.0)
-        # A redirect would take the conversation to an address that nobody has chosen.
+        # A redirect would take the conversation to an address that no one has chosen.
         transport = anthropic.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
         async with anthropic.AsyncAnthropic(
             api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=timeout, http_client=transport

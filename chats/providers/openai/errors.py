@@ -130,7 +130,7 @@ def error_for_people(error: Exception, model: str, secrets: Collection[str], *, 
         words = _("The API key does not have access to the model %(model)s. Check OPENAI_API_KEY and HITL_MODEL.")
         return words % {"model": model}
     if status == 404:
-        words = _("The server knows no model %(model)s at this address. Check HITL_MODEL and OPENAI_BASE_URL.")
+        words = _("The server at this address has no model %(model)s. Check HITL_MODEL and OPENAI_BASE_URL.")
         return words % {"model": model}
     if status == 413 or any(word in f"{_code(error)} {message}" for word in TOO_LONG):
         return _("This chat is too long for the model. Start a new chat.")

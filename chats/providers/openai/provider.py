@@ -254,7 +254,7 @@ class ServerProvider(ABC):
     async def _keep_client(self) -> AsyncGenerator[openai.AsyncOpenAI, None]:
         """Keep a client open until its loop ends: a loop that ends closes its generators, and with this one the client."""
         timeout = openai.Timeout(max(SILENCE, self._patience), connect=10.0)
-        # A redirect would take the conversation to an address that nobody has chosen.
+        # A redirect would take the conversation to an address that no one has chosen.
         transport = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout)
         async with openai.AsyncOpenAI(
             api_key=self._api_key or NO_KEY,

@@ -139,7 +139,7 @@ export class Desk {
   }
 
   /**
-   * Take the resume of a request (`step` is empty), `renew`, `complete` or `release` it, with the fields of the API. The
+   * Claim the resume lease of a request (`step` is empty), `renew`, `complete` or `release` it, with the fields of the API. The
    * adapters do this for each approved call. Throws Refused (`resume_taken`, `already_resumed`, ...) or Unreachable.
    */
   async resume<T = Json>(
@@ -174,12 +174,12 @@ export class Desk {
     }
   }
 
-  /** Cancel a request. Throws Refused (`already_decided`: somebody decided it first) or Unreachable. */
+  /** Cancel a request. Throws Refused (`already_decided`: someone decided it first) or Unreachable. */
   async cancel(requestId: string, comment = ""): Promise<Outcome> {
     try {
       return new Outcome(await this.#http.send("POST", place("requests", requestId, "/cancel"), { body: { comment } }));
     } catch (error) {
-      // Already cancelled: by an earlier attempt whose response was lost, or by somebody else.
+      // Already cancelled: by an earlier attempt whose response was lost, or by someone else.
       const made = error instanceof Refused && (error.problem["decision"] as { verdict?: string } | undefined);
       if (!made || made.verdict !== "cancel") throw error;
       return new Outcome(await this.get(requestId));
@@ -218,7 +218,7 @@ export class Desk {
 
   /**
    * Decide a request: `approve`, `reject`, `edit` (with `editedInput`) or `respond` (with `answer`). It needs a key with
-   * the scope `decide`, of another user than the one that asked. Throws Refused (`already_decided`: somebody was first)
+   * the scope `decide`, of another user than the one that asked. Throws Refused (`already_decided`: someone was first)
    * or Unreachable.
    */
   async decide(requestId: string, verdict: Verdict, decision: Decision = {}): Promise<Outcome> {

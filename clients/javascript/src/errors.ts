@@ -31,7 +31,7 @@ export class Refused extends DeskError {
   }
 }
 
-/** Nobody decided within `giveUpAfter` seconds. The request is still waiting, and you may wait for it again. */
+/** No one decided within `giveUpAfter` seconds. The request is still waiting, and you may wait for it again. */
 export class StillWaiting extends DeskError {
   override name = "StillWaiting";
 
@@ -39,7 +39,7 @@ export class StillWaiting extends DeskError {
     readonly requestId: string,
     readonly url: string,
   ) {
-    super(`Nobody has decided yet: ${url}`);
+    super(`No one has decided yet: ${url}`);
   }
 }
 
@@ -48,7 +48,7 @@ export class HasFailed extends DeskError {
   override name = "HasFailed";
 }
 
-/** A person did not let the call run, or nobody decided in time. The message is for the model. */
+/** A person did not let the call run, or no one decided in time. The message is for the model. */
 export class NotApproved extends DeskError {
   override name = "NotApproved";
 

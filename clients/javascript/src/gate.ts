@@ -55,7 +55,7 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
   const execute = tool.execute?.bind(tool);
   if (!execute) {
     throw new TypeError(
-      `The tool ${JSON.stringify(name)} has no execute function: it runs at the provider or in a client, where nobody ` +
+      `The tool ${JSON.stringify(name)} has no execute function: it runs at the provider or in a client, where no one ` +
         "would be asked. Give the names of the tools to ask about, without this one.",
     );
   }
@@ -77,7 +77,7 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
         result = { error };
         throw error instanceof Unfit ? error : withWords(error, call.words);
       } finally {
-        // Also if nobody reads the rest of a stream.
+        // Also if no one reads the rest of a stream.
         await call.end(result);
       }
     }
@@ -106,7 +106,7 @@ async function inputToRun(tool: Tool, input: unknown, { edited, outcome }: Appro
   return parsed ? parsed.value : changed;
 }
 
-/** Nobody has read a streaming tool to its end. */
+/** No one has read a streaming tool to its end. */
 class Stopped extends Error {
   override name = "Stopped";
 }

@@ -2,7 +2,7 @@
  * The right to run an approved call, which one process has at a time: the resume lease of its request.
  *
  * One approval lets a call run once. A process that comes second waits, and gets the result that the first one reports. If
- * the first one ends without a result, nobody knows whether the call has run: a person is asked whether it may run again.
+ * the first one ends without a result, no one knows whether the call has run: a person is asked whether it may run again.
  */
 
 import type { Asked, Desk } from "./desk.js";
@@ -48,7 +48,7 @@ export class Lease {
     this.#timer = timer;
   }
 
-  /** Renew it no longer: unless it is completed, nobody knows whether the call has run. */
+  /** Renew it no longer: unless it is completed, no one knows whether the call has run. */
   stop(): void {
     clearInterval(this.#timer);
   }

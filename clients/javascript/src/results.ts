@@ -30,7 +30,7 @@ export async function reported(desk: Desk, outcome: Outcome, result: CallResult)
   }
 }
 
-/** Report what a call did that was claimed, and complete its lease. Without a report the lease expires: nobody knows then. */
+/** Report what a call did that was claimed, and complete its lease. Without a report the lease expires: no one knows then. */
 export async function ended(desk: Desk, outcome: Outcome, result: CallResult, lease?: Lease): Promise<void> {
   lease?.stop();
   if (!(await reported(desk, outcome, result)) || !lease) return;

@@ -8,7 +8,7 @@ export const UNKNOWN = "An earlier run of this call ended before it reported a r
 /** Return what a model is told about a call that was not approved, or not again after `earlier` approvals. */
 export function refusal(outcome: Outcome, earlier: readonly Outcome[] = []): string {
   if (earlier.length > 0) return `${UNKNOWN} ${refusal(outcome)}`;
-  if (outcome.status === "expired") return "Nobody decided in time, so this call was not run.";
+  if (outcome.status === "expired") return "No one decided in time, so this call was not run.";
   if (outcome.status === "cancelled") return `This call was cancelled${comment(outcome)} Do not repeat it.`;
   return `A person declined this call${comment(outcome)} Do not repeat it.`;
 }
@@ -49,7 +49,7 @@ export function answerText(outcome: Outcome): string {
   }
   if (answer !== null && answer !== undefined) return JSON.stringify(answer);
   if (status === "rejected") return `A person declined to answer${comment(outcome)}`;
-  return status === "expired" ? "Nobody answered in time." : `The question was cancelled${comment(outcome)}`;
+  return status === "expired" ? "No one answered in time." : `The question was cancelled${comment(outcome)}`;
 }
 
 /** Return the message of the person as the end of a sentence. */

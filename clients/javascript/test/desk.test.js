@@ -34,7 +34,7 @@ test("fields get the names of the API, and values stay as they are", async () =>
   assert.equal(calls[0].headers["Idempotency-Key"], undefined);
 });
 
-test("waiting is repeated until somebody has decided", async () => {
+test("waiting is repeated until someone has decided", async () => {
   const { desk, calls } = deskThatHears([
     [201, WAITING],
     [200, WAITING],
@@ -82,7 +82,7 @@ test("a refusal is thrown at once, with its code and fields", async () => {
   assert.equal(calls.length, 1);
 });
 
-test("a page of somebody else, and a redirect, are no responses of Pausepoint", async () => {
+test("a page of someone else, and a redirect, are no responses of Pausepoint", async () => {
   for (const response of [
     [200, "<html>"],
     [302, "", { location: "https://elsewhere.example.com" }],

@@ -43,7 +43,7 @@ test("of two calls with one id at the same time one runs, and both get its resul
   );
 });
 
-test("after a call whose result nobody knows a person is asked, and may say no", async () => {
+test("after a call whose result no one knows a person is asked, and may say no", async () => {
   const approved = { ...APPROVED, tool_name: "refund" };
   const decision = { ...APPROVED.decision, verdict: "reject", comment: "It has run" };
   const { execute, ran, calls } = gated([
@@ -71,7 +71,7 @@ test("a call whose result could not be stored is not completed", async () => {
   assert.equal(calls.length, 3);
 });
 
-test("a stream that nobody reads to its end is reported as stopped", async () => {
+test("a stream that no one reads to its end is reported as stopped", async () => {
   const { desk, calls } = deskThatHears(once(APPROVED));
   const read = tool({
     inputSchema: z.object({}),

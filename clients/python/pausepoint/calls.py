@@ -103,7 +103,7 @@ def shortened(text: str, limit: int) -> str:
 def refusal(outcome: Outcome) -> str:
     """Return what a model is told about a call that was not approved."""
     if outcome.status == "expired":
-        return "Nobody decided in time, so this call was not run."
+        return "No one decided in time, so this call was not run."
     if outcome.status == "cancelled":
         return f"This call was cancelled{_words(outcome)} Do not repeat it."
     return f"A person declined this call{_words(outcome)} Do not repeat it."
@@ -140,7 +140,7 @@ def answer_text(outcome: Outcome) -> str:
         return json.dumps(answer, ensure_ascii=False)
     if outcome.status == "rejected":
         return f"A person declined to answer{_words(outcome)}"
-    return "Nobody answered in time." if outcome.status == "expired" else f"The question was cancelled{_words(outcome)}"
+    return "No one answered in time." if outcome.status == "expired" else f"The question was cancelled{_words(outcome)}"
 
 
 def _words(outcome: Outcome) -> str:

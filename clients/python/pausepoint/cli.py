@@ -1,7 +1,7 @@
 """The command `pausepoint`: ask people from a shell, answer them, and watch the inbox.
 
 It reads PAUSEPOINT_URL and PAUSEPOINT_KEY. It exits with 0 if the request was approved or answered, 1 if it was not, 2 if the
-command is wrong or was refused, 3 if nobody has decided yet, and 130 if it was interrupted.
+command is wrong or was refused, 3 if no one has decided yet, and 130 if it was interrupted.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def ask_before_tools(
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
     `thread_id` names the run: CrewAI does not tell the ids of calls, so a call is known by the run, its input, and how often
     it was made. `asked` are more fields of each request, such as `priority` or `timeout`. Call what is returned to stop asking.
-    While a crew lacks a tool of a name that is given here, calls that nobody is asked about are refused.
+    While a crew lacks a tool of a name that is given here, calls that no one is asked about are refused.
     """
     # CrewAI calls the tool "Send Mail" `send_mail` in its hooks; a name that fits no call would never ask.
     names, question_names = (frozenset(map(sanitize_tool_name, given)) for given in (tools, questions))
@@ -91,8 +91,8 @@ class _Hooks:
             logger.error("A call of %s was not run. %s", name, error)
             decided = f"This call was not run. {error}"
         except Exception as error:
-            logger.exception("Nobody could be asked about a call of %s, so it was not run.", name)
-            decided = f"Nobody could be asked about this call, so it was not run: {type(error).__name__}."
+            logger.exception("No one could be asked about a call of %s, so it was not run.", name)
+            decided = f"No one could be asked about this call, so it was not run: {type(error).__name__}."
         if isinstance(decided, Ruling) and not decided.runs:
             decided = decided.text
         with self._lock:
@@ -182,7 +182,7 @@ def _schema(context: ToolCallHookContext) -> dict[str, Any] | None:
 
 
 class NobodyAnswered(Exception):
-    """Nobody gave feedback, and the method has no `default_outcome`. CrewAI would choose its first outcome then."""
+    """No one gave feedback, and the method has no `default_outcome`. CrewAI would choose its first outcome then."""
 
 
 class DeskFeedback:

@@ -87,11 +87,11 @@ class Refused(DeskError):
 
 
 class StillWaiting(DeskError):
-    """Nobody decided within `give_up_after`. The request is still waiting, and you may wait for it again."""
+    """No one decided within `give_up_after`. The request is still waiting, and you may wait for it again."""
 
     def __init__(self, request_id: str, url: str) -> None:
         self.request_id, self.url = request_id, url
-        super().__init__(f"Nobody has decided yet: {url}")
+        super().__init__(f"No one has decided yet: {url}")
 
 
 class LeaseLost(DeskError):
@@ -99,7 +99,7 @@ class LeaseLost(DeskError):
 
     def __init__(self, request_id: str, by: str) -> None:
         self.request_id, self.by = request_id, by
-        super().__init__(f"The lease of request {request_id} ended, and {by or 'somebody'} has taken the resume since.")
+        super().__init__(f"The lease of request {request_id} expired, and {by or 'someone'} has claimed it since.")
 
 
 #: Fields that only questions have.
@@ -354,7 +354,7 @@ def _cancel(patience: float, request_id: str, comment: str) -> Talk[Outcome]:
             Call("POST", _place("requests", request_id, "/cancel"), {"comment": comment}), patience
         )
     except Refused as refused:
-        # Already cancelled: by an earlier attempt whose response was lost, or by somebody else.
+        # Already cancelled: by an earlier attempt whose response was lost, or by someone else.
         if (refused.problem.get("decision") or {}).get("verdict") != "cancel":
             raise
         found = yield from _sure(Call("GET", _place("requests", request_id)), patience)
@@ -393,7 +393,7 @@ def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]
 
 
 def _take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> Talk[Resume]:
-    """Take the resumes of all requests or of none."""
+    """Claim the resume leases of all requests or of none."""
     taken: dict[str, Taken] = {}
     until = time.monotonic() + lease
     try:
@@ -512,7 +512,7 @@ class _Settings:
         headers = {**self.headers, **call.headers}
         if call.body is not None:
             headers["Content-Type"] = "application/json"
-        # A server that lets nobody connect is away; one that answers slowly is not.
+        # A server that lets no one connect is away; one that answers slowly is not.
         timeout = httpx.Timeout(GRACE, connect=min(GRACE, max(1.0, self.patience)), read=call.seconds)
         url = self.base + call.path
         return {"method": call.method, "url": url, "content": call.content, "headers": headers, "timeout": timeout}
@@ -543,7 +543,7 @@ class Desk(_Settings):
         return self._carry_out(_wait(self.patience, request_id, give_up_after))
 
     def cancel(self, request_id: str, comment: str = "") -> Outcome:
-        """Cancel a request. Raise Refused (`already_decided`: somebody decided it first) or Unreachable."""
+        """Cancel a request. Raise Refused (`already_decided`: someone decided it first) or Unreachable."""
         return self._carry_out(_cancel(self.patience, request_id, comment))
 
     def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
@@ -565,7 +565,7 @@ class Desk(_Settings):
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
 
         It needs a key with the scope `decide`, of another user than the one that asked. Raise Refused (`already_decided`:
-        somebody was first) or Unreachable.
+        someone was first) or Unreachable.
         """
         return self._carry_out(_decide(self.patience, request_id, verdict, comment, given))
 

@@ -139,20 +139,20 @@ class Gate:
         has = frozenset(tools)
         if at_provider := sorted(name for name in elsewhere if self.concerns(name)):
             raise NotGated(
-                f"{_listed(at_provider)} runs at the provider of the model, where nobody can be asked. "
+                f"{_listed(at_provider)} runs at the provider of the model, where no one can be asked. "
                 "Take it from the agent, or name the tools to ask about without it."
             )
         if has <= self.known:
             return
         if unknown := sorted((self.names | self.questions) - has):
             raise NotGated(
-                f"The agent has no tool named {_listed(unknown)}, so nobody would be asked. "
+                f"The agent has no tool named {_listed(unknown)}, so no one would be asked. "
                 f"{f'It has {_listed(sorted(has))}.' if has else 'It has no tools.'}"
             )
         self.known |= has
 
     def check_unasked(self, name: str) -> None:
-        """Raise NotGated if a call that nobody is asked about is of a tool that `check` was never shown."""
+        """Raise NotGated if a call that no one is asked about is of a tool that `check` was never shown."""
         if name not in self.known:
             raise NotGated(
                 f"The call of {name!r} was not run: the tools of its agent were not checked, so perhaps it is one that people "
@@ -302,7 +302,7 @@ async def areport(desk: AnyDesk, outcome: Outcome, *, output: Any = None, error:
 
 
 def ended(desk: Desk, ruling: Ruling, *, output: Any = None, error: BaseException | None = None) -> None:
-    """Report what a call did that was claimed, and complete its lease. Without a report, the lease expires: nobody knows then."""
+    """Report what a call did that was claimed, and complete its lease. Without a report, the lease expires: no one knows then."""
     if ruling.lease:
         ruling.lease.stop()
     if report(desk, ruling.outcome, output=output, error=error) and ruling.lease:

@@ -29,7 +29,7 @@ AGENTS = ("claude-code", "codex")
 GIVE_UP = 570.0
 #: Seconds that one call waits, that a call may take besides waiting, and that the last words may take.
 WAIT, GRACE, LAST = 50.0, 15.0, 15.0
-#: Seconds before the end of the waiting at which the request expires, so that nobody approves a call that is gone. Of a short
+#: Seconds before the end of the waiting at which the request expires, so that no one approves a call that is gone. Of a short
 #: time, a fifth; and no request lives shorter than a second or longer than a month.
 EARLIER, SHORTEST, LONGEST = 10.0, 1.0, 31 * 86_400
 #: Bytes that an agent may report. Pausepoint takes no more than half of it.
@@ -75,7 +75,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _note(words: str) -> int:
-    _say(f"Pausepoint was not told what this call has done. {words}")
+    _say(f"The result of this call was not reported to Pausepoint. {words}")
     return 1
 
 
@@ -85,7 +85,7 @@ def _block(words: str) -> int:
 
 
 def _say(words: str) -> None:
-    # The exit code blocks, also where nobody can read why.
+    # The exit code blocks, also where no one can read why.
     with contextlib.suppress(Exception):
         print(visible(words), file=sys.stderr, flush=True)
 
@@ -104,7 +104,7 @@ def _end_in_time(seconds: float) -> None:
     """End the process with BLOCK after this time, also if a call hangs."""
 
     def end() -> None:
-        _block("Nobody answered in time.")
+        _block("No one answered in time.")
         os._exit(BLOCK)
 
     clock = threading.Timer(min(seconds + LAST, threading.TIMEOUT_MAX), end)
@@ -116,7 +116,7 @@ def ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     """Return the answer to one hook, after as many calls as it takes. Raise Blocked or ValueError if there is none."""
     # Checks the address and the key, and knows how they are sent.
     desk = Desk(given.url, given.key)
-    # Nobody waits for a report, so it gets no longer than an outage.
+    # No one waits for a report, so it gets no longer than an outage.
     seconds = min(given.give_up_after, given.patience) if event in REPORTS else given.give_up_after
     until = time.monotonic() + seconds
     # One name for all calls of this hook, so that it gets again what it had taken when an answer was lost.

@@ -142,7 +142,7 @@ def _refused(allowed: Sequence[str], words: str) -> dict[str, Any]:
     for decision in ("reject", "respond"):
         if decision in allowed:
             return {"type": decision, "message": words}
-    raise CannotTell(f"This call takes only {', '.join(allowed)}, so it cannot be told: {words}")
+    raise CannotTell(f"This call accepts only {', '.join(allowed)}, so it cannot be told: {words}")
 
 
 # The Agent Inbox

@@ -1,7 +1,7 @@
 """The right to run an approved call, which one process has at a time: the resume lease of its request.
 
 One approval lets a call run once. A process that comes second waits, and gets the result that the first one reports. If the
-first one ends without a result, nobody knows whether the call has run: a person is asked whether it may run again.
+first one ends without a result, no one knows whether the call has run: a person is asked whether it may run again.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def keep(desk: Desk, resume: Resume) -> Lease:
 
 
 def akeep(desk: Desk | AsyncDesk, resume: Resume) -> Lease:
-    """Renew a lease while the present task lives: it may be cancelled where nobody is told."""
+    """Renew a lease while the present task lives: it may be cancelled where no one is told."""
     lease = (
         keep(desk, resume) if isinstance(desk, Desk) else Lease(resume, asyncio.create_task(desk._keep(resume)).cancel)
     )

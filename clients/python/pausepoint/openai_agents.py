@@ -267,7 +267,7 @@ class _Calls:
 
     async def failed(self, error: BaseException) -> None:
         """Report the error that has ended the run for the tools that it has ended, and give back what has not begun. Of several
-        tools that ran, nobody knows whose error it was.
+        tools that ran, no one knows whose error it was.
         """
         for call_id in self.approved.keys() - self.running:
             await gate.arelease(self.desk, self.approved.pop(call_id))

@@ -43,7 +43,7 @@ def watched(watcher: Watcher, run: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Formatter:
-    """Keeps the error of a tool without a handler of its own, for which the SDK asks nobody else."""
+    """Keeps the error of a tool without a handler of its own, for which the SDK asks no one else."""
 
     def __init__(self, formatter: Any) -> None:
         self.formatter = formatter

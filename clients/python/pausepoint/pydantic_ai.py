@@ -122,7 +122,7 @@ class HandleDeferredToolCalls(_RunsOnce):
         gated = [each.name for each in tool_defs if each.kind == "unapproved"]
         if gated and _in_run_stream():
             raise UserError(
-                f"run_stream ends with the first call that needs an approval, so nobody can be asked about "
+                f"run_stream ends with the first call that needs an approval, so no one can be asked about "
                 f"{', '.join(gated)}. Use run, run_stream_events or iter."
             )
         return await super().prepare_tools(ctx, tool_defs)

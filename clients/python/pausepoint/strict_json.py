@@ -1,4 +1,4 @@
-"""JSON that everybody reads in the same way: no name twice in an object, and no NaN or Infinity."""
+"""JSON that everyone reads in the same way: no name twice in an object, and no NaN or Infinity."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ DONE = object()
 
 
 def _was_cut_off(state: Any) -> bool:
-    """Return whether a thread is between two steps, so that somebody runs it now, or died while they did."""
+    """Return whether a thread is between two steps, so that someone runs it now, or died while they did."""
     return bool(state.next) and not state.interrupts
 
 

@@ -10,7 +10,7 @@ import { DefaultChatTransport, isToolUIPart, type UIMessage } from "ai";
 import { BASE, Desk, Problem, type History, type Pending } from "./desk";
 import { lateWords, settledWords } from "./words";
 
-/** Milliseconds between two polls: while a request is waiting, and while the assistant continues with an answer of others. */
+/** Milliseconds between two polls: while a request is waiting, and while the agent continues with an answer of others. */
 const WAITING = 2000;
 const WORKING = 700;
 

@@ -49,7 +49,7 @@ export function Room({ conversation }: { conversation: Conversation }) {
 
 function Message({ message, view, conversation }: { message: UIMessage; view: View; conversation: Conversation }) {
   return (
-    <article className={`message ${message.role}`} aria-label={message.role === "user" ? "You" : "Assistant"}>
+    <article className={`message ${message.role}`} aria-label={message.role === "user" ? "You" : "Agent"}>
       {message.parts.map((part, place) => {
         if (part.type === "text" && message.role === "user") return <p key={place}>{part.text}</p>;
         if (part.type === "text") return <Text key={place} text={part.text} />;

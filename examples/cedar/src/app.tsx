@@ -17,7 +17,7 @@ export function App() {
       {messages.map((message) => (
         <Shown key={message.id} message={message} />
       ))}
-      {busy && <p role="status" className="soft">The assistant is working.</p>}
+      {busy && <p role="status" className="soft">The agent is working.</p>}
       {asked && <TellTheAssistant />}
       <Composer busy={busy} />
       <div ref={end} />
@@ -27,7 +27,7 @@ export function App() {
 
 type Run = { runId: string; state: string; suspendedAt: string; suspendPayload: { input: unknown } };
 
-/** Waiting requests are sent with every message, so that the assistant can talk about them. Cedar has this state after the first run. */
+/** Waiting requests are sent with every message, so that the agent can talk about them. Cedar has this state after the first run. */
 function TellTheAssistant() {
   // Only suspended runs: Cedar keeps every run that it ever saw, and Pausepoint accepts 50,000 bytes with a message.
   useSubscribeStateToAgentContext("humanInTheLoop", (runs: Record<string, Run>) => ({
@@ -45,7 +45,7 @@ function Shown({ message }: { message: Message }) {
     case "progress_update":
       return <p role="alert" className="note">{"text" in message ? String(message.text) : message.content}</p>;
     default:
-      return <article className={message.role} aria-label={message.role === "user" ? "You" : "Assistant"}>{message.content}</article>;
+      return <article className={message.role} aria-label={message.role === "user" ? "You" : "Agent"}>{message.content}</article>;
   }
 }
 

@@ -43,7 +43,7 @@ function Choices({ message }: { message: Suspended }) {
   return (
     <div className="row">
       <button onClick={() => say({ approved: true })}>Approve</button>
-      <input aria-label="Reason, for the assistant to read" value={words} onChange={(event) => setWords(event.target.value)} />
+      <input aria-label="Reason, for the agent to read" value={words} onChange={(event) => setWords(event.target.value)} />
       <button className="plain" onClick={() => say({ approved: false, feedback: words })}>Reject</button>
       <button className="plain" onClick={() => void message.cancelCallback()}>Cancel</button>
     </div>

@@ -21,7 +21,7 @@ export function repairHumanInTheLoop(store, cancelled = () => {}) {
     if (params.key !== key || !state?.stateSetters?.[setterKey]) return original(params);
     const [runId, resumeData] = args ?? [];
     const run = state.value[runId];
-    // A second click, or a `setState` object from the assistant, which must not decide.
+    // A second click, or a `setState` object from the agent, which must not decide.
     if (run?.state !== "suspended" || options?.isDiff) return;
     keep(runId, { ...run, state: setterKey === "resume" ? "resumed" : "cancelled" });
     const after = await state.stateSetters[setterKey].execute(state.value, runId, resumeData);

@@ -45,7 +45,7 @@ def age(text: str) -> timedelta:
 
 class Command(RefusingCommand):
     help = gettext_noop(
-        "List old data, and with --yes remove it: the contents of chats that nobody has used for this long, delivered "
+        "List old data, and with --yes remove it: the contents of chats that no one has used for this long, delivered "
         "events, stored states of runs, and ended sessions. Requests, decisions and the audit log are kept. You can "
         "interrupt this command and run it again, also beside running servers."
     )

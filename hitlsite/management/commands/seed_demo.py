@@ -79,7 +79,7 @@ def make_person(name: str, role: RoleName, staff: bool) -> User:
 
 
 def make_key(person: User) -> str:
-    """Return the demo's API key, made on first use; empty if somebody has revoked it.
+    """Return the demo's API key, made on first use; empty if someone has revoked it.
 
     It is computed from SECRET_KEY: only its hash is stored, and every start of the demo prints the same key.
     """

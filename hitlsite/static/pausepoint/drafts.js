@@ -1,5 +1,5 @@
-// Drafts: what somebody types for a request stays in their browser until it is sent, also if they leave the page, and if
-// somebody else decides the request meanwhile.
+// Drafts: what someone types for a request stays in their browser until it is sent, also if they leave the page, and if
+// someone else decides the request meanwhile.
 (function () {
   "use strict";
 
@@ -73,7 +73,7 @@
     (form.querySelector(".message") ?? form).append(line);
   }
 
-  // --- What was sent is no draft any more. A refusal keeps it, and so does a review, which has sent nothing yet.
+  // --- What was sent is no longer a draft. A refusal keeps it, and so does a review, which has sent nothing yet.
   const sent = new Set();
   let answered;
   document.addEventListener("submit", (event) => {
@@ -99,7 +99,7 @@
     change(id, (fields) => { for (const name of Object.keys(fields)) if (!name.startsWith("note ")) delete fields[name]; });
   }
 
-  // --- A push replaces a card in which somebody is typing: what they typed goes on in the same field of the new card. If the
+  // --- A push replaces a card in which someone is typing: what they typed goes on in the same field of the new card. If the
   // request has ended, it stays in a field below the card, and can be used as a note. The caret stays where it was.
   document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
     if (!detail.shouldSwap) return;

@@ -204,7 +204,7 @@
     Promise.all(heldHere().map(send)).then((sent) => { if (sent.every(Boolean)) event.target.requestSubmit(); });
   }, true);
 
-  // --- Whatever no page takes care of any more: its page was left, or was killed before it could send or hear.
+  // --- Whatever no page takes care of anymore: its page was left, or was killed before it could send or hear.
   function adopt(isNew) {
     for (const [key, kept] of Object.entries(stored())) {
       if (own.has(key)) continue;
@@ -231,7 +231,7 @@
     }
   });
 
-  // --- The request has ended: somebody else's decision stands, and the held one is not sent.
+  // --- The request has ended: someone else's decision stands, and the held one is not sent.
   function notice() {
     for (const entry of [...own.values()]) {
       const shown = card(entry.id), isOver = shown && !shown.matches(".is-pending");
@@ -240,7 +240,7 @@
       if (!isOver || entry.state !== "held") continue;
       forget(entry);
       tell("pausepoint:refused", entry.id);
-      const words = gettext("Somebody else was faster: %(outcome)s Your decision was not sent: %(title)s");
+      const words = gettext("Someone else decided first: %(outcome)s Your decision was not sent: %(title)s");
       endLine(entry, say(words, { outcome: outcomeOf(shown), title: entry.title }), { alert: true });
     }
   }

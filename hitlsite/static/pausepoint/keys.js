@@ -51,7 +51,7 @@
   // --- What keys do on an open card.
   function press(row, key) {
     const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
-    if (card.dataset.held !== undefined) return announce(gettext("You have decided this request already."));
+    if (card.dataset.held !== undefined) return announce(gettext("You have already decided this request."));
     if (!button) {
       const first = answering(card);
       announce(first ? gettext("Choose one of the answers on the card.") : gettext("There is nothing to decide here."));
@@ -248,7 +248,7 @@
 
   // Sorts or groups in the next way.
   function follow(name) {
-    list.querySelector(`a[data-following="${name}"]`)?.click() ?? announce(gettext("This list has only one order."));
+    list.querySelector(`a[data-following="${name}"]`)?.click() ?? announce(gettext("This list cannot be sorted."));
   }
 
   // From the request to its row; in one column, back to the list.

@@ -20,7 +20,7 @@
     all.at(next % all.length).focus();
   });
 
-  // --- Nothing that was typed stays in the browser of somebody who has logged out: no draft, and no decision that was not sent.
+  // --- Nothing that was typed stays in the browser of someone who has logged out: no draft, and no decision that was not sent.
   menu.querySelector("form[data-logout]").addEventListener("submit", ({ target }) => {
     for (const kind of ["drafts", "held"]) {
       try { localStorage.removeItem(`pausepoint.${kind}.${target.dataset.logout}`); } catch { /* Forbidden. */ }

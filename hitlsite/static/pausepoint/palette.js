@@ -166,7 +166,7 @@
       "li", { role: "option", id: `palette-${number}`, "data-number": String(number), "aria-selected": String(number === chosen) },
       icon(item.icon), element("span", { class: "palette-label" }, item.label), element("span", { class: "palette-hint" }, item.hint, ...(item.key ? [" ", element("kbd", {}, "g"), " ", element("kbd", {}, item.key)] : [])),
     )));
-    if (!offered.length) results.append(element("li", { class: "palette-none", role: "presentation" }, gettext("Nothing fits.")));
+    if (!offered.length) results.append(element("li", { class: "palette-none", role: "presentation" }, gettext("No matches.")));
     mark();
   }
 

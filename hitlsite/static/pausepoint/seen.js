@@ -1,5 +1,5 @@
 // Which parts of a waiting request were in view. Its forms report them, and the server asks once before it approves the rest unseen.
-// Geometry instead of an IntersectionObserver, which says nothing while somebody scrolls within a part that fills the window.
+// Geometry instead of an IntersectionObserver, which says nothing while someone scrolls within a part that fills the window.
 (function () {
   "use strict";
 

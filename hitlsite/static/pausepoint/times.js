@@ -74,7 +74,7 @@
     if (line) line.textContent = interpolate(words, { zone, utc }, true);
   }
 
-  // Before all others that look at the form, such as the check while somebody types.
+  // Before all others that look at the form, such as the check while someone types.
   document.addEventListener("input", (event) => {
     const own = event.target, field = own.previousElementSibling;
     if (!own.matches?.("input[data-local]")) return;

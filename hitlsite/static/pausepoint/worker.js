@@ -6,7 +6,7 @@ const SHELL = "pausepoint-shell-1", OFFLINE = "/offline/";
 
 async function store() {
   const shell = await caches.open(SHELL);
-  // Without cookies, so that the page is that of nobody.
+  // Without cookies, so that the page is that of no one.
   const page = await fetch(OFFLINE, { credentials: "omit", cache: "reload" });
   if (!page.ok) throw new Error(`${OFFLINE}: ${page.status}`);
   const files = [...(await page.clone().text()).matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)].map((found) => found[1]);

@@ -27,9 +27,9 @@ MISLEADING = {
     f"{CYRILLIC_A}pprover": "mixes letters",
     "approv\u0435r": "mixes letters",
     "\u0251pprover": "looks like",
-    "\u0441\u043e\u0440\u0430": "looks like that of somebody else: copa",
-    "a1ice": "looks like that of somebody else: alice",
-    "AIice": "looks like that of somebody else: alice",
+    "\u0441\u043e\u0440\u0430": "looks like an existing one: copa",
+    "a1ice": "looks like an existing one: alice",
+    "AIice": "looks like an existing one: alice",
 }
 
 

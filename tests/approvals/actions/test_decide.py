@@ -157,7 +157,7 @@ def test_an_answer_is_checked_against_the_schema_and_each_error_has_its_path():
             Kind.QUESTION,
             Verdict.RESPOND,
             {"answer": "a\x00b"},
-            {"answer": "text contains a NUL or half of a surrogate pair"},
+            {"answer": "text contains a NUL or an unpaired surrogate"},
         ),
         (Kind.QUESTION, Verdict.REJECT, {"answer": "no"}, {"answer": "is not allowed with this verdict"}),
         (Kind.APPROVAL, Verdict.EDIT, {}, {"edited_input": "is missing"}),

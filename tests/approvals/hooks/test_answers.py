@@ -55,7 +55,7 @@ def test_a_call_becomes_a_request_with_its_directory_and_is_closed_while_it_wait
     )
     workflow = Workflow.objects.get()
     assert (workflow.agent, workflow.thread_id, workflow.source) == ("Claude Code", BASH["session_id"], "api")
-    words = f"Nobody has decided this yet, so it was not run. It is waiting at {asked.public_url}"
+    words = f"No one has decided this yet, so it was not run. It is waiting at {asked.public_url}"
     assert output(reply, BASH) == {"permissionDecision": "deny", "permissionDecisionReason": words}
     assert (reply.headers["pausepoint-status"], reply.headers["pausepoint-request"]) == ("pending", asked.public_url)
 
@@ -175,7 +175,7 @@ def test_a_call_that_is_waited_for_expires_so_that_nobody_approves_what_is_gone(
     ApprovalRequest.objects.update(deadline_at=PAST)
     expire_due_requests()
     heard = output(agent.post(CLAUDE_CODE + NOW, BASH), BASH)
-    assert heard["permissionDecisionReason"] == "Nobody decided in time, so this call was not run."
+    assert heard["permissionDecisionReason"] == "No one decided in time, so this call was not run."
 
 
 @pytest.mark.parametrize(("body", "wait"), [(BASH, DEFER), (calls.PERMISSION, NOW), (calls.ELICITATION, NOW)])

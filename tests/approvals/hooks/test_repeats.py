@@ -186,7 +186,7 @@ def test_a_deferred_call_that_was_approved_before_equal_calls_had_a_key_runs_onc
 @pytest.mark.parametrize(
     ("verdict", "allowed", "told"),
     [
-        (Verdict.APPROVE, 1, "another call has taken that approval: Claude Code, session"),
+        (Verdict.APPROVE, 1, "another call has already used that approval: Claude Code, session"),
         (Verdict.REJECT, 0, "declined"),
     ],
 )

@@ -115,7 +115,7 @@ def test_an_answered_question_has_no_result():
             Verdict.EDIT,
             {"edited_input": {"command": "ls -l"}, "comment": "Look first."},
             [
-                "A person approved this call with changes, so it ran with another input than you sent.",
+                "A person approved this call with changes, so it ran with a different input than you sent.",
                 'It ran with this input: {"command": "ls -l"}',
                 "The person who approved this call says: Look first.",
             ],

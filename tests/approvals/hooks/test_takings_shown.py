@@ -22,9 +22,9 @@ def test_a_taking_is_shown_wherever_the_request_is():
     decide(approver, Verdict.APPROVE)
     request = only()
     page = browser(approver)
-    assert "Taken by" not in page.get(request.get_absolute_url()).text
+    assert "Used by" not in page.get(request.get_absolute_url()).text
     agent.post(f"{CLAUDE_CODE}?wait=0", PERMISSION)
-    words = f"Taken by Claude Code, session {PERMISSION['session_id']}, API key a machine of alice"
+    words = f"Used by Claude Code, session {PERMISSION['session_id']}, API key a machine of alice"
     push = assignee_pushes.render_change(approver, BatchCache(), "request.taken", str(request.pk), None, Door.DASHBOARD)
     for html in (page.get(request.get_absolute_url()).text, push):
         (line,) = [one for one in parse(html).find("div") if one.attributes.get("id") == f"taking-{request.pk}"]

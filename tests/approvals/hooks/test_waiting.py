@@ -48,7 +48,7 @@ def test_at_the_end_of_its_time_a_call_is_denied_and_a_repeat_finds_its_request(
 
 def test_a_call_whose_deadline_passes_while_it_waits_is_told_so():
     answer = machine(alice()).post(f"{ADDRESS}?wait=1.5&expires=1", BASH)
-    words = "Nobody decided in time, so this call was not run."
+    words = "No one decided in time, so this call was not run."
     assert (answer.json["hookSpecificOutput"]["permissionDecisionReason"], only().status) == (words, "expired")
 
 

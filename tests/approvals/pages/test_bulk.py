@@ -142,12 +142,12 @@ def test_readers_decide_nothing_and_others_see_nothing(asked):
         ({"verdict": "edit", "pick": "{pick}"}, "Press one of the buttons."),
         ({"verdict": "\x00", "pick": "{pick}"}, "Press one of the buttons."),
         ({"pick": "{pick}"}, "Press one of the buttons."),
-        ({"verdict": "approve", "pick": "x"}, "That is no request of the list."),
-        ({"verdict": "approve", "pick": "\x00"}, "That is no request of the list."),
+        ({"verdict": "approve", "pick": "x"}, "The list has no such request."),
+        ({"verdict": "approve", "pick": "\x00"}, "The list has no such request."),
         ({"verdict": "reject", "pick": "{pick}", "comment": "x" * 5001}, "The comment is longer than 5000 characters."),
         (
             {"verdict": "approve", "pick": [f"00000000-0000-0000-0000-{number:012}:" for number in range(51)]},
-            "Select at most 50 requests; these are 51.",
+            "Select at most 50 requests. You selected 51.",
         ),
     ],
 )

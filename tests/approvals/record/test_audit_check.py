@@ -85,7 +85,7 @@ def test_every_changed_column_is_found(field):
 
 
 def record_other_input() -> AuditEntry:
-    """Report that a call ran with another input than the approved one."""
+    """Report that a call ran with a different input than the approved one."""
     request, by = make_request(alice(), tool_call_id="call-1"), bob()
     decide(request, by, Verdict.APPROVE)
     with pytest.raises(OtherInput):

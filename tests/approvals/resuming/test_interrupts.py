@@ -53,7 +53,7 @@ def test_the_name_of_a_request_is_the_thread_the_interrupt_and_the_place_of_the_
     (["approve", "reject"], REJECTED,
      {"type": "reject", "message": "A person declined this call: Not today. Do not repeat it."}),
     (["approve", "respond"], EXPIRED,
-     {"type": "respond", "message": "Nobody decided in time, so this call was not run."}),
+     {"type": "respond", "message": "No one decided in time, so this call was not run."}),
     (["approve", "reject"], EDITED, {"type": "reject", "message": "A person changed the input of this call to "
      '{"order": "4711", "amount": 99}. It was not run. Make the call again with that input.'}),
     (["respond"], ANSWERED, {"type": "respond", "message": "red"}),
@@ -64,7 +64,7 @@ def test_a_decision_of_langchain_says_what_people_decided(allowed, made, decisio
 
 
 def test_a_call_that_takes_only_an_approval_cannot_be_rejected():
-    with pytest.raises(CannotTell, match="takes only approve"):
+    with pytest.raises(CannotTell, match="accepts only approve"):
         batched("approve").value([REJECTED])
 
 

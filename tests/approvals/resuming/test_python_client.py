@@ -65,7 +65,7 @@ def test_a_renewal_moves_the_end_of_the_lease():
 
 
 def test_a_completion_that_comes_too_late_raises_with_the_name_of_the_new_holder():
-    with pytest.raises(LeaseLost, match="worker-2 has taken the resume") as lost:
+    with pytest.raises(LeaseLost, match="worker-2 has claimed it") as lost:
         carry_out(pausepoint._leave(60, held("r1")), [said({"code": "resume_lost", "resume": {"by": "worker-2"}}, 409)])
     assert (lost.value.request_id, lost.value.by) == ("r1", "worker-2")
 

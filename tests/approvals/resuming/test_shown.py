@@ -60,13 +60,13 @@ def test_the_page_tells_the_whole_story_of_a_resume():
     end_lease()
     alone = page(request, approver)
     assert alone.startswith(
-        "Not resumed yet. Another process can take it. | The lease of alice (worker-1) ended an hour ago"
+        "Not resumed yet. A process can claim the lease. | The lease of alice (worker-1) expired an hour ago"
     )
-    assert "It may have run what was approved." in alone
+    assert "What was approved may have run." in alone
     token = take(request, owner, "<b>worker-2</b>").token
     again = page(request, approver)
     assert again.startswith("Being resumed by alice (<b>worker-2</b>), since")
-    assert "The lease of alice (worker-1) ended" in again
+    assert "The lease of alice (worker-1) expired" in again
     actions.complete_resume(request.pk, token, by=owner, via=Door.REST)
     assert page(request, approver).startswith("Resumed by alice (<b>worker-2</b>)")
 
@@ -75,7 +75,7 @@ def test_the_page_says_that_a_resume_was_given_back():
     owner, approver = alice(), bob()
     request = approved(owner, approver)
     actions.release_resume(request.pk, take(request, owner).token, by=owner, via=Door.REST)
-    assert page(request, owner) == "Not resumed: alice (worker-1) gave it back."
+    assert page(request, owner) == "Not resumed: alice (worker-1) released the lease."
 
 
 async def test_open_pages_of_those_who_may_see_the_request_follow():
@@ -85,7 +85,7 @@ async def test_open_pages_of_those_who_may_see_the_request_follow():
         token = (await run(take, request, owner)).token
         assert shown(await theirs.until("Being resumed"), request).startswith("Being resumed by alice")
         await run(end_lease)
-        assert "The lease of alice" in shown(await theirs.until("Another process can take it"), request)
+        assert "The lease of alice" in shown(await theirs.until("A process can claim the lease"), request)
         await run(lambda: actions.complete_resume(request.pk, token, by=owner, via=Door.REST))
         assert shown(await theirs.until("Resumed by"), request).startswith("Resumed by alice (worker-1)")
         assert await none.receive_nothing(0.3)

@@ -88,7 +88,7 @@ def test_the_link_is_shown_once_if_no_mail_can_be_sent(client, settings):
 def test_a_mail_server_that_refuses_is_told_and_the_link_is_shown(client, settings):
     settings.DEFAULT_FROM_EMAIL = "pausepoint@localhost\nBcc: mallory@example.org"
     page = parse(add_eve(client).text)
-    assert page.find("p", class_="refusal")[0].words.startswith("The mail server did not take the invitation.")
+    assert page.find("p", class_="refusal")[0].words.startswith("The mail server did not accept the invitation.")
     link = page.find("pre")[0].words.removeprefix("http://127.0.0.1:8000")
     assert refusals(link) == []
 

@@ -103,7 +103,7 @@ def test_administrators_are_made_by_two_and_a_new_one_waits_too():
     shown = parse(browser(ewa).get("/settings/people/").text).find("ul", class_="pending-changes")[0].words
     assert "Give eve these roles: Administrator" in shown
     own = parse(browser(dora).get(f"/settings/people/{eve.pk}/").text).find("ul", class_="pending-changes")[0]
-    assert [button.words for button in own.find("button")] == ["Withdraw"]
+    assert [button.words for button in own.find("button")] == ["Cancel the change"]
     assert press(dora, "withdraw")[0] == 302
     assert (may(eve), waiting(), steps()[-1]) == (set(), [], ("dora", "withdrawn", "roles"))
 
@@ -118,8 +118,8 @@ def test_a_link_for_somebody_who_decides_is_shown_to_the_second_administrator_on
     status, page = press(ewa, "confirm")
     assert (status, "/password/reset/" in parse(page).find("pre")[0].words) == (200, True)
     assert mails() == [
-        ("bob@example.org", "dora requested a link with which the password of your account can be set."),
-        ("bob@example.org", "ewa made a link with which the password of your account can be set."),
+        ("bob@example.org", "dora requested a link that sets the password of your account."),
+        ("bob@example.org", "ewa made a link that sets the password of your account."),
     ]
 
 
@@ -155,7 +155,7 @@ def test_the_invitation_of_a_decider_is_mailed_or_waits(settings):
     settings.DEFAULT_FROM_EMAIL = "pausepoint@localhost\nBcc: mallory@example.org"
     page = browser(dora).post("/settings/people/", sent, follow=True)
     assert "/password/reset/" not in page.text
-    assert "The mail server did not take the invitation." in parse(page.text).words
+    assert "The mail server did not accept the invitation." in parse(page.text).words
     settings.HITL_MAIL = False
     eve = User.objects.get(username="eve")
     PendingChange.objects.all().delete()
@@ -192,7 +192,7 @@ def test_a_key_for_somebody_else_never_decides_and_the_person_is_told_of_keys():
     for maker in (dora, User.objects.create_superuser("root")):
         refused = browser(maker).post("/settings/keys/", sent)
         assert (refused.status_code, ApiKey.objects.count()) == (422, 0)
-    assert "A key that acts for somebody else cannot decide." in refused.text
+    assert "A key that acts for someone else cannot decide." in refused.text
     assert browser(dora).post("/settings/keys/", sent | {"scopes": ["ask"]}).status_code == 200
     key = ApiKey.objects.get()
     assert browser(dora).post(f"/settings/keys/{key.pk}/revoke/").status_code == 302
@@ -246,7 +246,7 @@ def test_a_change_expires_after_a_week_and_who_asked_takes_it_back():
     change_person(target.pk, email="new@example.org", roles=[], team_ids=[], by=dora)
     PendingChange.objects.update(requested_at=timezone.now() - timedelta(days=7, minutes=1))
     page = browser(dan).get("/settings/people/").text
-    assert ("Expired: withdraw it, and request it again." in page, 'value="confirm"' in page) == (True, False)
+    assert ("Expired: cancel it, and request it again." in page, 'value="confirm"' in page) == (True, False)
     with pytest.raises(Conflict, match="more than 7 days ago"):
         confirm_change(PendingChange.objects.get().pk, by=dan)
     # Whom only a superuser may change by now.
@@ -268,4 +268,4 @@ def test_who_confirms_reads_what_was_changed_in_the_account_before():
         if "Give carol" in one.words
     ]
     lines = [line.words.partition(" by dora")[0] for line in row.find("p")[1:]]
-    assert lines == ["Link made that sets the password", "Email address changed to other@example.org"]
+    assert lines == ["Password link made", "Email address changed to other@example.org"]

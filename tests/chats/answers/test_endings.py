@@ -61,7 +61,7 @@ def test_the_model_is_shown_what_it_had_said_before_the_error(claude):
     claude.will(broken_off("Half an"), says(text(" hour.")))
     turn = run(say(converse(people.alice(), "Hello").chat, "Continue"))
     assert (turn.state, parts(turn)) == (TurnState.COMPLETED, [STEP, spoken(" hour.")])
-    so_far = [text("Half an"), text("(An error broke this answer off here.)")]
+    so_far = [text("Half an"), text("(An error interrupted this answer here.)")]
     assert sent(claude) == [[text("Hello")], so_far, [text("Continue")]]
 
 

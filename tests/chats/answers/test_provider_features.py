@@ -160,7 +160,8 @@ def test_each_chat_begins_with_the_uploaded_files_of_its_agent(claude, settings)
 
 def test_a_file_that_is_not_there_any_more_fails_the_turn_in_words(claude, settings):
     assert begins(settings, "coder").error == (
-        "Claude does not find a file of this agent: File not found: file_prices Upload it again, and change the agent's files."
+        "Claude cannot find a file of this agent: File not found: file_prices "
+        "Upload it again, and change the agent's files."
     )
 
 

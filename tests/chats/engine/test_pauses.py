@@ -190,7 +190,7 @@ def test_an_expired_question_without_a_default_is_an_error_to_the_model(oddball)
     desk.expire(only_request(turn).pk)
     turn = run(turn)
     assert [(p["state"], p["errorText"]) for p in tool_parts(turn)] == [
-        ("output-error", "Nobody answered before the deadline.")
+        ("output-error", "No one answered before the deadline.")
     ]
 
 
@@ -200,7 +200,7 @@ def test_the_model_can_tell_a_cancelled_question_from_a_declined_one(oddball):
     desk.cancel(only_request(withdrawn).pk, by=alice, via=Door.CHAT, comment="Never mind.")
     decide(only_request(declined), alice, Verdict.REJECT, comment="None of your business.")
     words = [tool_parts(run(turn))[0]["errorText"] for turn in (withdrawn, declined)]
-    assert words == ["Withdrawn before it was answered. Never mind.", "None of your business."]
+    assert words == ["Cancelled before it was answered. Never mind.", "None of your business."]
     result = [model_history(turn)[2].content[0]["content"] for turn in (withdrawn, declined)]
     assert result == [words[0], "The person declined to answer. Their words: None of your business."]
 

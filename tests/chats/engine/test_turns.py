@@ -133,7 +133,7 @@ def test_an_answered_question_stays_in_the_same_message():
 
 def test_a_refund_waits_for_approval_and_runs_once():
     turn = converse(people.alice(), "approve refund")
-    begun = [STEP, spoken("I will refund the order once somebody approves it.")]
+    begun = [STEP, spoken("I will refund the order once someone approves it.")]
     waiting = called("issueRefund", REFUND, "approval-requested", approval={"id": "the request"})
     assert (turn.state, turn.finish_reason, plain(turn)) == ("suspended", "tool-calls", [*begun, waiting])
     assert (turn.tool_calls.get().attempt, on_record(turn)) == (0, [])

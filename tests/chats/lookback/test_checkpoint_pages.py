@@ -48,7 +48,7 @@ def test_a_chat_without_an_answer_has_no_checkpoints_yet():
     say(chat, "hello")
     page = parse(browser(chat.owner).get(f"{chat.get_absolute_url()}checkpoints/").text)
     (words,) = page.find("p", class_="empty")
-    assert words.words == "No checkpoints yet. One is saved each time the assistant stops or finishes."
+    assert words.words == "No checkpoints yet. One is saved each time the agent pauses or finishes."
 
 
 def test_the_history_lists_every_message_with_its_partial_checkpoints_and_its_final_one(chat):

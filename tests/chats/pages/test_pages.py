@@ -267,7 +267,7 @@ def test_the_composer_says_what_a_message_does(chat):
         (state,) = composer.find("div", id="composer-state")
         words = [line.words for line in state.find("p")]
         found[value["question"]] = (words, [button.words for button in state.find("button")])
-    waits = f"{SHIPPING['question']} waits for a decision. You can write when that is done."
+    waits = f"{SHIPPING['question']} is waiting for a decision. You can write after that."
     assert found == {
         "": ([], ["Send"]),
         "Which colour?": (["Your message answers “Which colour?”."], ["Answer", "Stop and send"]),

@@ -19,9 +19,9 @@ WINDOW = (
     "The answer was cut off because this chat is too long for the model. "
     "Start a new chat, or branch this one from an earlier checkpoint."
 )
-AGAIN = "The message and its answer are not sent to the model again. Write it in another way."
-BROKEN_OFF = "The answer was broken off by an error. Send “Continue” to get the rest."
-UNKNOWN = "The model ended its answer for a reason that is not known here"
+AGAIN = "The message and its answer are not sent to the model again. Rephrase it."
+BROKEN_OFF = "The answer was interrupted by an error. Send “Continue” to get the rest."
+UNKNOWN = "The model ended its answer for an unknown reason"
 #: stop reason, what the provider says of it, what the page says, and whether it offers to continue
 ENDINGS = [
     ("end_turn", {}, [], False),

@@ -148,7 +148,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str]] = {
     "temperature": (
         NEW,
         {"temperature": 0.5},
-        "claude-sonnet-5-5 takes no temperature. Remove it, or set the agent's effort instead.",
+        "claude-sonnet-5-5 does not accept a temperature. Remove it, or set the agent's effort instead.",
     ),
     "effort": (
         MIDDLE,
@@ -164,7 +164,7 @@ PROBLEMS: dict[str, tuple[str, dict[str, Any], str]] = {
     "both": (
         MIDDLE,
         {"thinking": 2000, "temperature": 1},
-        "A model that thinks takes no temperature. Remove temperature or thinking.",
+        "A model that thinks does not accept a temperature. Remove temperature or thinking.",
     ),
     "forced": (
         NEW,

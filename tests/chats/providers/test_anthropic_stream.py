@@ -148,7 +148,7 @@ UNREADABLE = {
     '{"a": NaN}': "NaN is not JSON",
     '{"a": 1e999}': "NaN and Infinity are not JSON",
     '{"a": 9007199254740993}': "an integer is larger than 2^53; send it as a string",
-    '{"a": "\\ud83d"}': "text contains a NUL or half of a surrogate pair",
+    '{"a": "\\ud83d"}': "text contains a NUL or an unpaired surrogate",
     '{"a":' * 900 + "1" + "}" * 900: "nested too deeply",
     '{"a":' * 100_000: "has more than 10,000 values",
 }

@@ -260,7 +260,7 @@ def test_the_page_shows_a_failure_and_the_chat_continues(claude, client):
     assert "No model is named claude-sonnet-4-6." in client.get(turn.chat.get_absolute_url()).content.decode()
     claude.will(says(text("Here I am.")))
     assert run(say(turn.chat, "Hello??")).state == TurnState.COMPLETED
-    so_far = [text("Half an"), text("(An error broke this answer off here.)")]
+    so_far = [text("Half an"), text("(An error interrupted this answer here.)")]
     assert sent(claude) == [[text("Hello")], so_far, [text("Hello?")], [text("Hello??")]]
 
 

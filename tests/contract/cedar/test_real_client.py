@@ -36,7 +36,7 @@ def test_hello_is_one_message_of_text_streamed_or_not(page):
 def test_a_payment_suspends_and_the_continue_button_resumes_it(page, server):
     one = page()
     said, asked = one.say("approve payment")
-    assert said["content"] == "I will transfer 1000 euros to John Doe once somebody approves it."
+    assert said["content"] == "I will transfer 1000 euros to John Doe once someone approves it."
     assert (asked["type"], asked["state"], asked["role"]) == ("humanInTheLoop", "suspended", "assistant")
     assert asked["suspendPayload"]["transactionDetails"]["recipient"] == "John Doe"
     assert one.waiting == {asked["runId"]: "suspended"}
@@ -82,7 +82,7 @@ def test_two_questions_are_two_runs_and_the_last_answer_goes_on(page):
     _, first, second = one.say("ask parallel")
     assert set(one.waiting) == {first["runId"], second["runId"]}
     assert shown(one.do("resume", run=second["runId"], data="Nothing"))[1].startswith(
-        "Recorded. The assistant still waits"
+        "Recorded. The agent is still waiting"
     )
     assert shown(one.do("resume", run=first["runId"], data="Express"))[1] == "Thank you. You said: Express and Nothing."
 

@@ -67,7 +67,7 @@ def test_gated_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(ai
         [],
         [
             "This call was cancelled: The order is closed. Do not repeat it.",
-            "Nobody decided in time, so this call was not run.",
+            "No one decided in time, so this call was not run.",
             "A person declined to answer: Ask the customer.",
         ],
     )

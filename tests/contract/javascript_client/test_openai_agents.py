@@ -64,7 +64,7 @@ def test_openai_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(o
     assert (found["ran"], found["read"]["refund"], found["read"]["drop"]) == (
         [],
         "This call was cancelled: The order is closed. Do not repeat it.",
-        "Nobody decided in time, so this call was not run.",
+        "No one decided in time, so this call was not run.",
     )
 
 

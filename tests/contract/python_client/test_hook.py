@@ -28,7 +28,7 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 SOON = 120
-TOO_LATE = "Nobody decided in time, so this call was not run."
+TOO_LATE = "No one decided in time, so this call was not run."
 WORDS = "Pausepoint could not be asked, so this was not run. "
 
 
@@ -276,7 +276,7 @@ def test_a_report_of_what_has_run_is_said_to_be_lost_and_blocks_nothing(asker):
     hook = started(f"http://127.0.0.1:{free_port()}", asker.key, "--patience", "1s")
     report(hook, **reported)
     code, out, errors = ended(hook)
-    assert (code, out, errors.startswith("Pausepoint was not told what this call has done. ")) == (1, "", True)
+    assert (code, out, errors.startswith("The result of this call was not reported to Pausepoint. ")) == (1, "", True)
 
 
 def test_everything_that_no_agent_reports_blocks_with_words(asker):

@@ -89,7 +89,7 @@ def test_log_ins_are_audited_and_logged(client, caplog):
 def test_an_unknown_name_is_not_recorded_because_it_may_be_a_password(client, caplog):
     send(client, "hunter2\nINFO forged")
     assert entries() == [("login.failed", "", {"name": "", "address": "127.0.0.1"})]
-    assert [record.getMessage() for record in caplog.records] == ["Failed log-in as nobody known from 127.0.0.1"]
+    assert [record.getMessage() for record in caplog.records] == ["Failed log-in as no known user from 127.0.0.1"]
 
 
 def test_an_empty_form_does_not_count_as_a_failed_log_in(client):

@@ -173,7 +173,7 @@ def test_the_log_in_redirects_only_within_the_site(client, elsewhere):
 def test_logging_out_needs_a_form_and_ends_the_session(everybody):
     client = everybody["Alice"]
     page = client.get("/logout/")
-    words = "This address only takes what a form sends. Go back and press the button again."
+    words = "This address only accepts forms. Go back and press the button again."
     assert (page.status_code, page.headers["Allow"], words in page.text) == (405, "POST, OPTIONS", True)
     assert client.get("/").status_code == 200
     left = client.post("/logout/")

@@ -59,7 +59,7 @@ def test_a_row_that_stays_locked_is_another_503_that_says_to_try_again_soon(brow
     with connection.execute_wrapper(refuse):
         response = browser.get(path, headers={"Accept": "text/html", "Authorization": f"Bearer {KEY}"})
     assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
-    assert "Somebody else has been changing this" in response.content.decode()
+    assert "Someone else is still changing this" in response.content.decode()
 
 
 @pytest.mark.django_db

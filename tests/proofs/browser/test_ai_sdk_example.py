@@ -55,7 +55,7 @@ def test_a_question_is_answered_in_the_page_and_the_same_message_goes_on(asker):
     asker.say("ask")
     asker.card("Which delivery do you prefer?").get_by_role("button", name="Express").click()
     asker.sees("Thank you, you chose Express. I will arrange that.")
-    assert asker.page.get_by_role("article", name="Assistant").count() == 1
+    assert asker.page.get_by_role("article", name="Agent").count() == 1
     asker.page.reload()
     asker.sees("Thank you, you chose Express. I will arrange that.")
 
@@ -109,4 +109,4 @@ def test_reload_continues_where_it_was(asker):
     asker.sees("You chose Express. This answer takes")
     asker.page.reload()
     asker.sees("stop in the middle of it and see what is kept.")
-    assert asker.page.get_by_role("article", name="Assistant").count() == 1
+    assert asker.page.get_by_role("article", name="Agent").count() == 1

@@ -62,7 +62,7 @@ def test_a_payment_is_approved_in_the_page(asker):
 
 def test_a_payment_is_rejected_with_a_reason(asker):
     asker.say("approve payment")
-    asker.page.get_by_label("Reason, for the assistant to read").fill("Wrong account.")
+    asker.page.get_by_label("Reason, for the agent to read").fill("Wrong account.")
     asker.press("Reject")
     asker.sees("Their reason: Wrong account.")
 

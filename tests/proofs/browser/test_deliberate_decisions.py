@@ -273,7 +273,7 @@ def test_a_held_decision_is_undone_sent_when_its_time_is_up_or_the_page_is_left(
     lines = page.locator("#holds .toast")
     lines.get_by_role("button", name="Undo").wait_for()
     people("admin").decide(fourth, verdict="reject")
-    lines.get_by_text("Somebody else was faster").wait_for()
+    lines.get_by_text("Someone else decided first").wait_for()
     page.get_by_text("This was rejected while you were typing. What you typed is kept.").wait_for()
     page.get_by_role("button", name="Use as internal note").click()
     assert page.locator("#notes textarea").input_value() == "Wait for the invoice."

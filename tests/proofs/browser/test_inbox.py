@@ -194,7 +194,7 @@ def test_filters_views_palette_and_snooze(windows, people, server, asked):
     page.keyboard.type(word)
     page.locator(".palette [role=option]", has_text="Run issueRefund?").first.wait_for()
     page.keyboard.type(" nothing-like-this")
-    page.get_by_text("Nothing fits.").wait_for()
+    page.get_by_text("No matches.").wait_for()
     page.keyboard.press("Control+a")
     page.keyboard.type("workfl")
     page.keyboard.press("Enter")

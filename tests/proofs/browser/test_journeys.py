@@ -114,7 +114,7 @@ ON_RECORD = [
     "Webhook changed",
     "API key created",
     "Person changed",
-    "Invitation sent or withdrawn",
+    "Invitation sent or cancelled",
     "Person added",
     "Team changed",
 ]

@@ -28,7 +28,7 @@ import hitlsite.asgi, chats.engine.runner, chats.providers
 chats.providers.current()
 print(sorted({"anthropic", "openai", "httpx2"} & set(sys.modules)))
 """
-SCRIPTED = "scripted|Replies come from the scripted provider, which works offline and asks no model."
+SCRIPTED = "scripted|Demo agent: prepared answers, no model."
 
 
 def said_by(code, **environment):

@@ -58,7 +58,7 @@ def request_arguments(request: ModelRequest, model: str, without: Collection[str
 def problems_of(agent: Agent) -> Iterator[str]:
     """Yield what the API would refuse of an agent, in words that say what to do."""
     if agent.stop_sequences:
-        yield _("The Responses API takes no stop sequences. Remove them, or set HITL_PROVIDER=openai.")
+        yield _("The Responses API does not accept stop sequences. Remove them, or set HITL_PROVIDER=openai.")
     yield from settings.problems_of(agent)
 
 

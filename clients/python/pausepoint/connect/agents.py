@@ -73,7 +73,7 @@ def _check_version(agent: Agent) -> None:
         raise CannotChange(f"the version of {program} cannot be read: it says {out[:80]!r}")
     if tuple(map(int, version.groups())) < agent.oldest:
         raise CannotChange(
-            f"{program} is {agent.title} {version[0]}, which may run calls that nobody has approved. "
+            f"{program} is {agent.title} {version[0]}, which may run calls that no one has approved. "
             f"Update it: {agent.oldest_version} is the oldest version that is supported"
         )
 

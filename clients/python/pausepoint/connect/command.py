@@ -25,7 +25,7 @@ PAGES = "docs/how-to/"
 CANNOT = 2
 THEN = {
     CLAUDE_CODE: f"""Set {KEY} where Claude Code runs: without it every call is blocked.
-Everybody who uses these settings needs Claude Code {CLAUDE_CODE.oldest_version} or later, and this command.""",
+Everyone who uses these settings needs Claude Code {CLAUDE_CODE.oldest_version} or later, and this command.""",
     CODEX: f"""Codex does not run a new hook before you have trusted it, and runs commands unasked until then.
 Start `codex`, enter /hooks and trust the hook of Pausepoint; the same again after each change of it.
 In CI: codex exec --dangerously-bypass-hook-trust.
@@ -49,7 +49,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="write without asking")
     command.add_argument("--remove", action="store_true", help="undo: remove the hooks of Pausepoint")
     command.add_argument("--no-test", action="store_true", help="do not make a test request")
-    command.add_argument("--wait", action="store_true", help="wait until somebody has answered the test request")
+    command.add_argument("--wait", action="store_true", help="wait until someone has answered the test request")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -106,7 +106,7 @@ def _file(agent: Agent, given: argparse.Namespace) -> Path:
 def _change(agent: Agent, given: argparse.Namespace, address: str) -> Change:
     """Return the change of an agent's settings. Raise CannotChange if hooks in them would stop nothing."""
     file = _file(agent, given)
-    # A link of the user's own, as in a folder of dotfiles, stays one. A project may come from anybody.
+    # A link of the user's own, as in a folder of dotfiles, stays one. A project may come from anyone.
     place = followed(file) if agent is CODEX or given.user else inside(given.project, file)
     before = read(place)
     change = Change(place, before, _editor(agent, given, address)(before))

@@ -19,7 +19,7 @@ from pausepoint.connect.files import CannotChange
 TIMEOUT = 600
 #: The events of Claude Code: every call that matches, the questions of MCP servers, and what the calls have done.
 CLAUDE_EVENTS = ("PreToolUse", "Elicitation", "PostToolUse", "PostToolUseFailure")
-#: Seconds for reports, for which nobody waits.
+#: Seconds for reports, for which no one waits.
 REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
 BLOCKED = "Pausepoint could not be asked, so this was not run."

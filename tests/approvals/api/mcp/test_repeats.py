@@ -63,12 +63,12 @@ def test_a_check_takes_the_decision_too_and_later_ones_hear_who_did():
     first, second = (agent.call("check_request", request).outcome for _ in range(2))
     assert (first["status"], first["input"]) == ("approved", REFUND["input"])
     holder = f"test client, API key test of alice, at {utc(only().taken_at)}"
-    words = f"A person approved one call, and another call has taken that approval: {holder}. Do not run it because of this."
+    words = f"A person approved one call, and another call has already used that approval: {holder}."
     assert second == {
         "request_id": request["request_id"],
         "status": "taken",
         "url": only().public_url,
-        "message": f"{words} If it has to run once more, call request_approval again.",
+        "message": f"{words} Do not run it because of this. If it has to run once more, call request_approval again.",
     }
     assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
 

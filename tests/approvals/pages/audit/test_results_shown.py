@@ -114,7 +114,7 @@ def test_a_report_of_another_input_is_shown_in_red_beside_the_result(approved):
     result = shown(auditor, approved.get_absolute_url())
     (ran,) = result.find("div", class_="other-run")
     assert result.attributes["class"] == "result result-alarm"
-    assert ran.find("p", class_="refusal")[0].words == "Something else ran than was approved."
+    assert ran.find("p", class_="refusal")[0].words == "What ran differs from what was approved."
     assert ran.find("p", class_="meta")[0].words.endswith("reported by alice reported 2 times")
     assert (ran.find("pre")[0].words, ran.find("dd")[0].words) == ("<b>Wrong account</b>", other)
     assert "No result" not in result.words

@@ -16,10 +16,8 @@ from tests.support.machines import Client, machine
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LENGTH = "The answer was cut off because it reached its maximum length. Send “Continue” to get the rest."
-BROKEN_OFF = "The answer was broken off by an error. Send “Continue” to get the rest."
-REFUSED = (
-    "The model refused to answer. The message and its answer are not sent to the model again. Write it in another way."
-)
+BROKEN_OFF = "The answer was interrupted by an error. Send “Continue” to get the rest."
+REFUSED = "The model refused to answer. The message and its answer are not sent to the model again. Rephrase it."
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_the_closing_text_of_an_empty_turn_is_streamed(odd):
     assert answer.chunks[1:] == [
         {"type": "start-step"},
         {"type": "text-start", "id": "closing"},
-        {"type": "text-delta", "id": "closing", "delta": "(The assistant ended its turn without a further word.)"},
+        {"type": "text-delta", "id": "closing", "delta": "(The agent ended its turn without saying anything more.)"},
         {"type": "text-end", "id": "closing"},
         {"type": "finish-step"},
         {"type": "message-metadata", "messageMetadata": odd.read()["messages"][-1]["metadata"]},

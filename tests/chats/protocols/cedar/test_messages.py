@@ -53,7 +53,7 @@ def test_a_suspension_holds_what_the_approver_needs():
 
 def test_a_document_has_the_suspension_under_object():
     answer = front_end(people.alice()).ask("approve payment").json
-    assert answer["text"] == "I will transfer 1000 euros to John Doe once somebody approves it."
+    assert answer["text"] == "I will transfer 1000 euros to John Doe once someone approves it."
     assert (answer["object"]["type"], answer["object"]["status"]) == ("humanInTheLoop", "suspended")
 
 

@@ -88,7 +88,7 @@ def test_the_last_of_two_decisions_continues_the_turn(page):
     (note,) = shown(page.resume(second, "Nothing"))
     assert note == {
         "type": "progress_update", "state": "complete",
-        "text": "Recorded. The assistant still waits for: “Which delivery do you prefer?”.",
+        "text": "Recorded. The agent is still waiting for: “Which delivery do you prefer?”.",
     }  # fmt: skip
     assert shown(page.resume(first, "Express")) == ["Thank you. You said: Express and Nothing."]
 

@@ -145,7 +145,7 @@ def test_a_broken_answer_leaves_its_words_and_the_thoughts_of_the_steps_before(s
     say(turn.chat, "Go on")
     assert items(server)[1:3] == [*map(back, first)]
     # Of the broken answer there are words, and no thoughts: what was encrypted may be incomplete.
-    words = "It is cl(An error broke this answer off here.)"
+    words = "It is cl(An error interrupted this answer here.)"
     assert items(server)[4] == {"type": "message", "role": "assistant", "content": words}
 
 

@@ -106,7 +106,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
         [],
         {
             "refund": "This call was cancelled: The order is closed. Do not repeat it.",
-            "drop": "Nobody decided in time, so this call was not run.",
-            "ask_human": "Nobody answered in time.",
+            "drop": "No one decided in time, so this call was not run.",
+            "ask_human": "No one answered in time.",
         },
     )

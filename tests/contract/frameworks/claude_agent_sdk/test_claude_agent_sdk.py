@@ -90,7 +90,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent, a
     agent.let_expire(agent.waiting(1)["Which colour?"])
     assert told(asking)["messages"] == {
         "toolu_write": "This call was cancelled: The order is closed. Do not repeat it.",
-        "toolu_rm": "Nobody decided in time, so this call was not run.",
-        "toolu_ask": "Nobody answered in time.",
+        "toolu_rm": "No one decided in time, so this call was not run.",
+        "toolu_ask": "No one answered in time.",
     }
     assert not (tmp_path / "a.txt").exists()

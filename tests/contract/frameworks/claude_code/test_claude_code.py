@@ -147,7 +147,7 @@ def test_a_call_that_nobody_decides_in_time_expires_and_cannot_be_approved_any_m
     claude.change("hook claude-code", "hook claude-code --give-up-after 5s")
     claude.run(bash(1, "touch one"))
     heard, last = claude.results()
-    assert "Nobody decided in time, so this call was not run." in heard["toolu_1"], heard
+    assert "No one decided in time, so this call was not run." in heard["toolu_1"], heard
     assert (last["result"], claude.late(), claude.files) == ("done", 410, set())
 
 

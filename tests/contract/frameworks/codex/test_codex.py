@@ -113,7 +113,7 @@ def test_a_command_that_nobody_decides_in_time_expires_and_cannot_be_approved_an
     impatient(codex, "--give-up-after 5s")
     codex.run(shell("call_1", "touch one"))
     codex.ended()
-    assert "Nobody decided in time, so this call was not run." in codex.model.outputs["call_1"]
+    assert "No one decided in time, so this call was not run." in codex.model.outputs["call_1"]
     assert (codex.late(), codex.files) == (410, set())
 
 

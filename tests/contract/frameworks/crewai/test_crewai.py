@@ -101,7 +101,7 @@ def test_a_tool_does_not_run_if_nobody_can_be_asked(agent):
     found = told(agent.start())
     assert (found["ran"], found["read"][0]) == (
         [],
-        "Nobody could be asked about this call, so it was not run: Refused.",
+        "No one could be asked about this call, so it was not run: Refused.",
     )
 
 
@@ -142,7 +142,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
         [],
         [
             "This call was cancelled: The order is closed. Do not repeat it.",
-            "Nobody decided in time, so this call was not run.",
-            "Nobody answered in time.",
+            "No one decided in time, so this call was not run.",
+            "No one answered in time.",
         ],
     )

@@ -122,7 +122,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
         [],
         {
             "refund": ["error", "This call was cancelled: The order is closed. Do not repeat it."],
-            "drop": ["error", "Nobody decided in time, so this call was not run."],
-            "ask_human": ["error", "Nobody answered in time."],
+            "drop": ["error", "No one decided in time, so this call was not run."],
+            "ask_human": ["error", "No one answered in time."],
         },
     )

@@ -61,5 +61,5 @@ def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where
     expected = ["resume.taken", "resume.lost", "resume.taken", "resume.completed"]
     assert [stored.record(request) for request in waiting.values()] == [expected] * 3
     page = stored.page(waiting["refund"])
-    assert "without a completion. It may have run what was approved." in page
+    assert "without a completion. What was approved may have run." in page
     assert "Resumed by API key remote of requester" in page

@@ -92,7 +92,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_workflow_is_told_why(agent
         "result": {
             "refund": ["cancelled", "The order is closed", "API key remote of requester"],
             "drop": ["expired", "", None],
-            "ask_human": ["Nobody answered in time.", "", None],
+            "ask_human": ["No one answered in time.", "", None],
         },
     }
 

@@ -94,7 +94,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
     for _ in range(2):
         agent.let_expire(agent.waiting(1)["refund"])
     found = told(program)
-    late = "Nobody decided in time, so this call was not run."
+    late = "No one decided in time, so this call was not run."
     assert (found["ran"], found["outputs"]) == (
         [],
         {

@@ -93,7 +93,7 @@ def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where
     assert (found["status"], found["last"], stored.ran()) == ("finished", "done", ran)
     assert output in found["outputs"]
     assert [stored.record(request) for request in waiting.values()] == [EXPECTED] * 2
-    assert "without a completion. It may have run what was approved." in stored.page(waiting["refund"])
+    assert "without a completion. What was approved may have run." in stored.page(waiting["refund"])
 
 
 def test_an_error_gives_the_run_back_and_what_has_run_does_not_run_again(stored):

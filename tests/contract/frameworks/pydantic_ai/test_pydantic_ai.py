@@ -95,7 +95,7 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent):
         [],
         {
             "refund": ["denied", "This call was cancelled: The order is closed. Do not repeat it."],
-            "drop": ["denied", "Nobody decided in time, so this call was not run."],
-            "ask_human": ["success", "Nobody answered in time."],
+            "drop": ["denied", "No one decided in time, so this call was not run."],
+            "ask_human": ["success", "No one answered in time."],
         },
     )

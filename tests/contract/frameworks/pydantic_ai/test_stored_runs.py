@@ -58,4 +58,4 @@ def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where
     assert (found["status"], found["messages"]["refund"], stored.ran()) == ("finished", told, ran)
     expected = ["resume.taken", "resume.lost", "resume.taken", "resume.completed"]
     assert stored.record(waiting["refund"]) == expected
-    assert "without a completion. It may have run what was approved." in stored.page(waiting["refund"])
+    assert "without a completion. What was approved may have run." in stored.page(waiting["refund"])
