@@ -55,14 +55,17 @@ proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
 	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
 
 # Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them. With LOWEST=1,
-# a framework has the oldest version that the extra of the client allows.
-contract: NAME ?= packages javascript_client openapi $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
+# a framework has the oldest version that the extra of the client allows, and only those that have an extra are tested.
+FRAMEWORKS := $(notdir $(patsubst %/requirements.txt,%,$(wildcard tests/contract/frameworks/*/requirements.txt)))
+contract: NAME ?= $(if $(LOWEST),$(filter-out claude_code codex mcp,$(FRAMEWORKS)),packages javascript_client openapi $(FRAMEWORKS))
 contract: $(VENV)/ready-for-tests
 	$(PY) -m tests.contract.frameworks.environments $(NAME)
 	REQUIRE_SERVICES=1 $(PY) -m pytest -n $(WORKERS) --dist loadfile $(wildcard $(addprefix tests/contract/frameworks/,$(NAME)) $(addprefix tests/contract/,$(NAME)))
 
-# Both, on both databases and both versions of Django, if a Python is installed that the newer Django runs on.
+# All, with the oldest frameworks too, on both databases and both versions of Django, if a Python is installed that the newer
+# Django runs on.
 everything: test proofs contract
+	LOWEST=1 $(MAKE) contract
 	TEST_ON=postgresql $(MAKE) test
 	NEWEST=$$(.ci/newest-python $(PYTHON)) && [ "$$NEWEST" = "$(PYTHON)" ] || \
 	  { $(MAKE) test proofs PYTHON="$$NEWEST" VENV=.venv-newest && \

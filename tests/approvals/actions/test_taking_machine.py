@@ -28,11 +28,16 @@ from approvals.states import Door, Kind, Verdict
 from tests.support.people import alice, bob
 
 INPUT = {"command": "rm -rf build"}
+DECIDED = {"approved", "rejected"}
 CALLS = st.sampled_from(["first", "second"])
 
 
 class Calls(RuleBasedStateMachine):
-    """Two equal calls. `waiting` has the request that each waits for, `ran` the calls that each approval let run."""
+    """Two equal calls. `waiting` has the request that each waits for, `ran` the calls that each approval let run.
+
+    `taken` has the call that each decision went to, `reported` the requests with a result, and `old` those from before
+    decisions were taken.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,6 +46,9 @@ class Calls(RuleBasedStateMachine):
         self.alice, self.bob = alice(), bob()
         self.waiting: dict[str, Any] = {}
         self.ran: dict[Any, set[str]] = {}
+        self.taken: dict[Any, str] = {}
+        self.reported: set[Any] = set()
+        self.old: set[Any] = set()
 
     def teardown(self) -> None:
         transaction.set_rollback(True)
@@ -67,17 +75,33 @@ class Calls(RuleBasedStateMachine):
         latest = self.latest()
         return latest is not None and latest.status in statuses
 
+    def shares(self, name: str, latest: ApprovalRequest) -> bool:
+        """Whether the latest request is that of a call which is sent now."""
+        if latest.pk in self.reported:
+            return False
+        if self.named or latest.status == "pending":
+            return True
+        # Nobody knows who has got an old decision, so a call that has not waited for it asks again.
+        taker = self.taken.get(latest.pk, None if latest.pk in self.old else name)
+        return latest.status in DECIDED and taker == name
+
     def answer(self, name: str, request_id: Any) -> None:
         """A call gets the answer to a request that has ended, and runs if it is allowed to."""
         request = WHOLE_REQUEST.first(pk=request_id)
-        if actions.take_decision(request, self.calls(name)) and request.status == "approved":
+        gets_it = actions.take_decision(request, self.calls(name))
+        if request.status in DECIDED:
+            assert gets_it == (self.named or self.taken.setdefault(request.pk, name) == name)
+        if gets_it and request.status == "approved":
             self.ran.setdefault(request.pk, set()).add(name)
 
     @rule(name=CALLS)
     def ask(self, name: str) -> None:
         asked = Ask(kind=Kind.APPROVAL, title="Run a command?", tool_name="Bash", tool_call_id="call", input=INPUT)
         origin = Origin(scope="key:1", digest=digest(INPUT), calls=self.calls(name))
+        latest = self.latest()
+        shared = latest is not None and self.shares(name, latest)
         request = actions.ask_for_client(asked, origin, by=self.alice).request
+        assert (request == latest) == shared
         if request.pending:
             self.waiting[name] = request.pk
         else:
@@ -89,6 +113,7 @@ class Calls(RuleBasedStateMachine):
         if old and ApprovalRequest.objects.count() == 1:
             # It is from before equal calls had a key.
             ApprovalRequest.objects.update(idempotency_key=None, taker=None)
+            self.old.add(self.latest().pk)
         actions.decide(self.latest().pk, Answer(verdict), by=self.bob, via=Door.DASHBOARD)
 
     @precondition(lambda self: self.is_at("pending"))
@@ -109,6 +134,7 @@ class Calls(RuleBasedStateMachine):
         request = self.latest()
         result = actions.Result(input_digest=digest(INPUT), output="done")
         actions.report_result(request.pk, result, scope=request.scope, by=self.alice, via=Door.REST)
+        self.reported.add(request.pk)
 
     @invariant()
     def one_approval_runs_one_call(self) -> None:

@@ -122,10 +122,11 @@ def people(server: Server) -> tuple[Remote, Remote, Remote]:
 
 
 def told(program: subprocess.Popen[str]) -> dict[str, Any]:
-    """What the program has told in its last line."""
+    """What the program has told, among what its framework prints."""
     out, errors = program.communicate(timeout=SOON)
     assert program.returncode == 0, errors[-4000:]
-    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    (line,) = (line for line in out.splitlines() if line.startswith("TOLD "))
+    found: dict[str, Any] = json.loads(line.removeprefix("TOLD "))
     return found
 
 

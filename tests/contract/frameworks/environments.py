@@ -37,12 +37,16 @@ def folder(name: str) -> Path:
 def extra(name: str) -> str:
     """Return the extra of the client for a framework; empty if it needs none."""
     wanted = EXTRAS.get(name, name.replace("_", "-"))
-    return wanted if wanted in _project()["optional-dependencies"] else ""
+    return wanted if wanted in _extras() else ""
 
 
 def lowest(name: str) -> list[str]:
-    """Return the oldest versions that the extra of a framework allows, as requirements."""
-    return [re.sub(r">=([^,]+).*", r"==\1", needed) for needed in _project()["optional-dependencies"][extra(name)]]
+    """Return the oldest versions that the extra of a framework allows, as requirements; none if it has no extra."""
+    return [re.sub(r">=([^,]+).*", r"==\1", needed) for needed in _extras().get(extra(name), [])]
+
+
+def _extras() -> dict[str, list[str]]:
+    return dict(_project()["optional-dependencies"])
 
 
 def _project() -> dict[str, Any]:
@@ -103,8 +107,7 @@ def _stamp(name: str, of: str) -> str:
 
 
 def _packages(name: str) -> str:
-    project = _project()
-    needed = [*project["dependencies"], *(project["optional-dependencies"][extra(name)] if extra(name) else ())]
+    needed = [*_project()["dependencies"], *_extras().get(extra(name), [])]
     files = _digest([HERE / name / "requirements.txt", *_npm_files(name)])
     return f"{files} {' '.join(needed)}"
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.contract.frameworks.conftest import told
 from tests.support.anthropic_server import KEY, AnthropicServer, says, text, tool_use
+from tests.support.claude.account import Account
 
 pytestmark = pytest.mark.server
 
@@ -20,13 +21,18 @@ QUESTION = {
 }
 
 
-class AnyAccount:
+class AnyAccount(Account):
     """Takes every request: Claude Code uses betas of the API that the rules of our own provider's tests do not know."""
 
-    def objection(self, body: dict[str, Any]) -> str:
+    def objection(self, body: dict[str, Any], betas: Sequence[str] = ()) -> str:
         return ""
 
-    def answer(self, body: dict[str, Any], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
+    def missing_file(self, body: dict[str, Any]) -> str:
+        return ""
+
+    def answer(
+        self, body: dict[str, Any], blocks: Sequence[dict[str, Any]], betas: Sequence[str] = (), container: str = ""
+    ) -> dict[str, int]:
         return {"input_tokens": 1, "output_tokens": 1}
 
 

@@ -64,6 +64,13 @@ def finish(program: subprocess.Popen[str]) -> str:
     return out
 
 
+def listed(agent: Agent, folder: Path) -> str:
+    """The first sentence of `claude mcp list` about the server, without the mark before it, which depends on the version."""
+    out = finish(start(agent, LIST, folder))
+    (line,) = (line for line in out.splitlines() if line.startswith("desk: "))
+    return line.partition(" - ")[2].partition(" ")[2].partition(". ")[0]
+
+
 def titled(agent: Agent, title: str) -> dict[str, Any]:
     """The waiting request with this title, once there is one."""
 
@@ -73,6 +80,12 @@ def titled(agent: Agent, title: str) -> dict[str, Any]:
         return [item for item in items if item["title"] == title]
 
     return until(found, f"{title} waits", SOON)[0]
+
+
+def has_given_up(folder: Path) -> bool:
+    """Whether Claude Code no longer tries to continue a call at the server."""
+    logs = (folder / "home").rglob("mcp-logs-desk/*.jsonl")
+    return any("reconnection exhausted" in log.read_text() for log in logs)
 
 
 def results(model: AnthropicServer) -> dict[str, Any]:
@@ -89,7 +102,7 @@ def results(model: AnthropicServer) -> dict[str, Any]:
 
 def test_permission_prompts_are_decided_by_people(agent, claude, tmp_path):
     finish(start(agent, ADD, tmp_path))
-    assert "✔ Connected" in finish(start(agent, LIST, tmp_path))
+    assert listed(agent, tmp_path) == "Connected"
     claude.will(
         says(
             tool_use(f"toolu_write-{agent.thread}", "Write", file_path=str(tmp_path / "a.txt"), content="one"),
@@ -110,25 +123,39 @@ def test_permission_prompts_are_decided_by_people(agent, claude, tmp_path):
     assert results(claude)["toolu_rm"] == "A person rejected this: Not this folder"
 
 
-def test_a_server_that_is_killed_while_a_prompt_waits_denies_it(agent, desk, claude, tmp_path):
+def test_a_server_that_is_killed_while_a_prompt_waits_runs_nothing(agent, desk, claude, tmp_path):
     finish(start(agent, ADD, tmp_path))
     call = tool_use(f"toolu_write-{agent.thread}", "Write", file_path=str(tmp_path / "a.txt"), content="one")
-    claude.will(says(call, stop_reason="tool_use"), says(text("done")))
+    claude.will(says(call, stop_reason="tool_use"))
+    if not environments.LOWEST:
+        claude.will(says(text("done")))
     program = start(agent, PROMPT, tmp_path)
     request = agent.waiting(1)["Write"]
     desk.kill()
-    told = finish(program).strip()
-    desk.start()
-    # The model is told at once, nothing has run, and an approval that comes later runs nothing either.
+    try:
+        if environments.LOWEST:
+            until(lambda: has_given_up(tmp_path), "Claude Code no longer tries to connect", SOON)
+        else:
+            assert finish(program).strip() == "done"
+            assert "connection closed" in results(claude)["toolu_write"]
+    finally:
+        desk.start()
+    # An approval that comes later runs nothing either.
     agent.decide(request, "approve")
-    assert "connection closed" in results(claude)["toolu_write"]
-    assert (told, (tmp_path / "a.txt").exists()) == ("done", False)
+    assert not (tmp_path / "a.txt").exists()
+    if environments.LOWEST:
+        # It waits for an answer that cannot come.
+        assert program.poll() is None
+        program.kill()
+        program.communicate()
 
 
 def test_a_wrong_key_is_said_where_servers_are_listed(agent, claude, tmp_path):
     agent.environment["PAUSEPOINT_KEY"] = "pp_00000000_wrong"
     finish(start(agent, ADD, tmp_path))
-    assert "Server rejected the configured Authorization header (HTTP 401)" in finish(start(agent, LIST, tmp_path))
+    # Older versions do not say why.
+    reason = "" if environments.LOWEST else " — Server rejected the configured Authorization header (HTTP 401)"
+    assert listed(agent, tmp_path) == f"Failed to connect{reason}"
 
 
 def test_the_tools_work_from_the_file_of_a_project(agent, claude, tmp_path):

@@ -47,5 +47,5 @@ def run_page(page: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def tell(**found: Any) -> None:
-    """Print what has happened, for the test."""
-    print(json.dumps({"ran": RAN, **found}), flush=True)
+    """Print what has happened, for the test, in a line that it knows: a framework may print before and after it."""
+    print(f"\nTOLD {json.dumps({'ran': RAN, **found})}", flush=True)

@@ -6,7 +6,6 @@ They leave a line in FOLDER/ran for each tool that runs. HANG=tool or HANG=model
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import threading
@@ -15,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import program
 from pausepoint import AsyncDesk
 
 _given = dict(enumerate(sys.argv))
@@ -66,7 +66,7 @@ def resume_together(resume: Callable[[int], Any]) -> None:
     print("ready", flush=True)
     for thread in threads:
         thread.join()
-    print(json.dumps({"found": found}), flush=True)
+    program.tell(found=found)
 
 
 def until_free(resume: Callable[[], Any]) -> Any:
