@@ -26,10 +26,10 @@ FREEZE = "FREEZE_FILE"
 STOPPING = 1.0
 #: Each is inside a transaction of a worker's.
 POINTS: dict[str, tuple[Any, str]] = {
-    "step": (stepping, "store_step"),
+    "step": (stepping, "store"),
     "pause": (stepping, "write_checkpoint"),
-    "result": (calling, "close_call"),
-    "settling": (delegating, "close_call"),
+    "result": (calling, "result_event"),
+    "settling": (delegating, "_output"),
     "end": (ending, "write_checkpoint"),
 }
 
