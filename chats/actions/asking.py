@@ -57,9 +57,7 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
             progress = transitions.close(progress, call.tool_call_id, CallState.FAILED, error_text=str(error))
             reported.append(events.ToolFailed(call.tool_call_id, str(error)))
     # The workflow is locked before a failed call enqueues its event: see `desk.lock_workflow`.
-    has_sub_agents = any(tool.agent is not None for tool in agent.tools)
-    new = locked.never_paused and turn.root_id is None and not has_sub_agents
-    workflow = _workflow_of(turn, new=new) if asks else lock_workflow(turn)
+    workflow = _workflow_of(turn, new=has_asked_nothing(locked, agent)) if asks else lock_workflow(turn)
     # Stored with the request, so that later changes of the chat do not change what people see.
     shown = projection.message_parts(locked.progress.steps)
     said_before = fit_messages(queries.last_texts(turn.chat, turn.message_id, shown)) if asks else []
@@ -77,6 +75,12 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
     ids = {call_id: str(request.pk) for call_id, request in requests.items()}
     locked.progress = transitions.asked(progress, ids, approvals)
     return Asked(list(requests.values()), reported)
+
+
+def has_asked_nothing(locked: Locked, agent: Agent) -> bool:
+    """Return whether neither a turn nor its sub-agents can have asked anyone, so that there is no workflow yet."""
+    has_sub_agents = any(tool.agent is not None for tool in agent.tools)
+    return locked.never_paused and locked.turn.root_id is None and not has_sub_agents
 
 
 def _workflow_of(turn: Turn, *, new: bool) -> Workflow:

@@ -12,11 +12,11 @@ from approvals.runtime import transactions
 from approvals.runtime.canonical import clean_text
 from approvals.runtime.transactions import async_commit
 from chats.actions import transitions
-from chats.actions.asking import ask_people
+from chats.actions.asking import ask_people, has_asked_nothing
 from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn
 from chats.actions.storing import enqueue_event, store
-from chats.actions.writes import notify_after_commit, rest, write_checkpoint, write_events
+from chats.actions.writes import lock_workflow, notify_after_commit, rest, write_checkpoint, write_events
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
@@ -136,6 +136,11 @@ def pause_turn(
         turn = locked.turn
         if turn.stopped:
             raise StopRequested
+        if locked.progress is not locked.stored:
+            # Results that were held back come first on record, but behind the lock of the workflow.
+            if not has_asked_nothing(locked, agent):
+                lock_workflow(turn)
+            store(locked)
         if new is not None:
             add_step(locked, new)
         asked = ask_people(locked, agent)

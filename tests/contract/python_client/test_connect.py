@@ -42,7 +42,7 @@ def project(tmp_path, monkeypatch):
     ("agent", "says", "ends", "refused"),
     [
         ("claude-code", "2.1.196 (Claude Code)", 0, "2.1.197 is the oldest version that is supported"),
-        ("claude-code", "1.9.999 (Claude Code)", 0, "is Claude Code 1.9.999, which may run calls that nobody has"),
+        ("claude-code", "1.9.999 (Claude Code)", 0, "is Claude Code 1.9.999, which may run calls that no one has"),
         ("claude-code", "2.1.197 (Claude Code)", 0, ""),
         ("claude-code", "10.0.0", 0, ""),
         ("claude-code", "unknown", 0, "cannot be read: it says 'unknown"),
