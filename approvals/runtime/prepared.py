@@ -112,7 +112,11 @@ class Insert(Generic[Stored]):
         return written.row(_column_values(fields, given, written.connection))
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add several rows in one call, which returns nothing of them."""
+        """Add several rows with one statement, which returns nothing of them.
+
+        Not with `executemany`: psycopg's pipeline ends with a message behind which PostgreSQL no longer ends a session that
+        idles in its transaction, so a process that freezes there would hold its locks for ever.
+        """
         fields, written = self._statement()
         written.many([_column_values(fields, given, written.connection) for given in rows])
 
@@ -219,8 +223,11 @@ class _Written:
 
     def many(self, rows: Sequence[Sequence[Any]]) -> None:
         assert not self._converters, "several rows return nothing"
+        head, values, tail = self._sql.partition(" VALUES ")
+        group, _, conflicts = tail.partition(")")
+        groups = ", ".join([f"{group})"] * len(rows))
         with self.connection.cursor() as cursor:
-            cursor.executemany(self._sql, rows)
+            cursor.execute(f"{head}{values}{groups}{conflicts}", [value for row in rows for value in row])
 
     def _converted(self, converters: tuple[Any, Sequence[Any]], value: Any) -> Any:
         expression, functions = converters
