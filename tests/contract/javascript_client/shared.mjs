@@ -15,4 +15,4 @@ export const drop = ({ table }) => {
   ran.push(table);
   return "dropped";
 };
-export const tell = (found) => console.log(JSON.stringify({ ran, ...found }));
+export const tell = (found) => console.log(`TOLD ${JSON.stringify({ ran, ...found })}`);

@@ -54,7 +54,7 @@ def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
 
 
 @pytest.mark.parametrize(("mode", "reason"), [
-    ("less", "The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."),
+    ("less", "The agent has no tool named 'refund', so no one would be asked. It has 'ask_human', 'drop'."),
     ("inner", "The tool 'inner' is an agent of its own, whose calls of 'ask_human', 'refund' would run unasked: "
      "a middleware is for one agent. Give that agent a DeskMiddleware, too."),
 ])  # fmt: skip
@@ -72,9 +72,9 @@ def test_calls_that_would_run_unasked_end_the_run_and_pauses_and_endings_are_no_
     stop = agent.waiting(1)["stop"]
     agent.decide(stop, "approve")
     found = told(program)
-    lacks = "The agent has no tool named {}, so nobody would be asked. It has {}."
+    lacks = "The agent has no tool named {}, so no one would be asked. It has {}."
     assert (found["named"], found["first"], found["second"], found["plain"], found["checked"]) == (
-        "'web_search' runs at the provider of the model, where nobody can be asked. "
+        "'web_search' runs at the provider of the model, where no one can be asked. "
         "Take it from the agent, or name the tools to ask about without it.",
         "done",
         lacks.format("'drop'", "'refund', 'wipe'"),

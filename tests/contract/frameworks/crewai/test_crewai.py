@@ -56,7 +56,7 @@ def test_a_crew_that_begins_again_gets_the_results_and_runs_nothing_twice(agent)
 def test_no_call_runs_unasked_while_the_crew_lacks_a_named_tool(agent):
     agent.command.append("less")
     found = told(agent.start())
-    reason = "This call was not run. The agent has no tool named 'refund', so nobody would be asked. It has "
+    reason = "This call was not run. The agent has no tool named 'refund', so no one would be asked. It has "
     assert (found["ran"], found["read"]) == ([], [f"{reason}'ask_human', 'drop', 'wipe'."])
 
 
@@ -68,7 +68,7 @@ def test_no_call_runs_unasked_in_a_later_crew_or_beside_mcp_servers_and_an_appro
     for _ in range(2):
         agent.decide(agent.waiting(1)["refund"], "approve")
     found = told(program)
-    lacks = "This call was not run. The agent has no tool named {}, so nobody would be asked. It has {}."
+    lacks = "This call was not run. The agent has no tool named {}, so no one would be asked. It has {}."
     assert (found["first"], found["second"]) == (["dropped"], [lacks.format("'drop'", "'erase'")])
     has = ", ".join(map(repr, sorted(["erase", found["served"]])))
     assert (found["known"], found["unknown"]) == (["dropped"], [lacks.format("'refnd'", has)])

@@ -60,7 +60,7 @@ def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
 def test_a_named_tool_that_no_agent_has_ends_the_first_run(agent):
     agent.command.append("less")
     assert (
-        "NotGated: The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."
+        "NotGated: The agent has no tool named 'refund', so no one would be asked. It has 'ask_human', 'drop'."
         in agent.start().communicate()[1]
     )
 
@@ -68,10 +68,10 @@ def test_a_named_tool_that_no_agent_has_ends_the_first_run(agent):
 def test_calls_that_would_run_unasked_end_the_run_of_every_app_also_a_live_one(agent):
     agent.command[1] = str(Path(__file__).parent / "unasked.py")
     elsewhere = (
-        "'google_search' runs at the provider of the model, where nobody can be asked. "
+        "'google_search' runs at the provider of the model, where no one can be asked. "
         "Take it from the agent, or name the tools to ask about without it."
     )
-    lacks = "The agent has no tool named {}, so nobody would be asked. It has {}."
+    lacks = "The agent has no tool named {}, so no one would be asked. It has {}."
     assert told(agent.start()) == {
         "ran": ["orders"],
         "named": elsewhere,

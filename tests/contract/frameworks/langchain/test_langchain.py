@@ -70,14 +70,14 @@ def test_a_named_tool_that_the_agent_lacks_ends_the_first_run(agent, loop):
     agent.command += [loop, "less"]
     errors = agent.start().communicate()[1]
     assert errors.splitlines()[-2:][0].endswith(
-        "NotGated: The agent has no tool named 'refund', so nobody would be asked. It has 'ask_human', 'drop'."
+        "NotGated: The agent has no tool named 'refund', so no one would be asked. It has 'ask_human', 'drop'."
     ), errors[-2000:]
 
 
 def test_calls_that_would_run_unasked_end_the_run_of_every_agent(agent):
     agent.command[1:] = [str(Path(__file__).parent / "unasked.py"), agent.thread]
     elsewhere = (
-        "runs at the provider of the model, where nobody can be asked. "
+        "runs at the provider of the model, where no one can be asked. "
         "Take it from the agent, or name the tools to ask about without it."
     )
     assert told(agent.start()) == {
@@ -87,7 +87,7 @@ def test_calls_that_would_run_unasked_end_the_run_of_every_agent(agent):
         "question": "done",
         "first": "done",
         "part": "done",
-        "second": "The agent has no tool named 'refund', so nobody would be asked. It has 'wipe'.",
+        "second": "The agent has no tool named 'refund', so no one would be asked. It has 'wipe'.",
     }
 
 

@@ -68,7 +68,7 @@ def test_run_stream_is_refused_before_the_model_is_asked(agent):
     agent.command.append("stream")
     errors = agent.start().communicate()[1]
     assert errors.splitlines()[-1] == (
-        "pydantic_ai.exceptions.UserError: run_stream ends with the first call that needs an approval, so nobody can be "
+        "pydantic_ai.exceptions.UserError: run_stream ends with the first call that needs an approval, so no one can be "
         "asked about refund, drop. Use run, run_stream_events or iter."
     )
 
