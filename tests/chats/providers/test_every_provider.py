@@ -122,7 +122,7 @@ async def test_the_conversation_does_not_follow_a_redirect(stand):
         words = await refusal(stand)
         assert (elsewhere.requests, len(stand.server.requests)) == ([], 1)
     assert words == (
-        "The model's server sends to another address (status 307). The conversation is not sent there. "
+        "The model's server redirects to another address (status 307). The conversation was not sent there. "
         f"Set {stand.address} to the address that answers."
     )
 

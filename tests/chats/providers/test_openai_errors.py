@@ -36,7 +36,7 @@ REFUSALS = {
     ),
     "404": (
         Reply(items=[b"404 page not found"], status=404),
-        f"The server knows no model {OLD} at this address. Check HITL_MODEL and OPENAI_BASE_URL.",
+        f"The server at this address has no model {OLD}. Check HITL_MODEL and OPENAI_BASE_URL.",
     ),
     "too long": (
         refuses(400, "invalid_request_error", "too many", "context_length_exceeded"),

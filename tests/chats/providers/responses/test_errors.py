@@ -66,7 +66,7 @@ FAILED = {
     ),
     "a server without this API": (
         Reply(items=[b"404 page not found"], status=404),
-        "The server knows no model gpt-5.5 at this address. Check HITL_MODEL and OPENAI_BASE_URL.",
+        "The server at this address has no model gpt-5.5. Check HITL_MODEL and OPENAI_BASE_URL.",
     ),
     "a failure after the first word": (
         plays(*HALF, fails("server_error", "boom"), done=False),
