@@ -76,9 +76,9 @@ def _new_call(call: CallView, at: datetime) -> dict[str, Any]:
         "tool_call_id": call.tool_call_id,
         "name": call.name,
         "input": call.input,
-        **columns,
         "approval_id": columns.pop("approval"),
         "recovery_id": columns.pop("recovery"),
+        **columns,
         "started_at": at if call.attempt else None,
         "finished_at": at if call.state in CLOSED else None,
     }
