@@ -148,7 +148,7 @@ def test_one_press_approves_nothing_that_was_never_in_view(windows, people, serv
     shown = card(page, below)
     # A critical request, whose bar has the most in it.
     until(lambda: (shown.evaluate(BAR) or 1) < 1 / 3, "a bar that takes at most a third of the height")
-    # While one page fades into the next, the whole window is one picture, and no part of it is found at a point.
+    # Once the page stands still: its styles and its first push move it.
     rows = f"card => [...card.querySelectorAll('.values tr')].map({IN_VIEW})"
     until(lambda: shown.evaluate(rows) == [True, True], "both values in view")
     page.goto(f"{server.address}/requests/{behind}/" if size != "wide" else f"{server.address}/#{behind}")
