@@ -12,8 +12,8 @@ from django.db.backends.signals import connection_created
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
+from approvals.db import append_only
 from approvals.live import doorbell
-from approvals.runtime import append_only
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -10,8 +10,8 @@ from django.core.checks import CheckMessage, Error
 from django.db import connections
 from django.utils.translation import gettext as _
 
+from approvals.db import append_only
 from approvals.outbound import outbox
-from approvals.runtime import append_only
 
 
 def check_event_handlers(**kwargs: Any) -> list[CheckMessage]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
 
-from approvals.runtime.canonical import utc
-from approvals.runtime.translation import ago, decided_words
+from approvals.db.canonical_json import utc
 from approvals.states import Kind
+from approvals.text.translation import ago, decided_words
 
 if TYPE_CHECKING:
     from approvals.models import ApprovalRequest, Decision

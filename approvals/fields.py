@@ -1,5 +1,5 @@
 """Kept because landed migrations import the JSON field from here."""
 
-from approvals.runtime.json_field import ExactJSONField
+from approvals.db.json_field import ExactJSONField
 
 __all__ = ["ExactJSONField"]

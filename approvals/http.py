@@ -14,7 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from approvals.access.callers import caller_of, is_for_machines
 from approvals.exceptions import NotFound, Refusal, WrongMethod
-from approvals.runtime.translation import title_of
+from approvals.text.translation import title_of
 
 P = ParamSpec("P")
 

@@ -8,7 +8,7 @@ from approvals.pages import assignees, confirm, inbox, request, review, workflow
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
-from approvals.pages.lists import palette, snoozes, suggestions, views
+from approvals.pages.lists import palette, saved_views, snoozes, suggestions
 
 app_name = "approvals"
 
@@ -34,9 +34,9 @@ urlpatterns = [
     path("audit/reports/", audit.save_report, name="save-report"),
     path("audit/reports/delete/", audit.delete_report, name="delete-report"),
     path("requests/<uuid:pk>/snooze/", snoozes.snooze, name="snooze"),
-    path("views/", views.save, name="save-view"),
-    path("views/counts/", views.counts, name="view-counts"),
-    path("views/<int:pk>/delete/", views.delete, name="delete-view"),
+    path("views/", saved_views.save, name="save-view"),
+    path("views/counts/", saved_views.counts, name="view-counts"),
+    path("views/<int:pk>/delete/", saved_views.delete, name="delete-view"),
     path("suggestions/<str:kind>/", suggestions.suggested, name="suggested"),
     path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),

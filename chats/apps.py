@@ -7,7 +7,7 @@ from django.core import checks
 from django.utils.translation import gettext_lazy as _
 
 from approvals import signals
-from approvals.runtime import append_only
+from approvals.db import append_only
 
 
 class ChatsConfig(AppConfig):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, digest, same_json
+from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, digest, same_json
 
 #: The message of a turn holds all its steps, each of which may have MAX_BYTES, and values of MAX_DEPTH inside its parts.
 MAX_MESSAGE_BYTES, MAX_MESSAGE_DEPTH = 200 * MAX_BYTES, MAX_DEPTH + 8

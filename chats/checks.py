@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.translation import gettext as _
 
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 from chats import providers
 from chats.agent import registry
 from chats.agent.agent import Agent

@@ -21,8 +21,8 @@ from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
 from approvals import http
+from approvals.db import pool
 from approvals.queries.preferences import preferences_of
-from approvals.runtime import database
 from hitlsite.server.outages import unavailable
 
 WORDS = {
@@ -103,7 +103,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]
-    if isinstance(error, database.AWAY):
+    if isinstance(error, pool.AWAY):
         return unavailable(request, error)
     return problem(request, HTTPStatus.INTERNAL_SERVER_ERROR)
 

@@ -17,10 +17,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import keys, rate_limits
+from approvals.access.sessions import encrypt_session, user_of, user_of_encrypted_session
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.keys import ApiKey
-from approvals.runtime.sessions import seal_session, user_of, user_of_sealed_session
 
 ALL = frozenset(keys.SCOPES)
 #: Scopes that a client token can have. It can read no audit log.
@@ -169,7 +169,7 @@ def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -
         "scopes": scopes,
         "until": timezone.now().timestamp() + seconds,
         "key": caller.key.pk if caller.key else None,
-        "session": seal_session(caller.session_key, caller.user) if caller.by_session else None,
+        "session": encrypt_session(caller.session_key, caller.user) if caller.by_session else None,
     }
     return _TOKEN_PREFIX + _signer.sign_object(made, compress=True)
 
@@ -182,7 +182,7 @@ def _by_client_token(text: str) -> Caller | None:
     if made["until"] < timezone.now().timestamp():
         return None
     if session := made.get("session"):
-        user = user_of_sealed_session(session, made["user"])
+        user = user_of_encrypted_session(session, made["user"])
     else:
         user = User.objects.filter(pk=made["user"], is_active=True).first()
     key = ApiKey.objects.filter(keys.live(), pk=made["key"]).first() if made["key"] else None

@@ -13,9 +13,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.access import rights
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import async_commit
 from approvals.models.keys import ApiKey
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import async_commit
 
 #: The shape of what `actions.create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")

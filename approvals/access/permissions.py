@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
 from approvals.access.rights import ADMINISTER, DECIDE, VIEW, VIEW_RECORD
+from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
-from approvals.runtime.many import any_of
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser

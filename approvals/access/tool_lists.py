@@ -11,7 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
-from approvals.runtime.text import visible
+from approvals.text.text import visible
 
 MAX_PATTERNS, MAX_PATTERN = 100, 100
 #: A pattern is the name of a tool, in which `*` stands for any text.

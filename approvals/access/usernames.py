@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from approvals.runtime.lookalikes import describe_letter, foreign_letters, skeleton
-from approvals.runtime.text import INVISIBLE
+from approvals.text.confusables import describe_letter, foreign_letters, skeleton
+from approvals.text.text import INVISIBLE
 
 
 def validate_new_username(name: str) -> None:

@@ -23,18 +23,18 @@ from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.asking.reading_time import words_to_read
+from approvals.db import transactions
+from approvals.db.canonical_json import digest
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import in_transaction
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
 from approvals.record.amounts import amount_pointer
-from approvals.runtime import transactions
-from approvals.runtime.canonical import digest
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.text import visible
-from approvals.runtime.transactions import in_transaction
 from approvals.states import Kind, WorkflowState
+from approvals.text.text import visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from approvals.actions.deciding import cancel_requests
 from approvals.actions.locking import lock_known_workflow, lock_visible_request
 from approvals.actions.results import ToolResult, record_other_input, record_tool_result
 from approvals.asking.answers import ABSENT
+from approvals.db.canonical_json import same_json
+from approvals.db.transactions import in_transaction
 from approvals.exceptions import Conflict, NotAllowed, NotApproved, OtherInput
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor
 from approvals.outbound import outbox
 from approvals.record import audit
-from approvals.runtime.canonical import same_json
-from approvals.runtime.transactions import in_transaction
 from approvals.states import ENDED, Door, Kind, Status, WorkflowState
 
 #: Recorded as it is in every language, so that the audit log has one text for it.

@@ -13,11 +13,11 @@ from approvals.actions.indexing import add_words
 from approvals.actions.locking import lock_visible_request
 from approvals.actions.personal.snoozing import end_snoozes
 from approvals.actions.publishing import publish_handling
+from approvals.db.canonical_json import clean_text
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.models.comments import MAX_TEXT, RequestComment
-from approvals.runtime.canonical import clean_text
 from approvals.states import Door
 
 

@@ -19,11 +19,11 @@ from approvals.actions.indexing import index_decision
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
+from approvals.db.canonical_json import clean_text
+from approvals.db.transactions import after_commit, in_transaction
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.transactions import after_commit, in_transaction
 from approvals.states import (
     CLIENT,
     OUTCOMES,

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from approvals.access.administering import require_changeable
 from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
 from approvals.access.tool_lists import ToolLists, lists_from
+from approvals.db.canonical_json import digest, utc
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.actors import Actor
 from approvals.models.keys import ApiKey
 from approvals.outbound.account_mails import Change, tell_person
 from approvals.record import audit
-from approvals.runtime.canonical import digest, utc
 from approvals.states import Door
 
 

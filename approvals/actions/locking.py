@@ -12,11 +12,11 @@ from django.db.models.functions import Now
 from approvals.access import permissions
 from approvals.access.assignees import LAPSES, claimant
 from approvals.access.permissions import Person
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import in_line
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
 from approvals.queries.requests import whole_requests, with_report
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import in_line
 
 
 @dataclass(frozen=True, slots=True)

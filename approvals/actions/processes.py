@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models.functions import Now
 
+from approvals.db.transactions import async_commit
 from approvals.models.processes import Worker, WorkerKind
-from approvals.runtime.transactions import async_commit
 
 #: A row without a heartbeat for so long is deleted.
 FORGOTTEN = timedelta(days=1)

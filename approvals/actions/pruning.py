@@ -12,9 +12,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest, OutboxEvent, PersonSession, ResumeState
 from approvals.record import audit
-from approvals.runtime.canonical import utc
 from approvals.states import Door, Status
 
 BATCH = 1000

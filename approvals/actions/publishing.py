@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from approvals.db.transactions import after_commit
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
-from approvals.runtime.transactions import after_commit
 
 
 def publish_event(

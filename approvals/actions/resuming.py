@@ -23,15 +23,15 @@ from approvals.access import permissions
 from approvals.actions.deciding import expire_if_overdue
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_handling
-from approvals.asking.resume_states import seal, unseal
+from approvals.asking.resume_states import decrypt_state, encrypt_state
+from approvals.db.canonical_json import utc
 from approvals.exceptions import NotAllowed, Refusal
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.resuming import MAX_WORKER, ResumeState, Resumption
-from approvals.runtime.canonical import utc
-from approvals.runtime.text import visible
-from approvals.runtime.translation import ago
 from approvals.states import Door
+from approvals.text.text import visible
+from approvals.text.translation import ago
 
 TOKEN_PREFIX = "ppr_"  # noqa: S105 - a prefix, not a token
 TAKEN, RELEASED, LOST, COMPLETED = "resume.taken", "resume.released", "resume.lost", "resume.completed"
@@ -119,7 +119,7 @@ def progress(resumption: Resumption) -> dict[str, Any]:
 
 def keep_state(request: ApprovalRequest, state: str) -> None:
     """Store the state of a run with a new request, inside its transaction."""
-    ResumeState.objects.create(request=request, sealed=seal(state))
+    ResumeState.objects.create(request=request, sealed=encrypt_state(state))
 
 
 def take_resume(
@@ -148,7 +148,7 @@ def _take(locked: Locked, token: str, holder: str, lease: timedelta, *, by: Acto
         raise AlreadyResumed(before)
     # Before the token is handed out: a state that cannot be read is not taken.
     kept = ResumeState.objects.filter(request=request).first()
-    state = None if kept is None else unseal(kept.sealed)
+    state = None if kept is None else decrypt_state(kept.sealed)
     if _of(request, **_mine(token), leased_until__gt=now).exists():
         return Taken(request=request, resumption=before, token=token, state=state, replayed=True)
     if before.held:

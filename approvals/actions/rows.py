@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db.models import BigAutoField, F, TextField, UUIDField
 from django.db.models.functions import Concat
 
+from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.search import SearchText
-from approvals.runtime.prepared import Insert, Parameter, Update
 from approvals.states import Status
 
 REQUEST = Insert(ApprovalRequest)

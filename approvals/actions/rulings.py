@@ -8,14 +8,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT, Answer, to_choice
+from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.queries.preferences import reason_rules
-from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
-from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import OWN_PAGES, VERDICTS, Door, Kind, Verdict
+from approvals.text.translation import translated
 
 MAX_COMMENT = 5_000
 MAX_VALUE_BYTES = 250_000

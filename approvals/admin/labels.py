@@ -7,7 +7,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy
 
-from approvals.runtime.translatable import gettext_noop
+from approvals.text.translatable import gettext_noop
 
 # fmt: off
 #: The name of every model and field.

@@ -29,9 +29,9 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent,
 from approvals.queries.search import with_words_of_requests
 from approvals.record.audit import EVENTS
 from approvals.record.export import TYPES, export
-from approvals.runtime.json_tables import pretty
-from approvals.runtime.text import visible
 from approvals.states import Door, Verdict
+from approvals.text.tables import pretty
+from approvals.text.text import visible
 
 admin.site.unregister([User, Group])
 

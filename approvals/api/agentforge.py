@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from approvals.db.cursors import Cursor
 from approvals.live import sse
-from approvals.runtime.cursors import Cursor
 
 HEARTBEAT = b": heartbeat\n\n"
 #: JavaScript timers hold 31 bits of milliseconds (24.8 days); longer ones fire at once.

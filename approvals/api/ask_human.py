@@ -24,12 +24,12 @@ from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.origins import Origin
 from approvals.asking.titles import title_and_message
+from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical, digest
 from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical, digest
-from approvals.runtime.translation import translated
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
+from approvals.text.translation import translated
 
 #: Seconds that one HTTP request may wait for an answer; afterwards, the client polls the outcome.
 MAX_WAIT = 600

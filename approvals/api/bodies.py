@@ -8,9 +8,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from approvals.db.canonical_json import MAX_BYTES, MAX_VALUES, NotCanonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
-from approvals.runtime.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 
 #: An `Idempotency-Key` is printable ASCII without spaces.
 KEY_PATTERN, MAX_KEY = r"^[\x21-\x7e]+$", 200

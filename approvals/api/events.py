@@ -13,12 +13,12 @@ from approvals.access import callers, permissions
 from approvals.access.callers import Caller
 from approvals.api import agentforge, feed, followers
 from approvals.asking.asks import MAX_LENGTHS
+from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.http import endpoint
 from approvals.live import doorbell, sse
 from approvals.live.streaming import streamed_response
-from approvals.runtime.canonical import NotCanonical, canonical
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 
 MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 

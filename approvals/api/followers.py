@@ -11,9 +11,9 @@ from approvals.access.callers import Caller, Credentials
 from approvals.api import agentforge, feed
 from approvals.api.agentforge import StreamCursor
 from approvals.api.feed import FrameCache, Page
+from approvals.db import pool
 from approvals.live import listeners
 from approvals.live.batching import BatchReader
-from approvals.runtime import database
 
 #: Seconds by which a lost notification may delay an event, and a revoked key stay connected.
 POLL = 2.0
@@ -49,9 +49,9 @@ async def follow(
         while True:
             try:
                 found = await _readers.read(None, Reading(credentials, thread, cursor))
-            except database.AWAY:
+            except pool.AWAY:
                 # The cursor is kept, so nothing that happens meanwhile is missed.
-                await asyncio.sleep(database.RETRY)
+                await asyncio.sleep(pool.RETRY)
                 continue
             if found is None:
                 return

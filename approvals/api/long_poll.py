@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from approvals.access import callers
 from approvals.access.callers import Caller
 from approvals.background import waiting_room
+from approvals.db import pool
 from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.http import refusal_page
 from approvals.live.streaming import deferred_response
-from approvals.runtime import database
 
 
 def respond_when_ended(
@@ -24,7 +24,7 @@ def respond_when_ended(
 
     async def later() -> HttpResponse:
         await waiting_room.wait_until_ended(request_id, seconds)
-        return await database.run(now)
+        return await pool.run(now)
 
     return deferred_response(request, later)
 

@@ -11,15 +11,15 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.utils.translation import gettext as _
 
+from approvals.addresses import RefusedAddress, parse_destination
 from approvals.asking import titles, transcripts
 from approvals.asking.answers import ABSENT, to_choice
+from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
-from approvals.runtime.addresses import RefusedAddress, parse_destination
-from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical
-from approvals.runtime.lookalikes import tool_name_problem
-from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind, Priority
+from approvals.text.confusables import tool_name_problem
+from approvals.text.translation import translated
 
 MAX_TITLE = titles.MAX_TITLE
 MAX_MESSAGE = 20_000

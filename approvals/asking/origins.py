@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from django.utils.crypto import salted_hmac
 
+from approvals.db.canonical_json import canonical
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import canonical
 from approvals.states import CLIENT, Door
 
 

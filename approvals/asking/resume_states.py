@@ -5,8 +5,8 @@ from __future__ import annotations
 from cryptography.fernet import InvalidToken
 from django.utils.translation import gettext as _
 
+from approvals.crypto import encryption
 from approvals.exceptions import Refusal
-from approvals.runtime.sealing import seals
 
 SALT = "approvals.resume-state"
 
@@ -35,16 +35,16 @@ class StateErased(Refusal):
         super().__init__(_("Retention has erased the stored state of this request, so it can no longer be resumed."))
 
 
-def seal(state: str) -> str:
+def encrypt_state(state: str) -> str:
     """Return the state encrypted with the present SECRET_KEY."""
-    return seals(SALT).encrypt(state.encode()).decode()
+    return encryption(SALT).encrypt(state.encode()).decode()
 
 
-def unseal(sealed: str) -> str:
+def decrypt_state(sealed: str) -> str:
     """Return the state. Raises StateErased, and StateUnreadable if neither SECRET_KEY nor a fallback has encrypted it."""
     if not sealed:
         raise StateErased
     try:
-        return seals(SALT).decrypt(sealed).decode()
+        return encryption(SALT).decrypt(sealed).decode()
     except InvalidToken as error:
         raise StateUnreadable from error

@@ -15,8 +15,8 @@ from django.utils import timezone
 from approvals import actions
 from approvals.access import activity
 from approvals.actions.personal.sessions import store_activity
+from approvals.db import pool
 from approvals.models.processes import BEAT, WorkerKind
-from approvals.runtime import database
 
 logger = logging.getLogger(__name__)
 
@@ -41,16 +41,16 @@ async def send_heartbeats(kind: WorkerKind, running: Callable[[], int]) -> None:
     try:
         while True:
             try:
-                await database.run(actions.record_heartbeat, name, kind, started_at=started_at, running=running())
+                await pool.run(actions.record_heartbeat, name, kind, started_at=started_at, running=running())
                 if time.monotonic() - stored_at >= activity.STORED_EVERY:
                     stored_at = time.monotonic()
-                    await database.run(store_activity, activity.take_used())
-            except database.AWAY as error:
-                database.outage.record_failure(error)
+                    await pool.run(store_activity, activity.take_used())
+            except pool.AWAY as error:
+                pool.outage.record_failure(error)
             except Exception:
                 # The next heartbeat tries again.
                 logger.warning("The heartbeat of this process could not be recorded", exc_info=True)
             await asyncio.sleep(BEAT)
     finally:
         # A cancelled task must not wait for it. If this write is lost, the row goes stale, as after a kill.
-        database.submit(actions.remove_process, name)
+        pool.submit(actions.remove_process, name)

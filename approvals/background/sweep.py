@@ -22,8 +22,8 @@ from django.db.models.functions import Now
 
 from approvals import actions
 from approvals.access.assignees import LAPSES
+from approvals.db import pool
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
 from approvals.states import Status
 
 logger = logging.getLogger(__name__)
@@ -81,14 +81,12 @@ async def run_for_ever() -> None:
         busy: set[Duty] = set()
         while True:
             try:
-                for duty in await asyncio.get_running_loop().run_in_executor(
-                    _threads, database.call_and_close, find_due
-                ):
+                for duty in await asyncio.get_running_loop().run_in_executor(_threads, pool.call_and_close, find_due):
                     if duty not in busy:
                         busy.add(duty)
                         running.create_task(_run_on_thread(duty, busy))
-            except database.AWAY as error:
-                database.record_failure(error)
+            except pool.AWAY as error:
+                pool.record_failure(error)
             except Exception:
                 # A failed round must not end the loop.
                 logger.warning("A round of the sweep failed; the next one looks again.", exc_info=True)
@@ -127,7 +125,7 @@ def _exists(rows: QuerySet[Any]) -> tuple[str, tuple[Any, ...]]:
 
 async def _run_on_thread(duty: Duty, busy: set[Duty]) -> None:
     try:
-        await asyncio.get_running_loop().run_in_executor(_threads, database.call_and_close, _run, duty)
+        await asyncio.get_running_loop().run_in_executor(_threads, pool.call_and_close, _run, duty)
     except Exception:
         # For example, its connection could not be closed. Raised here, it would end the sweep of this process.
         logger.warning("A duty of the sweep failed; it will be tried again", exc_info=True)
@@ -139,8 +137,8 @@ def _run(duty: Duty) -> None:
     """Run a duty and log its errors, so that the other duties go on."""
     try:
         duty.run()
-    except database.AWAY as error:
-        database.outage.record_failure(error)
+    except pool.AWAY as error:
+        pool.outage.record_failure(error)
     except Exception:
         logger.exception("Sweep duty %s failed; it will be tried again", duty.run.__qualname__)
 
@@ -156,7 +154,7 @@ def _expire(request_ids: Sequence[UUID]) -> set[UUID]:
     """Expire these requests in one commit, which is one wait for the disk; return those that did not expire."""
     try:
         return set(request_ids) - actions.expire_free(request_ids)
-    except database.AWAY:
+    except pool.AWAY:
         raise
     except Exception:
         if len(request_ids) > 1:

@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 
 from django.db.models import UUIDField
 
+from approvals.db import pool
+from approvals.db.prepared import Parameter, Prepared
 from approvals.live import doorbell
 from approvals.live.listeners import listen, wait_until_ready
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Status
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class _WaitingRoom:
         while True:
             await asyncio.sleep(POLL)
             try:
-                self.wake(await database.run(_find_ended, list(self.events)))
+                self.wake(await pool.run(_find_ended, list(self.events)))
             except Exception:
                 logger.warning("Requests with waiting clients could not be read; trying again.", exc_info=True)
 
@@ -103,9 +103,9 @@ async def _event_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
 async def _has_ended(request_id: UUID) -> bool:
     """Return whether the request is known to have ended; while the database is away, False: `_poll` wakes the client later."""
     try:
-        return await database.run(_ENDED.first, pk=request_id) is not None
-    except database.AWAY as error:
-        database.outage.record_failure(error)
+        return await pool.run(_ENDED.first, pk=request_id) is not None
+    except pool.AWAY as error:
+        pool.outage.record_failure(error)
         return False
 
 

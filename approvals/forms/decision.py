@@ -8,6 +8,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT, Answer, answer_to
+from approvals.db.canonical_json import NotCanonical
+from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
@@ -15,11 +17,9 @@ from approvals.forms.reading import MAX_DIGITS, Reading, normalize_newlines, par
 from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
 from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import NotCanonical
-from approvals.runtime.cursors import number_from
-from approvals.runtime.translation import translated
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.text.translation import translated
 
 #: The prefix of a form's field names, and that of its errors.
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")

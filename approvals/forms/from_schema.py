@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.asking.answers import ABSENT
+from approvals.db.canonical_json import canonical
 from approvals.forms.fields import Control, Offer, Widget
-from approvals.runtime.canonical import canonical
-from approvals.runtime.text import visible, visible_name
 from approvals.schema.references import NoTarget, follow_references
+from approvals.text.text import visible, visible_name
 
 #: A form with more fields becomes one JSON field.
 MAX_FIELDS = 200

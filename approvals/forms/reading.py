@@ -12,11 +12,11 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
+from approvals.db.canonical_json import NotCanonical, canonical, parse
+from approvals.db.cursors import number_from
 from approvals.forms.fields import Control, Widget
 from approvals.forms.values import MAX_ROWS, entered_in, text_for, texts_of_row
-from approvals.runtime.canonical import NotCanonical, canonical, parse
-from approvals.runtime.cursors import number_from
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 
 #: Digits of an option's index.
 MAX_DIGITS = 5

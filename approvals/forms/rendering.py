@@ -9,10 +9,10 @@ from typing import Any
 from django.http import QueryDict
 
 from approvals.asking.answers import ABSENT
+from approvals.db.cursors import number_from
 from approvals.forms.fields import Control, Widget
 from approvals.forms.reading import MAX_DIGITS, normalize_newlines
 from approvals.forms.values import can_hold, entered_in, index_of, text_for, texts_of_row
-from approvals.runtime.cursors import number_from
 
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2

@@ -11,8 +11,8 @@ from django.utils.translation import ngettext
 from approvals.exceptions import Invalid, UnreadParts
 from approvals.forms.shown_calls import shown_input
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import RAW, Part
 from approvals.states import Kind, Priority, Verdict
+from approvals.text.tables import RAW, Part
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
 #: The value of the field `unread` after the person was warned.

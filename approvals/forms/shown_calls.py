@@ -15,8 +15,9 @@ from django.utils.translation import ngettext
 from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
 from approvals.forms.shown_messages import ShownMessage, shown_message
 from approvals.models import ApprovalRequest
-from approvals.runtime.alignment import Budget, Op, align
-from approvals.runtime.json_tables import (
+from approvals.states import ASKS
+from approvals.text.alignment import Budget, Op, align
+from approvals.text.tables import (
     MAX_VALUES,
     RAW,
     RAW_CONTEXT,
@@ -28,8 +29,7 @@ from approvals.runtime.json_tables import (
     rows,
     unseen_rows,
 )
-from approvals.runtime.text import visible
-from approvals.states import ASKS
+from approvals.text.text import visible
 
 #: Lines and characters of an edit that are shown at once, and behind a fold.
 SHOWN, FOLDED = (40, 4_000), (1_000, 60_000)

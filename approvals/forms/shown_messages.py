@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import SHOWN_CHARACTERS, SHOWN_LINES, Part
 from approvals.states import ASKS, Kind
+from approvals.text.tables import SHOWN_CHARACTERS, SHOWN_LINES, Part
 
 #: Lines and characters of a longer message beside an input are folded.
 SHOWN = (12, 1_000)

@@ -8,13 +8,13 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from approvals.db.canonical_json import same_json
 from approvals.exceptions import Invalid
 from approvals.forms.decision import EDIT, edited_input, edits_as_json, input_form
 from approvals.forms.fields import Widget
 from approvals.forms.reading import Reading
 from approvals.forms.rendering import Field, FormView
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import same_json
 
 
 def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:

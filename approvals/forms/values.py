@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from approvals.asking.answers import ABSENT
+from approvals.db.canonical_json import canonical
 from approvals.forms.fields import Control, Offer, Widget
 from approvals.forms.from_schema import LONG_TEXT, MAX_FIELDS, form_from_schema, row_of
-from approvals.runtime.canonical import canonical
-from approvals.runtime.text import visible_name
+from approvals.text.text import visible_name
 
 MAX_ROWS = 1_000
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z")

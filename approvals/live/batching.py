@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from approvals.runtime import database
+from approvals.db import pool
 
 K = TypeVar("K", bound=Hashable)
 W = TypeVar("W")
@@ -61,7 +61,7 @@ class BatchReader(Generic[K, W, F]):
 
     async def _answers(self, subject: K, questions: Sequence[W]) -> Sequence[F | Exception]:
         try:
-            return await database.run(self._read_many, subject, questions)
+            return await pool.run(self._read_many, subject, questions)
         except Exception as error:
             # Every reader must get an answer.
             return [error] * len(questions)

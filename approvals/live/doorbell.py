@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
-from approvals.runtime.failures import OutageLog
+from approvals.db.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 

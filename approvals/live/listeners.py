@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
+from approvals.db.failures import OutageLog
 from approvals.live import doorbell
-from approvals.runtime.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-from approvals.runtime.failures import OutageLog
+from approvals.db.failures import OutageLog
 
 logger = logging.getLogger(__name__)
 _away = OutageLog(logger, "Redis is away (%s); groups are subscribed to when it is back.", "Redis is back.")

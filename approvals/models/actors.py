@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from django.contrib.auth.models import User
 
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
-from approvals.runtime.text import visible
+from approvals.text.text import visible
 
 
 class Signatory(Protocol):

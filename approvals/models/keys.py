@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from approvals.runtime.json_field import ExactJSONField
+from approvals.db.json_field import ExactJSONField
 
 User = settings.AUTH_USER_MODEL
 

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from approvals.runtime.json_field import ExactJSONField
+from approvals.db.json_field import ExactJSONField
 from approvals.states import Channel
 
 User = settings.AUTH_USER_MODEL

@@ -11,8 +11,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from approvals.db.json_field import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.runtime.json_field import ExactJSONField
 
 User = settings.AUTH_USER_MODEL
 

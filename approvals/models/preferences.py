@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.runtime.json_field import ExactJSONField
+from approvals.db.json_field import ExactJSONField
 from approvals.states import Priority
 
 User = settings.AUTH_USER_MODEL

@@ -11,11 +11,11 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from approvals.db.canonical_json import utc
+from approvals.db.json_field import ExactJSONField
 from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.runtime.canonical import utc
-from approvals.runtime.json_field import ExactJSONField
 from approvals.states import ENDED, ORIGINS, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL

@@ -12,9 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from approvals.addresses import RefusedAddress, parse_destination
+from approvals.db.json_field import ExactJSONField
 from approvals.models.push import PushSubscription
-from approvals.runtime.addresses import RefusedAddress, parse_destination
-from approvals.runtime.json_field import ExactJSONField
 from approvals.states import Priority, Route
 
 User = settings.AUTH_USER_MODEL

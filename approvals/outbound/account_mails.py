@@ -11,9 +11,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from approvals.db.transactions import after_commit
 from approvals.outbound.mailing import send_later
 from approvals.queries.languages import in_language_of
-from approvals.runtime.transactions import after_commit
 
 
 class Change(Enum):

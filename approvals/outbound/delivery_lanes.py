@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from weakref import WeakSet
 
-from approvals.runtime import database
+from approvals.db import pool
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +99,7 @@ class DeliveryLanes:
     def _carry(self, job: Job) -> None:
         reached = True
         try:
-            reached = database.call_and_close(job.work)
+            reached = pool.call_and_close(job.work)
         except Exception:
             if self._stopped:
                 # At the end of the process its resources are gone, so any error may happen.

@@ -14,8 +14,8 @@ from functools import cache
 
 from django.utils.translation import gettext as _
 
-from approvals.runtime import addresses
-from approvals.runtime.addresses import Destination, IPAddress
+from approvals import addresses
+from approvals.addresses import Destination, IPAddress
 
 #: The total time: name lookup, connection, TLS, sending, and the head of the response.
 SECONDS = 10.0

@@ -25,13 +25,13 @@ from django.utils.translation import gettext, override
 
 from approvals.access import permissions
 from approvals.asking.asks import URGENCY
+from approvals.db import pool
 from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.queries.languages import in_language_of, languages_of
-from approvals.runtime import database
 from approvals.states import Channel, Priority, Route, Status
 
 logger = logging.getLogger(__name__)
@@ -166,7 +166,7 @@ def _send(last: LastNotice) -> bool:
     except NotSent as error:
         _put_off(last, rows, str(error))
         return error.reached
-    except database.AWAY:
+    except pool.AWAY:
         raise
     except Exception as error:
         # A row that was only skipped would be tried for ever: it is counted, and given up in the end.

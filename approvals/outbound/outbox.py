@@ -24,12 +24,12 @@ from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, Quer
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from approvals.addresses import RefusedAddress, parse_destination
+from approvals.db.canonical_json import utc
+from approvals.db.json_field import ExactJSONField
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
 from approvals.models.subscriptions import WebhookEndpoint, told
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
-from approvals.runtime.addresses import RefusedAddress, parse_destination
-from approvals.runtime.canonical import utc
-from approvals.runtime.json_field import ExactJSONField
 from approvals.states import Channel, Priority
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+from approvals.db.many import any_of
 from approvals.models import Preferences
-from approvals.runtime.many import any_of
 
 
 def preferences_of_people(ids: Collection[int]) -> dict[int, Preferences]:

@@ -16,6 +16,8 @@ from django.db import connections
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.db.canonical_json import utc
+from approvals.db.cursors import number_from
 from approvals.exceptions import outcome_of
 from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.models.keys import ApiKey
@@ -23,8 +25,6 @@ from approvals.models.subscriptions import WebhookEndpoint
 from approvals.outbound import http_post, outbox
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.signing import NoSecret, secrets_of, signed_headers
-from approvals.runtime.canonical import utc
-from approvals.runtime.cursors import number_from
 from approvals.states import Channel
 
 #: One attempt takes at most `http_post.SECONDS`; after the lease another process may try.

@@ -14,6 +14,7 @@ from approvals import actions, queries
 from approvals.access import permissions
 from approvals.actions.rulings import MAX_COMMENT
 from approvals.asking.answers import Answer
+from approvals.db.canonical_json import clean_text
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.forms.safeguards import amount_of
 from approvals.forms.shown_calls import shown_input
@@ -21,10 +22,9 @@ from approvals.models import ApprovalRequest
 from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.json_tables import RAW_CONTEXT, unseen_rows
-from approvals.runtime.lookalikes import marked_name
 from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
+from approvals.text.confusables import marked_name
+from approvals.text.tables import RAW_CONTEXT, unseen_rows
 
 MAX_PICKS = 50
 BULK_VERDICTS = {Verdict.APPROVE, Verdict.REJECT}

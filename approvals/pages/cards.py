@@ -14,24 +14,23 @@ from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text, is_choice
+from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime.canonical import canonical
-from approvals.runtime.json_tables import (
-    Change,
+from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.text.differences import Change, changes
+from approvals.text.tables import (
     Row,
-    changes,
     has_more_than_rows,
     misread,
     pretty,
     rows,
 )
-from approvals.runtime.text import visible, visible_json
-from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.text.text import visible, visible_json
 
 
 @dataclass(frozen=True, slots=True)

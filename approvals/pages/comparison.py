@@ -13,7 +13,8 @@ from typing import Any
 from django.utils.translation import ngettext
 
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import MAX_VALUES, Part, Row, open_places, pretty, rows, step_of, unseen_rows
+from approvals.text.differences import step_of
+from approvals.text.tables import MAX_VALUES, Part, Row, open_places, pretty, rows, unseen_rows
 
 #: How many differing values have their own column; the rest share one more.
 MAX_COLUMNS = 8

@@ -21,7 +21,10 @@ from django.utils.translation import activate, override
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.sessions import user_of, users_of
 from approvals.access.visibility import viewer_key, visibility_key
+from approvals.db import pool
+from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound
 from approvals.live import doorbell, listeners, liveness
 from approvals.live.batching import BatchCache, BatchReader
@@ -32,9 +35,6 @@ from approvals.pages.context import tab_counts, visible_request
 from approvals.pages.result_pushes import render_results
 from approvals.queries.languages import languages_of
 from approvals.queries.results import reported_since
-from approvals.runtime import database
-from approvals.runtime.cursors import number_from
-from approvals.runtime.sessions import user_of, users_of
 from approvals.states import Door
 
 T = TypeVar("T")
@@ -125,9 +125,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Run a query. While the database is unavailable, mark the page as delayed and wait until it is back."""
         try:
             return await query()
-        except database.AWAY:
+        except pool.AWAY:
             await self.send(_live_mark(live=False))
-        found = await database.retry_while_away(query)
+        found = await pool.retry_while_away(query)
         await self.send(_live_mark(live=liveness.is_live()))
         return found
 
@@ -153,7 +153,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 
 def _run(work: Callable[..., T], *args: Any) -> Callable[[], Awaitable[T]]:
-    return functools.partial(database.run, work, *args)
+    return functools.partial(pool.run, work, *args)
 
 
 def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequence[str]) -> list[str | Exception | None]:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.models import ToolSettings
 from approvals.record.amounts import ABSENT, pointer_parts, value_at
-from approvals.runtime.text import visible, visible_name
+from approvals.text.text import visible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
 MAX_FIELDS = 3

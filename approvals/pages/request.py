@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
+from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
@@ -22,7 +23,6 @@ from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
 from approvals.queries.comments import notes_for
 from approvals.queries.results import results_of, resumptions_of
-from approvals.runtime.cursors import number_from
 
 
 @require_GET

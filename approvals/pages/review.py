@@ -21,8 +21,8 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Review, card_for, refused_card
 from approvals.pages.request import card_response
-from approvals.runtime.json_tables import changes
 from approvals.states import Verdict
+from approvals.text.differences import changes
 
 #: Fields that the template adds to every form.
 FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "switch", "digest"})

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from approvals import queries
+from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.live.batching import BatchCache
@@ -21,7 +22,6 @@ from approvals.pages.lists.workflow_rows import workflow_row
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, history_of, page_of_workflows
-from approvals.runtime.cursors import number_from
 
 #: How many completed workflows are shown below the suspended ones.
 COMPLETED_SHOWN = 20

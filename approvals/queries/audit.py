@@ -14,13 +14,13 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
 from django.db.models.lookups import LessThanOrEqual
 
+from approvals.db.cursors import number_from
 from approvals.models import ApprovalRequest, AuditEntry, SavedView, ToolSettings, Workflow
 from approvals.models.preferences import ListPage
 from approvals.queries.amounts import with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
-from approvals.runtime.cursors import number_from
 
 PAGE = 50
 #: A search for frequent words or amounts looks at so many entries for a page, and then offers to go on.

@@ -13,13 +13,13 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.db.cursors import Cursor, number_from
 from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.filters import at_most, one_of, read_checked
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.record.amounts import DECIMAL
 from approvals.record.audit import EVENTS
-from approvals.runtime.cursors import Cursor, number_from
 from approvals.states import Verdict
 
 

@@ -13,10 +13,10 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from approvals.db.cursors import Cursor
 from approvals.exceptions import Invalid
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.runtime.cursors import Cursor
 from approvals.states import FINAL, Kind, Priority, Status
 
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from django.conf import settings
 from django.utils.translation import get_language_info, override
 
+from approvals.db.many import any_of
 from approvals.models import Preferences
-from approvals.runtime.many import any_of
 
 
 def language_of(preferences: Preferences) -> str:

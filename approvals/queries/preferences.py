@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import CharField, Value
 
 from approvals.access.permissions import Person
+from approvals.db.many import any_of
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, Preferences, PrioritySettings, ToolSettings
-from approvals.runtime.many import any_of
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind
 
 

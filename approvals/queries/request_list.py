@@ -16,6 +16,8 @@ from django.utils import timezone
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.db.cursors import number_from
+from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.filters import (
     BY_DEADLINE,
@@ -30,8 +32,6 @@ from approvals.queries.filters import (
 )
 from approvals.queries.search import with_words
 from approvals.queries.snoozes import snoozed_by
-from approvals.runtime.cursors import number_from
-from approvals.runtime.prepared import Parameter
 from approvals.states import Status
 
 PAGE = 50

@@ -27,11 +27,11 @@ from django.db.models.functions import Coalesce, Concat
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
+from approvals.db.cursors import Cursor
+from approvals.db.prepared import Parameter, Prepared
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries.search import with_words
-from approvals.runtime.cursors import Cursor
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import ASKS, Status, WorkflowState
 
 #: Counts stop here: pages show "1000+", and counting never scans a table.

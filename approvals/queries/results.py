@@ -16,15 +16,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.permissions import Person, is_from_outside
+from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
 from approvals.queries.insights.values import duration
 from approvals.queries.requests import requests_for
 from approvals.record import audit
-from approvals.runtime.canonical import canonical
-from approvals.runtime.file_references import FileReference, references_in
-from approvals.runtime.json_tables import Row, has_more_than_rows, pretty, rows
-from approvals.runtime.text import visible_json
 from approvals.states import Kind, Status, Verdict
+from approvals.text.file_references import FileReference, references_in
+from approvals.text.tables import Row, has_more_than_rows, pretty, rows
+from approvals.text.text import visible_json
 
 #: A result that is not reported this long after the approval is missing, and the pages say so in red.
 EXPECTED_WITHIN = timedelta(minutes=10)

@@ -10,11 +10,11 @@ from django.db.models import BigAutoField, DateTimeField, Q, QuerySet
 from django.utils import timezone
 
 from approvals.access import permissions
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
 from approvals.queries.filters import OVER, Filters, ListCursor
 from approvals.queries.request_list import BY_DEADLINES, MOST_URGENT, PAGE, Part
-from approvals.runtime.prepared import Parameter, Prepared
 
 EXPIRING, MINE, WAITING, RECENT = SECTIONS = "expiring", "mine", "waiting", "recent"
 #: A deadline this near puts a request on top, whatever its priority.

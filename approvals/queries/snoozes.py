@@ -9,8 +9,8 @@ from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 
 from approvals.access.permissions import Person
+from approvals.db.prepared import Parameter
 from approvals.models import Snooze
-from approvals.runtime.prepared import Parameter
 from approvals.states import Status
 
 #: More people who snooze at the same time than this do not share what is counted for others.

@@ -13,12 +13,12 @@ from uuid import UUID
 from django.db.models import CharField, F, Q
 from django.utils import timezone
 
+from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, canonical, utc
+from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
 from approvals.models.subscriptions import heard
 from approvals.record.amounts import amount_at, plain
-from approvals.runtime.canonical import MAX_BYTES, MAX_DEPTH, canonical, utc
-from approvals.runtime.prepared import Insert, Parameter, Update
 
 #: Every event name of the log.
 EVENTS = (

@@ -15,9 +15,9 @@ from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 
+from approvals.db import pool
 from approvals.models import AuditEntry
 from approvals.record import audit, sequence
-from approvals.runtime import database
 
 #: Rows of one query, few because an entry may be a megabyte; and how many characters make a piece.
 PAGE = 50
@@ -46,12 +46,12 @@ async def csv_pieces(entries: QuerySet[AuditEntry]) -> AsyncIterator[str]:
 
 async def pieces(entries: QuerySet[AuditEntry], render: Callable[[Sequence[AuditEntry]], str]) -> AsyncIterator[str]:
     """Yield the rendered entries, at least PIECE characters at a time except for the last piece."""
-    settled = await database.run(sequence.last_settled)
+    settled = await pool.run(sequence.last_settled)
     # A reader continues after the last entry, and would miss one that is committed later with a lower id.
     ordered = (entries if settled is None else entries.filter(pk__lte=settled)).order_by("pk")
     last: int | None = 0
     while last is not None:
-        piece, last = await database.run(_piece, ordered, last, render)
+        piece, last = await pool.run(_piece, ordered, last, render)
         yield piece
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from approvals.db.canonical_json import utc
 from approvals.models import AuditEntry
 from approvals.record.amounts import numbers_in
 from approvals.record.audit import ONCE, VERDICTS, Subject, repeat_key
-from approvals.runtime.canonical import utc
 
 #: Entries of one query, few because one may be megabytes long.
 PAGE = 50

@@ -23,11 +23,11 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
-from approvals.runtime.canonical import NotCanonical, canonical
-from approvals.runtime.translation import translated
+from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.schema.formats import matches_format
 from approvals.schema.plain_words import plain_errors
 from approvals.schema.references import check_references, count_values, members, subschemas
+from approvals.text.translation import translated
 
 MAX_SCHEMA_BYTES = 64_000
 MAX_SCHEMA_DEPTH = 32

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError
 
-from approvals.runtime.cursors import number_from
+from approvals.db.cursors import number_from
 
 ONE = ("items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else")
 MANY = ("allOf", "anyOf", "oneOf", "prefixItems")

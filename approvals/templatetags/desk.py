@@ -15,15 +15,15 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
+from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.shown_calls import Line
 from approvals.models import ApprovalRequest
-from approvals.runtime import append_only
-from approvals.runtime.alignment import Budget, Op, text_runs
-from approvals.runtime.lookalikes import marked_name
-from approvals.runtime.markdown import linked, to_html
-from approvals.runtime.text import visible
 from approvals.states import ORIGINS, Door, status_label, verdict_label
+from approvals.text.alignment import Budget, Op, text_runs
+from approvals.text.confusables import marked_name
+from approvals.text.markdown import linked, to_html
+from approvals.text.text import visible
 
 register = template.Library()
 

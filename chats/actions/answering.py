@@ -13,11 +13,11 @@ from django.utils.translation import gettext as _
 from approvals import actions as desk
 from approvals.actions.rulings import too_late
 from approvals.asking.answers import Answer
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import in_line
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import in_line
 from approvals.states import Door, Verdict
 from chats import history, queries
 from chats.actions.claiming import wake_turn

@@ -13,8 +13,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.file_references import file_id_of, references_in
+from approvals.db.canonical_json import clean_text
+from approvals.text.file_references import file_id_of, references_in
 from chats.exceptions import BadFile
 from chats.models import Attachment, Chat
 from chats.queries import file_parts

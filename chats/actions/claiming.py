@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from approvals.runtime.prepared import Prepared
-from approvals.runtime.transactions import async_commit, in_line
+from approvals.db.prepared import Prepared
+from approvals.db.transactions import async_commit, in_line
 from chats import doorbell
 from chats.actions import locking, rows, transitions
 from chats.actions.calling import Execution, begin_calls

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from approvals.runtime.canonical import canonical, clean_json
+from approvals.db.canonical_json import canonical, clean_json
 from chats.actions import transitions
 from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Recorded, claimed_turn

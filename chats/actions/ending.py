@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
+from approvals.db.canonical_json import clean_text
+from approvals.db.transactions import after_commit
 from approvals.exceptions import NotAllowed
 from approvals.models import Workflow
 from approvals.models.actors import Actor
 from approvals.record import audit
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.transactions import after_commit
 from approvals.states import Door, WorkflowState
 from chats import doorbell, queries
 from chats.actions import rows, transitions

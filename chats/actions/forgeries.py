@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import same_json
 from approvals.states import Kind, Status
 from chats.exceptions import Forged
 from chats.history import tool_name

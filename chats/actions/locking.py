@@ -19,9 +19,9 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import in_line
 from approvals.models import subscriptions
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import in_line
 from chats import queries
 from chats.actions import rows
 from chats.actions.transitions import Transition

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
+from approvals.db.canonical_json import clean_text
+from approvals.db.transactions import in_line
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.transactions import in_line
 from approvals.states import Door, Verdict
 from chats import queries
 from chats.actions.attachments import SentFile, store_files

@@ -15,10 +15,10 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from approvals.db import append_only
+from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.record import audit
-from approvals.runtime import append_only
-from approvals.runtime.canonical import utc
 from approvals.states import Door, Status
 from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.states import UNFINISHED

@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import BigAutoField
 
+from approvals.db.canonical_json import canonical
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import after_commit, async_commit
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import canonical
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import after_commit, async_commit
 from approvals.states import Kind, Status
 from chats.actions import transitions
 from chats.actions.locking import Locked, is_unlocked, lock_turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db.models import BigAutoField, CharField, DurationField, F, OuterRef, PositiveBigIntegerField, Subquery
 from django.db.models.functions import Coalesce, Now
 
+from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models.subscriptions import heard
-from approvals.runtime.prepared import Insert, Parameter, Update
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, TurnEvent
 from chats.states import CLOSED
 

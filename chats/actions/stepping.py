@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.runtime import transactions
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.transactions import async_commit
+from approvals.db import transactions
+from approvals.db.canonical_json import clean_text
+from approvals.db.transactions import async_commit
 from chats.actions import transitions
 from chats.actions.asking import ask_people, has_asked_nothing
 from chats.actions.calling import Written, begin_calls

@@ -9,10 +9,10 @@ from typing import Any
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.db.canonical_json import digest
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
-from approvals.runtime.canonical import digest
 from approvals.states import Door
 from chats import queries
 from chats.actions import rows

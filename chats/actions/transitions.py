@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from approvals.runtime.canonical import clean_json, digest
+from approvals.db.canonical_json import clean_json, digest
 from chats.agent import events
 from chats.agent.loop import PlannedCall
 from chats.queries.progress import Progress

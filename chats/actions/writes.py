@@ -10,9 +10,9 @@ from django.db.models import BigAutoField, QuerySet
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.db.prepared import Parameter, Prepared
+from approvals.db.transactions import after_commit
 from approvals.models import Workflow
-from approvals.runtime.prepared import Parameter, Prepared
-from approvals.runtime.transactions import after_commit
 from chats import checkpoints, doorbell, queries, queue
 from chats.actions import rows
 from chats.actions.locking import Claim, Known, Locked, Recorded, lease_end

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from approvals.runtime.canonical import NotCanonical, canonical
+from approvals.db.canonical_json import NotCanonical, canonical
 
 MAX_BYTES = 10_000
 #: Arguments that requests have already, with the field of the agent that sets each; "" for those that Pausepoint sets.

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from approvals.runtime.canonical import MAX_VALUES, NotCanonical, canonical, clean_json, clean_text
-from approvals.runtime.translatable import gettext_noop
+from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_json, clean_text
+from approvals.text.translatable import gettext_noop
 from chats.agent.agent import Agent
 from chats.agent.events import (
     AnswerMetered,

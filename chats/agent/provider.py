@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from approvals.runtime.translatable import TranslatableError
+from approvals.text.translatable import TranslatableError
 from chats.agent.agent import Agent
 from chats.agent.events import Event
 

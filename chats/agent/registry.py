@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 
-from approvals.runtime.translatable import TranslatableError, gettext_noop
+from approvals.text.translatable import TranslatableError, gettext_noop
 from chats.agent.agent import Agent
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_type_hints, overload
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import CoreSchema, core_schema
 
-from approvals.runtime.lookalikes import tool_name_problem
+from approvals.text.confusables import tool_name_problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 

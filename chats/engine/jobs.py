@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import logging
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions, doorbell
 from chats.actions.claiming import Begun
 from chats.engine import leases, runner
@@ -37,7 +37,7 @@ class Jobs:
 
     def open(self) -> None:
         """Accept turns from now on."""
-        database.submit(leases.free_dead_leases)
+        pool.submit(leases.free_dead_leases)
         doorbell.set_handlers(
             on_queued=self._on_queued, on_stop=self._on_stop, on_claimed=self._on_claimed, owner=leases.OWNER
         )
@@ -61,7 +61,7 @@ class Jobs:
         """
         if self._draining:
             if begun is not None:
-                database.submit(actions.release_turn, begun[0])
+                pool.submit(actions.release_turn, begun[0])
             return
         if turn_id in self._running:
             self._again[turn_id] = begun or self._again.get(turn_id)
@@ -89,9 +89,9 @@ class Jobs:
         del self._running[turn_id]
         self._place_free.set()
         error = None if task.cancelled() else task.exception()
-        if isinstance(error, database.AWAY):
+        if isinstance(error, pool.AWAY):
             # The sweep finds the turn once the database is back, as after a crash.
-            database.outage.record_failure(error)
+            pool.outage.record_failure(error)
         elif error is not None:
             logger.error("Turn %s was dropped; the sweep will find it", turn_id, exc_info=error)
         if turn_id in self._again:

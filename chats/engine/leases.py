@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions
 from chats.engine.ledger import Ledger
 
@@ -86,7 +86,7 @@ def _renew_now(loop: asyncio.AbstractEventLoop, leases: _Leases) -> None:
 
 async def _renew(leases: _Leases) -> None:
     runs = dict(leases.runs)
-    held, stopped = await database.retry(actions.renew_leases, [ledger.claim for ledger in runs])
+    held, stopped = await pool.retry(actions.renew_leases, [ledger.claim for ledger in runs])
     for ledger, stop in runs.items():
         if ledger.claim.turn_id not in held - stopped:
             stop.set()

@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions, queue
 from chats.actions.calling import Written
 from chats.actions.locking import Claim, Recorded
@@ -102,7 +102,7 @@ class Ledger:
             self._held = []
             happened = len(self._happened)
             try:
-                written = await database.run(work, self.claim, list(self._kept), self._seq + 1)
+                written = await pool.run(work, self.claim, list(self._kept), self._seq + 1)
                 self._learn(written, happened)
                 self._kept = []
                 self._stored = written.added[-1].seq if written.added else self._seq
@@ -178,10 +178,10 @@ class Ledger:
             except LeaseLost:
                 logger.info("Turn %s belongs to another runner; this stream ends", self.claim.turn_id)
                 return
-            except database.AWAY:
+            except pool.AWAY:
                 if self._closed:
                     return
-                await asyncio.sleep(database.RETRY)
+                await asyncio.sleep(pool.RETRY)
 
     def _is_stored(self) -> bool:
         return self._stored >= self._seq and not self._happened
@@ -190,7 +190,7 @@ class Ledger:
         if self._is_stored():
             return
         kept, last, happened = list(self._kept), self._seq, len(self._happened)
-        written = await database.run(actions.store_progress, self.claim, kept)
+        written = await pool.run(actions.store_progress, self.claim, kept)
         self._learn(written, happened)
         self._stored = last
         self._publish()

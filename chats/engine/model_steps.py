@@ -9,7 +9,7 @@ from functools import partial
 
 from django.utils.translation import gettext
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions
 from chats.actions.transitions import CUT_OFF
 from chats.agent import events, loop
@@ -103,7 +103,7 @@ class ModelSteps:
         self, agent: Agent, provider: Provider, history: list[ModelMessage], index: int
     ) -> events.ModelFinished:
         """Record the model's events; return its whole answer."""
-        used_ids = partial(database.run, subagents.used_call_ids, self._turn)
+        used_ids = partial(pool.run, subagents.used_call_ids, self._turn)
         async for event in loop.stream_step(agent, provider, history, index, used_ids):
             if isinstance(event, events.ModelFinished):
                 return event

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q, UUIDField
 
-from approvals.runtime.prepared import Parameter, Prepared
+from approvals.db.prepared import Parameter, Prepared
 from approvals.states import PROGRAMS
 from chats import actions
 from chats.models import ToolCall

@@ -14,8 +14,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext
 
-from approvals.runtime import database
-from approvals.runtime.translation import translated
+from approvals.db import pool
+from approvals.text.translation import translated
 from chats import actions, queries
 from chats.actions.calling import Execution
 from chats.actions.claiming import Begun
@@ -64,12 +64,12 @@ async def go_on(begun: Begun, stop: asyncio.Event) -> None:
         await run.drive()
     except LeaseLost as lost:
         logger.info("The turn belongs to another runner: %s", lost)
-    except database.AWAY as error:
+    except pool.AWAY as error:
         # Whether the last commit succeeded is unknown here. The next runner reads it from the rows, as after a crash.
         logger.warning("Turn %s is handed over: the database went away (%s)", turn.pk, error)
-        await database.retry(actions.release_turn, run.ledger.claim, run.ledger.begun)
+        await pool.retry(actions.release_turn, run.ledger.claim, run.ledger.begun)
     except asyncio.CancelledError:
-        await asyncio.shield(database.run(actions.release_turn, run.ledger.claim, run.ledger.begun))
+        await asyncio.shield(pool.run(actions.release_turn, run.ledger.claim, run.ledger.begun))
         raise
     finally:
         leases.drop(run.ledger)
@@ -78,13 +78,13 @@ async def go_on(begun: Begun, stop: asyncio.Event) -> None:
 
 async def _begin(turn_id: int) -> Begun | None:
     """Claim the turn; when cancelled meanwhile, hand it over at once, because the thread that claims it goes on."""
-    claiming = asyncio.create_task(database.run(actions.begin_run, turn_id, owner=leases.OWNER))
+    claiming = asyncio.create_task(pool.run(actions.begin_run, turn_id, owner=leases.OWNER))
     try:
         return await asyncio.shield(claiming)
     except asyncio.CancelledError:
         claimed = await claiming
         if claimed is not None:
-            await asyncio.shield(database.run(actions.release_turn, claimed[0]))
+            await asyncio.shield(pool.run(actions.release_turn, claimed[0]))
         raise
 
 
@@ -101,10 +101,10 @@ class Run:
         self._read_reported = False
 
     async def drive(self) -> None:
-        """Act until the turn is suspended, has ended, or belongs to another runner. LeaseLost, `database.AWAY`."""
+        """Act until the turn is suspended, has ended, or belongs to another runner. LeaseLost, `pool.AWAY`."""
         try:
             await self._drive()
-        except (LeaseLost, *database.AWAY):
+        except (LeaseLost, *pool.AWAY):
             raise
         except Exception:
             # The next runner would ask the model again and fail in the same place.
@@ -120,7 +120,7 @@ class Run:
             await self._close(actions.end_stopped, self._model.unfinished, begun=self.ledger.begun)
         except (ProviderError, registry.UnknownAgent) as error:
             await self._fail(translated(error))
-        except (LeaseLost, *database.AWAY):
+        except (LeaseLost, *pool.AWAY):
             raise
         except Exception:
             logger.exception("Turn %s failed", self._turn.pk)
@@ -159,7 +159,7 @@ class Run:
         """Report results that the stream lacks: those of a runner that crashed, and late ones."""
         found = [result for call in calls if (result := results.result_of(call)) is not None]
         if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in found):
-            self.ledger.reported |= await database.run(results.reported_results, self._turn.pk, self.ledger.step)
+            self.ledger.reported |= await pool.run(results.reported_results, self._turn.pk, self.ledger.step)
             self._read_reported = True
         for result in found:
             self.ledger.report(result)
@@ -172,7 +172,7 @@ class Run:
         waited = False
         while True:
             watch = streams.RestWatch()
-            states = await database.run(queries.sub_agent_turns, self._turn.pk)
+            states = await pool.run(queries.sub_agent_turns, self._turn.pk)
             if not states.keys().isdisjoint(ENDED):
                 # `_report_results` reports their results, as all that this runner did not produce itself.
                 await self.ledger.commit(lambda claim, recorded, _: actions.settle_delegated(claim, recorded))

@@ -16,10 +16,10 @@ from weakref import WeakSet
 
 from django.db.models import BigAutoField
 
+from approvals.db import pool
+from approvals.db.prepared import Parameter, Prepared
 from approvals.live import doorbell as bell
 from approvals.live.listeners import listen
-from approvals.runtime import database
-from approvals.runtime.prepared import Parameter, Prepared
 from chats import doorbell, queries, queue
 from chats.agent import events
 from chats.models import Turn
@@ -196,7 +196,7 @@ async def _events_of(turn_id: int, feed: _Feed, follower: _Follower) -> AsyncIte
             if isinstance(found[-1][1], CLOSING):
                 return
         elif follower.must_read():
-            stored, over = await database.retry(_read, turn_id, follower.seen)
+            stored, over = await pool.retry(_read, turn_id, follower.seen)
             if stored:
                 # There may be more of them.
                 follower.due = True

@@ -12,8 +12,8 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from approvals.background.sweep import Walk
+from approvals.db import pool
 from approvals.models import Workflow
-from approvals.runtime import database
 from approvals.states import FINAL, WorkflowState
 from chats import actions, doorbell
 from chats.models import ToolCall, Turn
@@ -67,7 +67,7 @@ def _resume(turn_ids: Iterable[int]) -> None:
     for turn_id in turn_ids:
         try:
             actions.resume_turn(turn_id, waits=False)
-        except database.AWAY:
+        except pool.AWAY:
             raise
         except Exception:
             # One turn that cannot be resumed must not block the others.

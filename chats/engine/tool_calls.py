@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions
 from chats.actions import transitions
 from chats.actions.calling import Execution
@@ -104,7 +104,7 @@ class ToolCalls:
             written = await self._ledger.commit(
                 lambda claim, recorded, seq: actions.record_run(claim, execution, step, recorded, seq, **given)
             )
-        except (LeaseLost, *database.AWAY):
+        except (LeaseLost, *pool.AWAY):
             # The tool has run, so its result is stored whoever has the turn, and even if the database is away for a while.
             await self._store_late(execution, result)
             raise
@@ -114,7 +114,7 @@ class ToolCalls:
             await self._store_late(execution, result)
 
     async def _store_late(self, execution: Execution, result: Result) -> None:
-        kept = await database.retry(
+        kept = await pool.retry(
             actions.finish_call, execution, output=result.output, error_text=result.error_text, files=result.files
         )
         if not kept:

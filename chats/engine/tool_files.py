@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from approvals.runtime.file_references import reference_of
+from approvals.text.file_references import reference_of
 from chats.actions import attachments
 from chats.agent.tools import File
 from chats.models import Attachment

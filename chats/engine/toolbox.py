@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from approvals.runtime import database
-from approvals.runtime.canonical import NotCanonical, canonical, clean_json, clean_text
-from approvals.runtime.translatable import gettext_noop
+from approvals.db import pool
+from approvals.db.canonical_json import NotCanonical, canonical, clean_json, clean_text
+from approvals.text.translatable import gettext_noop
 from chats.agent.tools import InvalidInput, Tool, ToolContext, ToolError
 from chats.engine.tool_files import ResultFiles, without_references
 from chats.models import Attachment
@@ -109,7 +109,7 @@ async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Futu
 
 def _in_thread(bound: Callable[[], Any]) -> Any:
     try:
-        return database.call_and_close(bound)
+        return pool.call_and_close(bound)
     except StopIteration as error:
         # asyncio futures cannot carry StopIteration: the caller would wait for ever.
         raise RuntimeError("the tool raised StopIteration") from error

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from approvals.runtime.alignment import Budget, Op, Run, text_runs
-from approvals.runtime.json_tables import pretty
+from approvals.text.alignment import Budget, Op, Run, text_runs
+from approvals.text.tables import pretty
 from chats.lookback.differences import Change, Row, part_rows, value_changes
 from chats.pages.messages import part_view
 

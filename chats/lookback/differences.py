@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from approvals.runtime.alignment import Block, Budget, Op, align
-from approvals.runtime.canonical import same_json
+from approvals.db.canonical_json import same_json
+from approvals.text.alignment import Block, Budget, Op, align
 
 Part = dict[str, Any]
 #: A field of a tool call with more changes is shown as one change.

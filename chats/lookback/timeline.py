@@ -11,9 +11,9 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.translation import ngettext
 
+from approvals.db.cursors import Cursor
 from approvals.queries.results import Result, result_of
-from approvals.runtime.cursors import Cursor
-from approvals.runtime.json_tables import pretty
+from approvals.text.tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
 from chats.queries import subagents
 from chats.queries.projection import text_with_files

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from approvals.db.cursors import number_from
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.live.streaming import streamed_response
-from approvals.runtime.cursors import number_from
 from approvals.states import Door
 from chats import actions, queries
 from chats.exceptions import ChatNotFound

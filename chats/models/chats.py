@@ -15,9 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from approvals.db.json_field import ExactJSONField
 from approvals.models import ApprovalRequest
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.runtime.json_field import ExactJSONField
 from chats.states import CHAT, UNFINISHED, CallState, CheckpointKind, FinishReason, TurnState
 
 

@@ -11,12 +11,12 @@ from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
+from approvals.db import pool
 from approvals.exceptions import NotFound
 from approvals.live import doorbell
 from approvals.live.batching import BatchCache
 from approvals.pages import assignee_pushes
 from approvals.pages.consumers import NOT_FOUND, LiveConsumer
-from approvals.runtime import database
 from approvals.states import Door
 from chats import queries
 from chats.agent import events
@@ -80,7 +80,7 @@ class ChatConsumer(LiveConsumer):
         """Stream the running turn, if there is one and it is not streamed yet."""
         if self.following is not None and not self.following.done():
             return
-        found = await self.read(functools.partial(database.run, queries.running_turn, self.chat_pk))
+        found = await self.read(functools.partial(pool.run, queries.running_turn, self.chat_pk))
         if found is not None:
             self.following = asyncio.create_task(self._stream(*found))
 

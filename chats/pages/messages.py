@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for
 from approvals.queries.results import Result
-from approvals.runtime.file_references import FileReference, reference_of, references_in
-from approvals.runtime.json_tables import pretty
 from approvals.states import Door
+from approvals.text.file_references import FileReference, reference_of, references_in
+from approvals.text.tables import pretty
 from chats.models import Message
 from chats.queries.projection import CLOSINGS, PAGE_CONTEXT
 from chats.queries.remarks import REMARK, TOLD, words_of

@@ -13,11 +13,11 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
+from approvals.db.cursors import number_from
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, refusals_as_pages
-from approvals.runtime.cursors import number_from
-from approvals.runtime.json_tables import pretty
 from approvals.states import Door
+from approvals.text.tables import pretty
 from chats import actions, queries
 from chats.actions.attachments import SentFile
 from chats.agent import registry

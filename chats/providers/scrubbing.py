@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from django.conf import settings
 
-from approvals.runtime.canonical import clean_text
+from approvals.db.canonical_json import clean_text
 
 #: Stands where a secret was.
 REMOVED = "[removed]"

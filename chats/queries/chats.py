@@ -11,7 +11,7 @@ from django.db.models import BigAutoField, CharField, IntegerField, QuerySet
 
 from approvals.access.permissions import Person, sees_everything
 from approvals.asking.transcripts import MAX_MESSAGES
-from approvals.runtime.prepared import Parameter, Prepared
+from approvals.db.prepared import Parameter, Prepared
 from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Attachment, Chat, Message
 from chats.queries.projection import message_parts, text_with_files

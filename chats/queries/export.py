@@ -13,11 +13,11 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from approvals.db import pool
+from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.record import audit
-from approvals.runtime import database
-from approvals.runtime.canonical import utc
-from approvals.runtime.file_references import FILES
+from approvals.text.file_references import FILES
 from chats import queries
 from chats.exceptions import ChatPruned
 from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
@@ -59,7 +59,7 @@ async def pieces(chat: Chat) -> AsyncIterator[bytes]:
             comma = ""
         name, last, more = section.name, None, True
         while more:
-            more, last, text = await database.run(_piece, section, last)
+            more, last, text = await pool.run(_piece, section, last)
             if text:
                 yield f"{comma}{text}".encode()
                 comma = ","

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from approvals.runtime.file_references import FILES, FileReference, reference_of
+from approvals.text.file_references import FILES, FileReference, reference_of
 
 #: The namespace of the ids of files that tools returned.
 RESULT_FILES = uuid.UUID("0d5c1f0e-3b7a-5d1c-9f0a-6a5c6f1c2b11")

@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.file_references import FileReference, references_in
+from approvals.db.canonical_json import clean_text
+from approvals.text.file_references import FileReference, references_in
 from chats.agent.files import in_words
 from chats.agent.provider import ModelMessage, context_block
 from chats.queries.file_parts import block_of_part, file_block, result_file_id

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.runtime.canonical import clean_text
+from approvals.db.canonical_json import clean_text
 
 #: The type of the data part (AI SDK) of an assistant's message that holds a remark.
 REMARK = "data-remark"

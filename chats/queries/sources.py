@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from approvals.runtime.canonical import MAX_SAFE_INTEGER, NotCanonical, canonical, clean_json, clean_text
+from approvals.db.canonical_json import MAX_SAFE_INTEGER, NotCanonical, canonical, clean_json, clean_text
 
 #: The type of the data part (AI SDK) of a message that holds the result of a tool which the model's provider ran.
 SERVER_TOOL = "data-server-tool"

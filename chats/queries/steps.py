@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models import BigAutoField, CharField, QuerySet
 
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Status
 from chats.agent.provider import ModelMessage
 from chats.models import Message, Step, ToolCall, Turn

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models import BigAutoField, Q, QuerySet
 
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Status
 from chats.models import Chat, ToolCall, Turn
 from chats.queries.values import CallView

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import BigAutoField, IntegerField, Max, QuerySet
 
-from approvals.runtime.prepared import Parameter, Prepared
+from approvals.db.prepared import Parameter, Prepared
 from chats.agent import events
 from chats.models import Chat, Turn, TurnEvent
 from chats.queries.projection import message_parts

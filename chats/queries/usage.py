@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from approvals.runtime.canonical import utc
+from approvals.db.canonical_json import utc
 from chats.models import Chat, ModelPrice, Step, Turn
 from chats.queries.progress import Progress
 from chats.states import TurnState

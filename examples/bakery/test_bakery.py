@@ -13,7 +13,7 @@ from django.test import TransactionTestCase
 from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.background import sweep
-from approvals.runtime import append_only
+from approvals.db import append_only
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.agent import registry

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
-from approvals.runtime import database
+from approvals.db import pool
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.agent import registry
@@ -30,7 +30,7 @@ async def converse(requester: User, approver: User) -> None:
 
 
 async def _say(person: User, text: str) -> Turn:
-    turn = await database.run(_post, person, text)
+    turn = await pool.run(_post, person, text)
     await runner.advance(turn.pk, asyncio.Event())
     return turn
 
@@ -42,7 +42,7 @@ def _post(person: User, text: str) -> Turn:
 
 
 async def _decide(turn: Turn, person: User, verdict: Verdict, comment: str) -> None:
-    for request in await database.run(queries.open_requests, turn):
+    for request in await pool.run(queries.open_requests, turn):
         answer = Answer(verdict, comment)
-        await database.run(desk.decide, request.pk, answer, by=person, via=Door.DASHBOARD)
+        await pool.run(desk.decide, request.pk, answer, by=person, via=Door.DASHBOARD)
     await runner.advance(turn.pk, asyncio.Event())

@@ -25,8 +25,8 @@ from approvals.pages.insights import charts
 from approvals.pages.key_fields import key_values
 from approvals.pages.lists.inbox_rows import InboxRow
 from approvals.queries.insights.values import Measure
-from approvals.runtime.json_tables import changes
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.text.differences import changes
 
 #: Custom properties of tokens.css; each ink is shown on every ground that it is used on.
 GROUNDS = ("ground", "surface", "raised", "sunken")

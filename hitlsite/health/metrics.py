@@ -19,9 +19,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from approvals.asking.asks import URGENCY
+from approvals.db import append_only
 from approvals.models import ApprovalRequest, processes
 from approvals.outbound import outbox
-from approvals.runtime import append_only
 from approvals.states import FINAL, Channel, Status
 
 if apps.is_installed("chats"):

@@ -19,9 +19,9 @@ from django.conf import settings
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
+from approvals.db import pool
 from approvals.live.liveness import RoundTrip
 from approvals.live.streaming import Application, Receive, Send
-from approvals.runtime import database
 from hitlsite.health import metrics, readiness
 from hitlsite.health.cached_answer import CachedAnswer
 
@@ -122,7 +122,7 @@ class Probes:
     async def _within(self, work: Callable[[], T]) -> T:
         """Call `work` on the probes' thread. Raises TimeoutError after TIMEOUT, while the thread keeps running."""
         loop = asyncio.get_running_loop()
-        return await asyncio.wait_for(loop.run_in_executor(self._thread, database.call_and_close, work), TIMEOUT)
+        return await asyncio.wait_for(loop.run_in_executor(self._thread, pool.call_and_close, work), TIMEOUT)
 
 
 def refusal_of_metrics(scope: Scope) -> Answer | None:

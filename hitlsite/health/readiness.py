@@ -11,10 +11,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
+from approvals.db import append_only
 from approvals.live.liveness import RoundTrip
 from approvals.models import processes
 from approvals.models.processes import WorkerKind
-from approvals.runtime import append_only
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from django.utils.translation import gettext as _
 from django.views.debug import ExceptionReporter
 
 from approvals.access.callers import is_for_machines
+from approvals.db import pool
 from approvals.live.streaming import Application, Message, Receive, Send, discard_body
-from approvals.runtime import database
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class OutageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Handle an error of a view before Django logs it with a traceback."""
-        if not isinstance(exception, database.AWAY):
+        if not isinstance(exception, pool.AWAY):
             return None
         _log(request, exception)
         return unavailable(request, exception)
@@ -62,7 +62,7 @@ class _NoReport(ExceptionReporter):
 @receiver(got_request_exception, dispatch_uid="hitlsite.server.outages")
 def record_outage(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
     error = sys.exc_info()[1]
-    if request is not None and isinstance(error, database.AWAY):
+    if request is not None and isinstance(error, pool.AWAY):
         _log(request, error)
         setattr(request, OUTAGE_ATTRIBUTE, error)
         request.exception_reporter_class = _NoReport
@@ -73,7 +73,7 @@ def _log(request: HttpRequest, error: BaseException) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    return "a row stays locked" if database.is_locked(error) else "the database is away"
+    return "a row stays locked" if pool.is_locked(error) else "the database is away"
 
 
 def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:
@@ -98,11 +98,11 @@ def unavailable(request: HttpRequest, error: BaseException) -> HttpResponse:
 
 
 def retry_after(error: BaseException) -> int:
-    return RETRY_LOCKED_AFTER if database.is_locked(error) else RETRY_AFTER
+    return RETRY_LOCKED_AFTER if pool.is_locked(error) else RETRY_AFTER
 
 
 def words(error: BaseException) -> str:
-    if database.is_locked(error):
+    if pool.is_locked(error):
         return _("Someone else is still changing this. Your change was not made. Try again in a moment.")
     return _("The database is not responding. No recorded data is lost. Try again in a moment.")
 
@@ -129,7 +129,7 @@ class Outages:
 
         try:
             await self.app(scope, receive, pass_on)
-        except database.AWAY as error:
+        except pool.AWAY as error:
             if started:
                 raise
             logger.warning("An answer that was waited for is a 503: %s (%s)", _cause(error), error)

@@ -23,7 +23,7 @@ class Limits:
 
 #: For pages: long enough that the locks of a frozen process are released first.
 PAGES = Limits(statement_timeout=30_000, lock_timeout=15_000)
-#: For workers, which have few threads: work that finds a row locked is tried again later (`database.run`).
+#: For workers, which have few threads: work that finds a row locked is tried again later (`pool.run`).
 WORK = Limits(statement_timeout=60_000, lock_timeout=2_000)
 
 

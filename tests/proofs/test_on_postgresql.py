@@ -18,7 +18,7 @@ from tests.support.services import postgresql  # noqa: F401
 def test_the_races_of_real_locks_end_well_and_json_stays_exact():
     files = [
         *sorted((ROOT / "tests" / "proofs" / "postgresql").glob("test_races_*.py")),
-        ROOT / "tests/approvals/runtime/test_exact_json.py",
+        ROOT / "tests/approvals/db/test_exact_json.py",
         ROOT / "tests/approvals/resuming/test_races.py",
     ]
     done = subprocess.run(

@@ -34,7 +34,7 @@ A_DAY = 24 * 60 * 60
 #: What decides how a migrated database looks.
 SOURCES = (
     "*/migrations/*.py",
-    "approvals/runtime/append_only.py",
+    "approvals/db/append_only.py",
     "*/apps.py",
     "hitlsite/settings.py",
     "tests/support/database.py",

@@ -11,8 +11,8 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import User
 from django.test import Client
 
+from approvals.db.pool import run
 from approvals.live import doorbell, listeners
-from approvals.runtime.database import run
 from hitlsite.asgi import application
 
 ORIGIN = "http://localhost"

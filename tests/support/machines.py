@@ -13,8 +13,8 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth.models import User
 
 from approvals.actions.keys import create_key
+from approvals.db import pool
 from approvals.live import doorbell
-from approvals.runtime import database
 from chats.engine import sweep
 from chats.engine.jobs import Jobs
 from hitlsite.asgi import application
@@ -160,7 +160,7 @@ async def wake_stuck_turns() -> None:
     """
     while True:
         await asyncio.sleep(SWEEP)
-        await database.run(sweep.wake_stuck_turns)
+        await pool.run(sweep.wake_stuck_turns)
 
 
 class Client:

@@ -16,12 +16,12 @@ from approvals.access.administering import needs_second
 from approvals.actions.administration.changeable import LOCK, changeable_person
 from approvals.actions.administration.roles import add_roles
 from approvals.actions.logins import SUBJECT
+from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.models import PendingChange
 from approvals.models.people import RoleName
 from approvals.outbound.account_mails import Change, tell_person
 from approvals.record import audit
-from approvals.runtime import transactions
 from approvals.states import Door
 
 Kind = PendingChange.Kind

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 
 from approvals.actions.logins import SUBJECT
+from approvals.db.canonical_json import clean_text
 from approvals.outbound.account_mails import Change, tell_person
 from approvals.record import audit
-from approvals.runtime.canonical import clean_text
 from approvals.states import Door
 
 

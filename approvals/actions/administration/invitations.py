@@ -14,10 +14,10 @@ from approvals.access.invitations import VALID_FOR
 from approvals.actions.administration.changeable import LOCK, changeable_person
 from approvals.actions.administration.confirming import request_change
 from approvals.actions.logins import SUBJECT
+from approvals.db import transactions
 from approvals.exceptions import Conflict
 from approvals.models import Invitation, PendingChange
 from approvals.record import audit
-from approvals.runtime import transactions
 from approvals.states import Door
 
 

@@ -18,13 +18,13 @@ from approvals.actions.administration.roles import give_roles
 from approvals.actions.keys import revoke_keys_of
 from approvals.actions.logins import SUBJECT
 from approvals.actions.personal.sessions import end_all_sessions
+from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import Invitation, PendingChange
 from approvals.outbound.account_mails import Change, tell_person
 from approvals.queries.administration.people import roles_of, teams
 from approvals.record import audit
-from approvals.runtime import transactions
 from approvals.states import Door
 
 Kind = PendingChange.Kind

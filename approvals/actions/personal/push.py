@@ -7,11 +7,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from approvals.addresses import RefusedAddress, parse_destination
+from approvals.db.canonical_json import clean_text
 from approvals.exceptions import Invalid
 from approvals.models import PushSubscription
 from approvals.outbound.push import is_available, is_public_key, is_secret
-from approvals.runtime.addresses import RefusedAddress, parse_destination
-from approvals.runtime.canonical import clean_text
 
 #: Browsers of one person. The one that has been there longest makes room.
 MAX_BROWSERS = 20

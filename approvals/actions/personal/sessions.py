@@ -9,10 +9,10 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
 
+from approvals.db.many import any_of
+from approvals.db.transactions import after_commit, async_commit
 from approvals.live import doorbell
 from approvals.models.people import PersonSession
-from approvals.runtime.many import any_of
-from approvals.runtime.transactions import after_commit, async_commit
 
 MAX_BROWSER = 300
 

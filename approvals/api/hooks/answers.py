@@ -12,8 +12,8 @@ from approvals.api.hooks.agents import Event
 from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
 from approvals.asking.answers import answer_text
+from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime.canonical import same_json
 from approvals.states import Kind, Verdict
 
 #: Longer inputs are not repeated to a model that has to send them itself.

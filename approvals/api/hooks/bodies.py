@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from approvals.api.hooks.agents import Agent, Event
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
+from approvals.db.canonical_json import NotCanonical, canonical, clean_text, digest
 from approvals.exceptions import Invalid
-from approvals.runtime.canonical import NotCanonical, canonical, clean_text, digest
-from approvals.runtime.lookalikes import tool_name_problem
-from approvals.runtime.translation import translated
+from approvals.text.confusables import tool_name_problem
+from approvals.text.translation import translated
 
 MAX_ID, MAX_DIRECTORY, MAX_ADDRESS = 200, 4_096, 2_000
 #: Longer outputs are cut: the agent has them, and the record only needs to tell what happened.

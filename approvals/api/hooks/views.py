@@ -24,11 +24,11 @@ from approvals.api.hooks.bodies import HookCall, parse
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.origins import EqualCalls, Origin, key_of_calls
+from approvals.db.canonical_json import digest
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.http import endpoint
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
-from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Status
 
 #: Seconds that one call may wait, and does by default: agents give up their hooks after 600.

@@ -18,15 +18,15 @@ from approvals.access.callers import Caller, Credentials, credentials_of
 from approvals.api.mcp import messages, repeats, results
 from approvals.api.mcp.arguments import PATIENCE
 from approvals.api.mcp.messages import Call, RpcError
-from approvals.api.mcp.states import CallState, StreamState, seal_call, seal_stream, unseal_call, unseal_stream
+from approvals.api.mcp.states import CallState, StreamState, decrypt_call, decrypt_stream, encrypt_call, encrypt_stream
 from approvals.api.mcp.tools import TOOLS, Tool
 from approvals.background import waiting_room
+from approvals.db import pool
+from approvals.db.canonical_json import digest
 from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.live import sse
 from approvals.live.streaming import streamed_response
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
-from approvals.runtime.canonical import digest
 from approvals.states import Status
 
 logger = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[
 
 def continue_stream(request: HttpRequest, caller: Caller, last_event: str, server: Mapping[str, str]) -> HttpResponse:
     """Respond with the rest of a stream that broke, in whichever process. RpcError, and Refusal for lost rights."""
-    state = unseal_stream(last_event, scope=caller.scope)
+    state = decrypt_stream(last_event, scope=caller.scope)
     tool = TOOLS.get(state.tool) if state is not None else None
     if state is None or tool is None:
         raise RpcError(messages.INVALID_REQUEST, _("`Last-Event-ID` is not the id of an event for this key."))
@@ -134,7 +134,7 @@ def continue_stream(request: HttpRequest, caller: Caller, last_event: str, serve
 
 def _stream_id(caller: Caller, tool: Tool, request: ApprovalRequest, call: Call) -> str:
     state = StreamState(request.pk, tool.name, call.id, call.progress_token, call.taker)
-    return seal_stream(state, scope=caller.scope)
+    return encrypt_stream(state, scope=caller.scope)
 
 
 def _state_of(call: Call, scope: str, about: str) -> CallState | None:
@@ -142,7 +142,7 @@ def _state_of(call: Call, scope: str, about: str) -> CallState | None:
     text = call.params.get("requestState") if call.modern else None
     if text is None:
         return None
-    state = unseal_call(text, scope=scope, digest=about) if isinstance(text, str) else None
+    state = decrypt_call(text, scope=scope, digest=about) if isinstance(text, str) else None
     if state is None:
         words = _("`requestState` is not valid for this call. Send it exactly as you got it, with the same arguments.")
         raise RpcError(messages.INVALID_PARAMS, words)
@@ -198,7 +198,7 @@ async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
 
 async def _response(waiting: _Waiting) -> dict[str, Any]:
     try:
-        result = await database.retry(_result, waiting)
+        result = await pool.retry(_result, waiting)
     except Refusal as refusal:
         result = _refused(waiting.tool, results.words_of(refusal))
     except Exception:
@@ -228,7 +228,9 @@ def _result(waiting: _Waiting) -> dict[str, Any]:
     if not found.pending or not waiting.repeats:
         return _shown(waiting, caller, found)
     rounds = waiting.state.rounds if waiting.state is not None else 0
-    sealed = seal_call(CallState(found.pk, rounds + 1, waiting.call.taker), scope=caller.scope, digest=waiting.digest)
+    sealed = encrypt_call(
+        CallState(found.pk, rounds + 1, waiting.call.taker), scope=caller.scope, digest=waiting.digest
+    )
     again: dict[str, Any] = {"resultType": "input_required", "requestState": sealed}
     if rounds == 0:
         # Only once: afterwards the client repeats the call without a word to its person.

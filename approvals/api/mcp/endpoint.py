@@ -20,10 +20,10 @@ from approvals.api.mcp import messages
 from approvals.api.mcp.calls import call_tool, continue_stream
 from approvals.api.mcp.messages import HANDSHAKE, MODERN, Call, RpcError
 from approvals.api.mcp.tools import TOOLS
+from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.exceptions import NotAllowed, Refusal, WrongMethod
 from approvals.http import refusal_page
-from approvals.runtime.canonical import NotCanonical, canonical
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 
 SERVER = {"name": "pausepoint", "title": "Pausepoint", "version": "1"}
 INSTRUCTIONS = (

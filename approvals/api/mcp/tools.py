@@ -19,10 +19,10 @@ from approvals.api.mcp.messages import Call
 from approvals.api.rest.shapes import ask_from
 from approvals.asking.answers import ABSENT
 from approvals.asking.origins import Origin
+from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
-from approvals.runtime.canonical import MAX_BYTES, digest
 from approvals.states import MCP, Door
 
 Start = Callable[[Caller, Any, Call], ApprovalRequest | dict[str, Any]]

@@ -22,7 +22,7 @@ from approvals.api.rest.fields import (
 )
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
-from approvals.runtime.canonical import MAX_BYTES, digest
+from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
 
 MAX_TIMEOUT = 10 * 365 * 86_400_000

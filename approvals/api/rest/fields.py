@@ -20,9 +20,9 @@ from pydantic import (
 )
 
 from approvals.api.bodies import json_body
+from approvals.db.canonical_json import NotCanonical, canonical, utc
 from approvals.exceptions import BadBody, Invalid
-from approvals.runtime.canonical import NotCanonical, canonical, utc
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 
 
 class Document(BaseModel):

@@ -16,8 +16,8 @@ from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
-from approvals.runtime.text import visible
 from approvals.states import Kind, Verdict, verdict_label
+from approvals.text.text import visible
 
 #: How many values a line shows, and how many characters of a note.
 MAX_VALUES, MAX_NOTE = 3, 200

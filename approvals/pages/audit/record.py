@@ -19,9 +19,9 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.pages.audit.lines import words_of
 from approvals.queries.results import results_of
-from approvals.runtime.json_tables import pretty
-from approvals.runtime.text import visible, visible_json
 from approvals.states import OWN_PAGES
+from approvals.text.tables import pretty
+from approvals.text.text import visible, visible_json
 
 #: How many characters of a value and how many entries fit on the page.
 MAX_INPUT, MAX_OUTPUT, MAX_ENTRIES = 1_200, 600, 10

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
-from approvals.actions.personal.views import delete_view, save_view
+from approvals.actions.personal.saved_views import delete_view, save_view
+from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.models.preferences import ListPage
@@ -23,7 +24,6 @@ from approvals.pages.audit.lines import EVENT_LABELS, lines
 from approvals.queries.audit import Page, entries_for, page_of, reports_for, subjects_of
 from approvals.queries.audit_filters import AuditFilters, audit_filters_from, valid_audit_filters_in
 from approvals.record.export import export
-from approvals.runtime.cursors import number_from
 from approvals.states import Verdict
 
 P = ParamSpec("P")

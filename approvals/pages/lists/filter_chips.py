@@ -22,8 +22,8 @@ from approvals.queries.filters import (
     WAITING,
     Filters,
 )
-from approvals.runtime.text import visible
 from approvals.states import FINAL, Kind, Priority, Status
+from approvals.text.text import visible
 
 #: Filters whose values are typed or chosen from suggestions, and how long they may be.
 TYPED = {"tool": 100, "agent": 100, "person": 150, "by": 300}

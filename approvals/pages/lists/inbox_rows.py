@@ -20,9 +20,9 @@ from approvals.queries.filters import Filters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
-from approvals.runtime.lookalikes import marked_name
-from approvals.runtime.text import visible
 from approvals.states import ASKS, Kind, Priority, Status, status_label, verdict_label
+from approvals.text.confusables import marked_name
+from approvals.text.text import visible
 
 #: How many characters of an input are read to find the key fields that an administrator chose.
 MUCH = 8_000

@@ -11,10 +11,10 @@ from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.queries.filters import Filters
 from approvals.queries.palette import people_for, requests_found
+from approvals.queries.saved_views import views_for
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.queries.views import views_for
-from approvals.runtime.text import visible
 from approvals.states import status_label
+from approvals.text.text import visible
 
 
 @require_GET

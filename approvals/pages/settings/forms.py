@@ -24,7 +24,7 @@ from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound.outbox import EVENTS
 from approvals.queries.administration.people import roles_by_group, teams
 from approvals.queries.languages import name_of_language
-from approvals.runtime.text import visible
+from approvals.text.text import visible
 
 #: What each scope of a key allows, for people.
 SCOPE_WORDS = {

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from approvals import actions
 from approvals.access.keys import DEFAULT_SCOPES
 from approvals.access.tool_lists import lists_from
+from approvals.db.cursors import number_from
 from approvals.exceptions import NotAllowed, NotFound, Refusal
 from approvals.forms.tool_lists import ToolListsForm
 from approvals.http import SignedIn
@@ -19,7 +20,6 @@ from approvals.pages.settings.first_run import first_question
 from approvals.pages.settings.forms import KeyForm
 from approvals.pages.settings.guards import administrators_only, refuse, status_of
 from approvals.queries.administration import deliveries
-from approvals.runtime.cursors import number_from
 from approvals.states import Door
 
 MAX_SEARCH = 150

@@ -20,7 +20,7 @@ from approvals.http import SignedIn
 from approvals.models import Invitation, PendingChange
 from approvals.outbound.invitations import mail_invitation
 from approvals.pages.settings.guards import administrators_only
-from approvals.runtime.text import visible
+from approvals.text.text import visible
 
 
 @administrators_only

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals import actions
 from approvals.actions import administration
+from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
 from approvals.models import OutboxEvent, WebhookEndpoint
@@ -17,7 +18,6 @@ from approvals.outbound.outbox import EVENTS, undelivered_events
 from approvals.pages.settings.forms import WebhookForm
 from approvals.pages.settings.guards import administrators_only, status_of
 from approvals.queries.administration import deliveries
-from approvals.runtime.cursors import number_from
 from approvals.states import Channel, Door
 
 #: Waiting deliveries of one webhook that are counted.

@@ -17,8 +17,8 @@ from approvals.access.administering import needs_second
 from approvals.access.rights import DECIDE, holds
 from approvals.models import AuditEntry, PushSubscription
 from approvals.models.people import Invitation, PendingChange, PersonSession, Role, RoleName
-from approvals.runtime.lookalikes import marked_name
-from approvals.runtime.text import visible
+from approvals.text.confusables import marked_name
+from approvals.text.text import visible
 
 PAGE = 50
 #: How far back, and in how many entries, changes of accounts are looked for beside a change that waits.

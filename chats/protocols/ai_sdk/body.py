@@ -13,9 +13,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical
 from approvals.exceptions import Invalid
-from approvals.runtime.canonical import MAX_BYTES, NotCanonical, canonical
-from approvals.runtime.translation import translated
+from approvals.text.translation import translated
 from chats.actions.attachments import SentFile, checked_file
 from chats.checkpoints import MAX_MESSAGE_DEPTH
 from chats.exceptions import BadFile

@@ -18,11 +18,11 @@ from django.utils.http import quote_etag
 
 from approvals.access.callers import Caller
 from approvals.api.bodies import json_body
+from approvals.db import pool
 from approvals.http import endpoint
 from approvals.live import sse
 from approvals.live.streaming import streamed_response
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
 from approvals.states import Door
 from chats import actions, queries
 from chats.actions.answering import Taken
@@ -215,7 +215,7 @@ async def _follow(turn: Turn, after: int, stream: MessageStream, begin: Sequence
         if chunks := [chunk for _, event in found for chunk in stream.encode(event)]:
             yield frames(chunks)
     if not stream.closed:
-        yield frames(await database.retry(_last_chunks, stream, turn.pk))
+        yield frames(await pool.retry(_last_chunks, stream, turn.pk))
     yield DONE
 
 

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 
 from approvals.access.callers import Caller
 from approvals.api.long_poll import answer_anew
+from approvals.db import pool
 from approvals.exceptions import Invalid
 from approvals.live import doorbell
 from approvals.live.listeners import listen, wait_until_ready
 from approvals.live.streaming import deferred_response
-from approvals.runtime import database
 from chats.doorbell import chat_group
 
 MAX_WAIT = 60
@@ -54,7 +54,7 @@ def respond_when_changed(
             await wait_until_ready(ready)
             while True:
                 changed.clear()
-                response = await database.run(now)
+                response = await pool.run(now)
                 etag, left = response.headers.get("ETag"), end - loop.time()
                 if etag != seen or left <= 0:
                     return finish(request, response) if etag else response

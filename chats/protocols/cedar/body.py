@@ -14,10 +14,10 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT, Answer
+from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.exceptions import Invalid, NotFound
-from approvals.runtime.canonical import NotCanonical, canonical
-from approvals.runtime.translation import translated
 from approvals.states import Kind, Verdict
+from approvals.text.translation import translated
 from chats.protocols.ai_sdk.body import text_problem
 
 #: The size of what a page may send along with a message. The model is shown all of it.

@@ -9,9 +9,9 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 
+from approvals.db import pool
 from approvals.live import sse
 from approvals.live.streaming import deferred_response, streamed_response
-from approvals.runtime import database
 from approvals.states import Kind
 from chats import actions, queries
 from chats.engine import streams
@@ -69,7 +69,7 @@ async def _payloads(request: HttpRequest, reply: Reply) -> AsyncIterator[Payload
             for payload in answer.encode(event):
                 yield payload
         # None means that the turn goes on already, because someone decided at once.
-        rest = await database.retry(_last_payloads, request, reply, answer)
+        rest = await pool.retry(_last_payloads, request, reply, answer)
     for payload in rest:
         yield payload
 

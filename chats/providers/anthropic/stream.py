@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from approvals.runtime.canonical import NotCanonical, clean_text, parse
+from approvals.db.canonical_json import NotCanonical, clean_text, parse
 from chats.agent.events import (
     AnswerMetered,
     Event,

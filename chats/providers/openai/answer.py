@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
-from approvals.runtime.canonical import NotCanonical, parse
+from approvals.db.canonical_json import NotCanonical, parse
 from chats.agent.events import AnswerMetered, Event, ModelFinished
 
 #: In place of the name of a refused argument: the thoughts of earlier answers.

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from approvals.access.usernames import validate_new_username
 from approvals.actions.administration import add_person
 from approvals.exceptions import Conflict
-from approvals.runtime.lookalikes import marked_name
 from approvals.states import Verdict
+from approvals.text.confusables import marked_name
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
 from tests.support.markup import parse

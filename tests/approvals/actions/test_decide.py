@@ -10,9 +10,9 @@ import pytest
 from approvals import actions
 from approvals.actions.rulings import MAX_COMMENT, MAX_VALUE_BYTES
 from approvals.asking.answers import Answer
+from approvals.db.canonical_json import digest
 from approvals.exceptions import AlreadyDecided, Invalid, Refusal
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import REFUND, cancel, decide, decisions, events, make_request, stored
 from tests.support.people import alice, bob, make_person

@@ -6,9 +6,9 @@ import pytest
 
 from approvals import actions
 from approvals.asking.asks import Ask
+from approvals.db.canonical_json import digest
 from approvals.exceptions import Conflict, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.runtime.canonical import digest
 from approvals.states import ENDED, Kind, Priority, Verdict, WorkflowState
 from tests.support.desk.requests import (
     PAST,

@@ -21,9 +21,9 @@ from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.asking.origins import EqualCalls, Origin
+from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries.requests import WHOLE_REQUEST
-from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Verdict
 from tests.support.people import alice, bob
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from approvals.api import ask_human
 from approvals.asking.answers import ABSENT
+from approvals.db.canonical_json import MAX_BYTES
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
-from approvals.runtime.canonical import MAX_BYTES
 from tests.support.machines import machine
 from tests.support.people import alice
 

@@ -11,10 +11,10 @@ from channels.layers import get_channel_layer
 from django.utils import timezone
 
 from approvals.background import waiting_room
+from approvals.db.pool import run
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
 from approvals.models.keys import ApiKey
-from approvals.runtime.database import run
 from tests.approvals.api.test_ask_human import ADDRESS, QUESTION, only, respond
 from tests.support.machines import Answer, machine, served
 from tests.support.people import alice, bob

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.api import feed, followers
+from approvals.db import append_only, pool
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.runtime import append_only, database
-from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.following import ADDRESS, following
 from tests.support.desk.requests import PAST, decide, make_request, make_workflow
@@ -146,7 +146,7 @@ def test_fifty_followers_hold_no_thread_and_receive_every_event():
             await run(answer, request, decider)
             for follower in followers:
                 assert [one.event for one in await follower.hear(6)] == ASKED + ANSWERED
-            assert len(threading.enumerate()) <= before + database.THREADS
+            assert len(threading.enumerate()) <= before + pool.THREADS
 
     served(story)
 

@@ -13,8 +13,8 @@ from approvals.access import callers
 from approvals.actions.keys import create_key
 from approvals.api import feed, followers
 from approvals.api.agentforge import StreamCursor
+from approvals.db.pool import run
 from approvals.models.keys import ApiKey
-from approvals.runtime.database import run
 from approvals.states import Kind
 from tests.support.desk.following import ADDRESS, following
 from tests.support.desk.requests import make_request, make_workflow

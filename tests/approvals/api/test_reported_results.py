@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.runtime.canonical import utc
 from tests.support.machine import APPROVAL, Machine
 from tests.support.people import alice, bob, mallory
 

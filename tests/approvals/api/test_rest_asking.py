@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
+from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.runtime.canonical import digest
 from tests.support.machine import API, APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob
 

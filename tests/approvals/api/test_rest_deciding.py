@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from approvals.actions.results import MAX_OTHER_INPUTS
+from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.runtime.canonical import digest
 from approvals.states import ALIASES
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, make_person

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
+from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.queries import RequestCursor
-from approvals.runtime.canonical import utc
 from tests.support.load.budgets import over
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, make_person

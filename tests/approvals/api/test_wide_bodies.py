@@ -14,11 +14,11 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.db import canonical_json
+from approvals.db.canonical_json import MAX_BYTES, MAX_VALUES, NotCanonical, load, parse
 from approvals.models import ApprovalRequest
 from approvals.queries.search_words import MAX_KEPT, words_to_index
-from approvals.runtime import canonical
-from approvals.runtime.canonical import MAX_BYTES, MAX_VALUES, NotCanonical, load, parse
-from approvals.runtime.json_tables import rows
+from approvals.text.tables import rows
 from tests.support.machine import Machine, Reply
 from tests.support.people import alice, bob, make_person
 
@@ -146,7 +146,7 @@ def test_values_are_counted_correctly_before_parsing(value, indent):
         with pytest.raises(NotCanonical, match="values"):
             load(text, max_values=number - 1)
         with pytest.raises(NotCanonical, match="values"):
-            canonical.canonical(value, max_values=number - 1)
+            canonical_json.canonical(value, max_values=number - 1)
 
 
 def test_an_unterminated_string_is_refused_at_once():

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals.background import sweep
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.outbound import outbox
-from approvals.runtime.database import run
 from approvals.states import Channel, Verdict
 from chats.models import Turn
 from tests.support.chats.scenes import completed, paused

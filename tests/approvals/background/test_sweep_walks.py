@@ -11,9 +11,9 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 
 from approvals.background import sweep
+from approvals.db import pool
+from approvals.db.failures import OutageLog
 from approvals.models import ApprovalRequest, Workflow
-from approvals.runtime import database
-from approvals.runtime.failures import OutageLog
 from approvals.states import Verdict
 from chats import actions
 from chats.engine import sweep as chat_sweep
@@ -36,7 +36,7 @@ def test_a_walk_returns_every_row_in_turn_and_starts_again():
 
 @pytest.mark.django_db
 def test_a_database_lost_within_a_batch_is_logged_once(monkeypatch, caplog):
-    monkeypatch.setattr(database, "outage", OutageLog(database.logger, "The database is away (%s).", "It answers."))
+    monkeypatch.setattr(pool, "outage", OutageLog(pool.logger, "The database is away (%s).", "It answers."))
     owner = alice()
     for _ in range(3):
         make_request(owner, deadline_at=PAST)
@@ -95,7 +95,7 @@ async def sweeping(monkeypatch, *duties: Callable[[], object]) -> AsyncIterator[
     """Run the sweep with these duties only, all of which are due."""
     monkeypatch.setattr(sweep, "_duties", [])
     monkeypatch.setattr(sweep, "INTERVAL", 0.01)
-    await database.run(lambda: make_request(alice()))
+    await pool.run(lambda: make_request(alice()))
     for duty in duties:
         sweep.register(duty, lambda now: [ApprovalRequest.objects.all()])
     task = asyncio.create_task(sweep.run_for_ever())
@@ -113,7 +113,7 @@ async def acquire(semaphore: threading.Semaphore, times: int) -> None:
 
 @pytest.mark.django_db(transaction=True)
 async def test_the_sweep_survives_a_thread_that_fails_after_a_duty(monkeypatch):
-    rounds, call_and_close = threading.Semaphore(0), database.call_and_close
+    rounds, call_and_close = threading.Semaphore(0), pool.call_and_close
 
     def fail_to_close(work, *args):
         found = call_and_close(work, *args)
@@ -122,7 +122,7 @@ async def test_the_sweep_survives_a_thread_that_fails_after_a_duty(monkeypatch):
         return found
 
     async with sweeping(monkeypatch, lambda: rounds.release()):
-        monkeypatch.setattr(database, "call_and_close", fail_to_close)
+        monkeypatch.setattr(pool, "call_and_close", fail_to_close)
         await acquire(rounds, 2)
 
 
@@ -145,10 +145,10 @@ async def test_duties_that_hang_take_no_thread_of_the_turns(monkeypatch):
         hanging.release()
         let.wait(SOON)
 
-    async with sweeping(monkeypatch, *(lambda: hang() for _ in range(2 * database.THREADS))):
+    async with sweeping(monkeypatch, *(lambda: hang() for _ in range(2 * pool.THREADS))):
         try:
-            await acquire(hanging, 2 * database.THREADS)
+            await acquire(hanging, 2 * pool.THREADS)
             async with asyncio.timeout(SOON):
-                assert await database.run(ApprovalRequest.objects.count) == 1
+                assert await pool.run(ApprovalRequest.objects.count) == 1
         finally:
             let.set()

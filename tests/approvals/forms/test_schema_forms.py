@@ -9,6 +9,7 @@ from django.http import QueryDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid
 from approvals.forms.decision import answer_form, sent_decision, wants_json
 from approvals.forms.fields import Control, Widget
@@ -16,7 +17,6 @@ from approvals.forms.from_schema import form_from_schema
 from approvals.forms.reading import Reading
 from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import canonical
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind
 from tests.support.desk.edit_forms import untouched

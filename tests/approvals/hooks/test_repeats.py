@@ -10,8 +10,8 @@ import pytest
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.background import waiting_room
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.runtime.database import run
 from approvals.states import Door, Verdict
 from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens
 from tests.approvals.hooks.calls import (

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from approvals.background import waiting_room
-from approvals.runtime.database import run
+from approvals.db.pool import run
 from approvals.states import Verdict
 from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens, waiting_tasks
 from tests.approvals.hooks.calls import BASH, decide, only

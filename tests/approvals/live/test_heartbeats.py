@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.background import heartbeat
+from approvals.db import pool
 from approvals.models import processes
 from approvals.models.processes import Worker, WorkerKind
-from approvals.runtime import database
 
 
 def row() -> tuple[str, str, int]:
@@ -51,12 +51,12 @@ def test_a_process_without_heartbeats_is_not_alive_and_is_deleted_after_a_day():
 @pytest.mark.asyncio
 async def test_a_process_records_its_running_turns_and_is_removed_when_it_ends():
     beating = asyncio.create_task(heartbeat.send_heartbeats(WorkerKind.WORKER, lambda: 7))
-    while not (found := await database.run(lambda: list(Worker.objects.all()))):
+    while not (found := await pool.run(lambda: list(Worker.objects.all()))):
         await asyncio.sleep(0)
     assert [(worker.kind, worker.running) for worker in found] == [("worker", 7)]
     beating.cancel()
     await asyncio.gather(beating, return_exceptions=True)
-    while await database.run(lambda: list(Worker.objects.all())):
+    while await pool.run(lambda: list(Worker.objects.all())):
         await asyncio.sleep(0)
 
 

@@ -9,11 +9,11 @@ import threading
 import pytest
 from django.db import OperationalError
 
+from approvals.db import pool
+from approvals.db.failures import QUIET, OutageLog
 from approvals.live import doorbell, listeners
 from approvals.outbound import delivery_lanes
 from approvals.outbound.delivery_lanes import DeliveryLanes, Job
-from approvals.runtime import database
-from approvals.runtime.failures import QUIET, OutageLog
 from chats import actions
 from chats.engine.jobs import Jobs
 
@@ -99,7 +99,7 @@ async def test_turns_that_cannot_be_claimed_because_the_disk_is_full_are_one_log
         raise FULL
 
     monkeypatch.setattr(actions, "begin_run", full)
-    monkeypatch.setattr(database, "outage", OutageLog(database.logger, "The database is away (%s).", "It answers."))
+    monkeypatch.setattr(pool, "outage", OutageLog(pool.logger, "The database is away (%s).", "It answers."))
     jobs = Jobs(asyncio.get_running_loop())
     for turn in range(30):
         await jobs.run(turn)

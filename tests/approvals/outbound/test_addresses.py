@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.runtime import addresses
-from approvals.runtime.addresses import Destination, RefusedAddress, parse_destination
+from approvals import addresses
+from approvals.addresses import Destination, RefusedAddress, parse_destination
 
 NEVER = [
     "0.0.0.0",  # noqa: S104 - called by nobody, which is the point

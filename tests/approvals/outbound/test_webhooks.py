@@ -11,11 +11,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from approvals import actions
+from approvals.db.canonical_json import utc
 from approvals.exceptions import Invalid
 from approvals.models import OutboxEvent
 from approvals.models.keys import ApiKey
 from approvals.outbound import http_post
-from approvals.runtime.canonical import utc
 from approvals.states import Kind, Verdict
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
 from tests.support.desk.requests import PAST, REFUND, cancel, decide, make_ask, make_request, make_workflow

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from approvals.runtime.json_tables import rows
-from approvals.runtime.markdown import MAX_TARGET, linked, to_html
 from approvals.states import Kind
+from approvals.text.markdown import MAX_TARGET, linked, to_html
+from approvals.text.tables import rows
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import parse

@@ -9,11 +9,11 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import assignee_pushes
 from approvals.pages.consumers import DeskConsumer
-from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.hitlsite.pages.test_query_counts import queries
 from tests.support.chats.scenes import paused

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.asking.answers import ABSENT, Answer, answer_to
+from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime.canonical import canonical
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.edit_forms import untouched
 from tests.support.desk.requests import make_request

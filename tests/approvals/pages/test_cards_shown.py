@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, card_for, refused_card
-from approvals.runtime.json_tables import Row, rows
-from approvals.runtime.markdown import MAX_CHARACTERS, to_html
 from approvals.states import Door, Kind, Verdict
+from approvals.text.markdown import MAX_CHARACTERS, to_html
+from approvals.text.tables import Row, rows
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.people import alice, bob, carol, make_person
 

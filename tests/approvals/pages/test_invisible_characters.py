@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.runtime.json_tables import changes, pretty, rows
-from approvals.runtime.text import visible
 from approvals.states import Kind
+from approvals.text.differences import changes
+from approvals.text.tables import pretty, rows
+from approvals.text.text import visible
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.machine import APPROVAL, Machine

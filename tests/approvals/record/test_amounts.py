@@ -16,11 +16,11 @@ from django.db import connection
 
 from approvals import actions
 from approvals.actions.assigning import claim
+from approvals.db import append_only
+from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings
 from approvals.record import audit, integrity
 from approvals.record.amounts import amount_at, amount_pointer
-from approvals.runtime import append_only
-from approvals.runtime.canonical import canonical
 from approvals.states import Door, Verdict
 from tests.support.desk.requests import cancel, decide, make_request, stored
 from tests.support.people import alice, bob

@@ -11,10 +11,10 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from approvals import actions
+from approvals.db.canonical_json import MAX_DEPTH, NotCanonical, canonical
 from approvals.models import AuditEntry
 from approvals.record import audit
 from approvals.record.audit import Subject
-from approvals.runtime.canonical import MAX_DEPTH, NotCanonical, canonical
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import PAST, REFUND, cancel, decide, make_request, make_workflow
 from tests.support.people import alice, bob

@@ -12,11 +12,11 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from approvals import actions
+from approvals.db import append_only
+from approvals.db.canonical_json import digest
 from approvals.exceptions import OtherInput
 from approvals.models import AuditEntry
 from approvals.record import audit, integrity
-from approvals.runtime import append_only
-from approvals.runtime.canonical import digest
 from approvals.states import Door, Verdict
 from tests.support import vendors
 from tests.support.desk.requests import decide, make_request

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.background import sweep
+from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Resumption
 from approvals.pages import assignee_pushes
-from approvals.runtime.database import run
 from approvals.states import Door, Verdict
 from tests.support.desk.requests import decide, make_request
 from tests.support.lines import line

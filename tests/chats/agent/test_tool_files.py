@@ -9,8 +9,8 @@ import uuid
 
 import pytest
 
+from approvals.db import pool
 from approvals.models import AuditEntry, OutboxEvent
-from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions, queries
 from chats.actions import attachments
@@ -144,9 +144,9 @@ def test_a_late_result_brings_its_file():
 
     async def story():
         await runner.advance(turn.pk, asyncio.Event())
-        assert await database.run(only_request, turn)
+        assert await pool.run(only_request, turn)
         draughtsman.release.set()
-        while await database.run(queries.open_requests, turn):
+        while await pool.run(queries.open_requests, turn):
             await asyncio.sleep(0.01)
 
     asyncio.run(asyncio.wait_for(story(), 60))

@@ -10,9 +10,9 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client as Browser
 
+from approvals.db import pool
+from approvals.db.canonical_json import MAX_DEPTH, canonical
 from approvals.models import ApprovalRequest, AuditEntry, OutboxEvent
-from approvals.runtime import database
-from approvals.runtime.canonical import MAX_DEPTH, canonical
 from approvals.states import Door, Verdict
 from chats import actions
 from chats.agent import events
@@ -208,7 +208,7 @@ def test_a_stop_ends_a_turn_whose_stream_cannot_be_stored(provider):
         cut = asyncio.Event()
         running = asyncio.create_task(runner.advance(turn.pk, cut))
         await provider.is_hanging.wait()
-        await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+        await pool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
         cut.set()
         await running
 

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from approvals.runtime import database
+from approvals.db import pool
 from approvals.states import Door, Verdict
 from chats import actions, doorbell, queries
 from chats.agent.agent import Agent
@@ -155,9 +155,9 @@ def test_a_cycle_takes_seven_commits_where_the_process_claims_itself(chat, monke
     bob = people.bob()
 
     async def story() -> Turn:
-        turn = await database.run(say, chat, "book it")
+        turn = await pool.run(say, chat, "book it")
         await until(turn, TurnState.SUSPENDED)
-        await database.run(decide, await database.run(only_request, turn), bob, Verdict.APPROVE)
+        await pool.run(decide, await pool.run(only_request, turn), bob, Verdict.APPROVE)
         await until(turn, TurnState.COMPLETED)
         return turn
 
@@ -205,7 +205,7 @@ def test_a_caller_reads_its_chat_once_while_its_sub_agent_works(settings, monkey
         while checks[turn.pk] < 20:
             await asyncio.sleep(0.01)
         assert reads[turn.pk] == before
-        await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+        await pool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
         while await Turn.objects.filter(ended_at=None).aexists():
             await asyncio.sleep(0.01)
 

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
+from approvals.db import pool
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions, queries
 from chats.engine import runner
@@ -84,7 +84,7 @@ def test_a_runner_that_is_cancelled_while_it_claims_hands_the_turn_over(monkeypa
 
     async def story() -> None:
         running = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
-        await database.run(reading.wait, 10)
+        await pool.run(reading.wait, 10)
         running.cancel()
         go_on.set()
         with pytest.raises(asyncio.CancelledError):

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from approvals.runtime import database
+from approvals.db import pool
 from approvals.states import Door
 from chats import actions
 from chats.engine import sweep
@@ -26,12 +26,12 @@ def in_state(state: TurnState) -> list[int]:
 
 
 async def until_running(*expected: int) -> None:
-    while await database.run(in_state, TurnState.RUNNING) != sorted(expected):
+    while await pool.run(in_state, TurnState.RUNNING) != sorted(expected):
         await asyncio.sleep(0.01)
 
 
 async def stop(turn: Turn) -> None:
-    await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+    await pool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
 
 
 def test_turns_wait_for_a_free_place(settings):
@@ -45,19 +45,19 @@ def test_turns_wait_for_a_free_place(settings):
         jobs.open()
         try:
             # The sweep finds all four; two have to wait for it, or for another process.
-            await database.run(sweep.wake_stuck_turns)
+            await pool.run(sweep.wake_stuck_turns)
             await until_running(first.pk, second.pk)
-            await database.run(sweep.wake_stuck_turns)
+            await pool.run(sweep.wake_stuck_turns)
             queued = asyncio.create_task(jobs.run(third.pk))
-            await database.run(sweep.wake_stuck_turns)
-            assert (jobs.count(), await database.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
+            await pool.run(sweep.wake_stuck_turns)
+            assert (jobs.count(), await pool.run(in_state, TurnState.QUEUED)) == (2, [third.pk, fourth.pk])
             # A turn from the queue gets the next free place without another sweep.
             await stop(first)
             await until_running(second.pk, third.pk)
             await stop(second)
             while jobs.count() == 2:
                 await asyncio.sleep(0.01)
-            await database.run(sweep.wake_stuck_turns)
+            await pool.run(sweep.wake_stuck_turns)
             await until_running(third.pk, fourth.pk)
             await stop(third)
             await queued
@@ -96,8 +96,8 @@ def test_a_sub_agent_needs_no_place_while_its_caller_keeps_one(settings):
         jobs = Jobs(asyncio.get_running_loop(), at_once=1)
         jobs.open()
         try:
-            while (await database.run(in_state, TurnState.SUSPENDED))[:2] != [turn.pk for turn in turns]:
-                await database.run(sweep.wake_stuck_turns)
+            while (await pool.run(in_state, TurnState.SUSPENDED))[:2] != [turn.pk for turn in turns]:
+                await pool.run(sweep.wake_stuck_turns)
                 await asyncio.sleep(0.01)
         finally:
             await jobs.drain(PATIENCE)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from approvals.db import pool
 from approvals.models import AuditEntry, Decision
-from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions
 from chats.agent.agent import Agent
@@ -115,9 +115,9 @@ def paused_and_released(text: str) -> tuple[Turn, tuple[str, str, list[str]]]:
 
     async def story() -> tuple[str, str, list[str]]:
         await runner.advance(turn.pk, asyncio.Event())
-        paused = await database.run(snapshot)
+        paused = await pool.run(snapshot)
         release.set()
-        while await database.run(open_requests, turn):
+        while await pool.run(open_requests, turn):
             await asyncio.sleep(0.01)
         return paused
 
@@ -182,8 +182,8 @@ def test_a_person_may_run_a_call_again_while_the_first_run_hangs():
 
     async def story() -> None:
         await runner.advance(turn.pk, asyncio.Event())
-        (question,) = await database.run(open_requests, turn)
-        await database.run(decide, question, bob, Verdict.APPROVE)
+        (question,) = await pool.run(open_requests, turn)
+        await pool.run(decide, question, bob, Verdict.APPROVE)
         await runner.advance(turn.pk, asyncio.Event())
         await let_late_results_arrive()
 
@@ -207,8 +207,8 @@ def to_run_again(text: str, then: Callable[[Turn], Awaitable[None]]) -> Turn:
 
     async def story() -> None:
         await runner.advance(turn.pk, asyncio.Event())
-        (question,) = [each for each in await database.run(open_requests, turn) if each.kind == "recovery"]
-        await database.run(decide, question, bob, Verdict.APPROVE)
+        (question,) = [each for each in await pool.run(open_requests, turn) if each.kind == "recovery"]
+        await pool.run(decide, question, bob, Verdict.APPROVE)
         await then(turn)
 
     asyncio.run(asyncio.wait_for(story(), 60))
@@ -223,11 +223,11 @@ def approve_payment(turn: Turn) -> str:
 
 async def before_the_approval(turn: Turn) -> None:
     await let_late_results_arrive()
-    assert await database.run(approve_payment, turn) == "queued"
+    assert await pool.run(approve_payment, turn) == "queued"
 
 
 async def after_the_approval(turn: Turn) -> None:
-    assert await database.run(approve_payment, turn) == "queued"
+    assert await pool.run(approve_payment, turn) == "queued"
     await let_late_results_arrive()
 
 
@@ -253,8 +253,8 @@ def test_a_late_result_of_a_call_that_is_to_run_again_prevents_the_second_run(te
 @pytest.mark.django_db(transaction=True)
 def test_a_late_result_is_refused_while_a_runner_may_start_the_call_again():
     async def while_a_runner_has_the_turn(turn: Turn) -> None:
-        await database.run(approve_payment, turn)
-        await database.run(actions.claim_turn, turn.pk, owner="somebody")
+        await pool.run(approve_payment, turn)
+        await pool.run(actions.claim_turn, turn.pk, owner="somebody")
         await let_late_results_arrive()
 
     turn = to_run_again("late and pay", while_a_runner_has_the_turn)

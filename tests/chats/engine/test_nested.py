@@ -11,8 +11,8 @@ from django.db.models import Q
 from approvals import actions as desk
 from approvals import signals
 from approvals.asking.answers import Answer
+from approvals.db import pool
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, doorbell, queries
 from chats.agent import registry
@@ -51,7 +51,7 @@ def work(*turns: Turn) -> None:
     async def story() -> None:
         for turn in turns or Turn.objects.none():
             doorbell.notify_queued(turn.pk)
-        while await database.run(working):
+        while await pool.run(working):
             await asyncio.sleep(0.01)
 
     served(story)
@@ -75,10 +75,10 @@ def decide(request: ApprovalRequest, verdict: Verdict = Verdict.APPROVE, **given
     """Decide a request and run everything that follows."""
 
     async def story() -> None:
-        by = await database.run(decider)
+        by = await pool.run(decider)
         more = {"answer": ANSWER} if verdict == Verdict.RESPOND else {}
-        await database.run(desk.decide, request.pk, Answer(verdict, **more, **given), by=by, via=Door.DASHBOARD)
-        while await database.run(working):
+        await pool.run(desk.decide, request.pk, Answer(verdict, **more, **given), by=by, via=Door.DASHBOARD)
+        while await pool.run(working):
             await asyncio.sleep(0.01)
 
     served(story)
@@ -183,10 +183,10 @@ def test_stopping_the_top_cuts_a_running_sub_agent_short():
 
     async def story() -> None:
         doorbell.notify_queued(turn.pk)
-        while not await database.run(Turn.objects.filter(agent="accountant", events__isnull=False).exists):
+        while not await pool.run(Turn.objects.filter(agent="accountant", events__isnull=False).exists):
             await asyncio.sleep(0.01)
-        await database.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
-        while await database.run(working):
+        await pool.run(actions.stop_turn, turn.chat, by=turn.chat.owner, via=Door.CHAT)
+        while await pool.run(working):
             await asyncio.sleep(0.01)
 
     served(story)
@@ -198,8 +198,8 @@ def test_a_stopped_sub_agent_is_a_failed_call_of_its_caller():
     below = Turn.objects.select_related("chat__owner").get(agent="accountant")
 
     async def story() -> None:
-        await database.run(actions.stop_turn, below.chat, by=below.chat.owner, via=Door.CHAT)
-        while await database.run(working):
+        await pool.run(actions.stop_turn, below.chat, by=below.chat.owner, via=Door.CHAT)
+        while await pool.run(working):
             await asyncio.sleep(0.01)
 
     served(story)

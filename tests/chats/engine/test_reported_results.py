@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from approvals.runtime import database
+from approvals.db import pool
 from approvals.states import Verdict
 from chats import actions
 from chats.actions.calling import Execution
@@ -137,7 +137,7 @@ def test_a_late_result_is_reported_by_the_current_runner():
     async def story() -> None:
         other = runner.Run(claim, taken, Ledger(claim, last), asyncio.Event())
         # The runner has read the call as open, and will read it again.
-        assert await database.run(actions.finish_call, execution, output=1)
+        assert await pool.run(actions.finish_call, execution, output=1)
         await other.drive()
         other.ledger.close()
 

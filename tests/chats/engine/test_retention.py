@@ -12,8 +12,8 @@ from django.db import connection
 from django.utils import timezone
 
 from approvals.background import sweep
+from approvals.db import append_only
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
-from approvals.runtime import append_only
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.actions import pruning

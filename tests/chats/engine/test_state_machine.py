@@ -14,10 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
+from approvals.db import append_only
+from approvals.db.canonical_json import digest
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.runtime import append_only
-from approvals.runtime.canonical import digest
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.models import Chat, Message, Turn, TurnCheckpoint

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from approvals.db import pool
 from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Decision, Workflow
-from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.agent.agent import Agent
@@ -85,9 +85,9 @@ def test_a_stop_cuts_the_model_short_and_keeps_its_text(settings):
     async def story() -> None:
         cut = asyncio.Event()
         task = asyncio.create_task(runner.advance(turn.pk, cut))
-        while not await database.run(chunks, turn, "TextDelta"):
+        while not await pool.run(chunks, turn, "TextDelta"):
             await asyncio.sleep(0.01)
-        await database.run(stop, turn, alice)
+        await pool.run(stop, turn, alice)
         cut.set()
         await asyncio.wait_for(task, 60)
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions, queries
 from chats.actions.claiming import SEQ_GAP
 from chats.actions.locking import Claim
@@ -45,7 +45,7 @@ async def flushed(ledger: Ledger) -> None:
 
 async def lose(turn: Turn, after: int) -> None:
     """Delete every event after this number, as a crash of the database would."""
-    await database.run(turn.events.filter(seq__gt=after).delete)
+    await pool.run(turn.events.filter(seq__gt=after).delete)
 
 
 def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
@@ -59,7 +59,7 @@ def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
         for word in WORDS[:4]:
             ledger.record(TextDelta("t", word))
         await flushed(ledger)
-        assert len(await database.run(stored, turn)) == 5
+        assert len(await pool.run(stored, turn)) == 5
         await story(turn, claim, ledger)
         ledger.close()
 
@@ -95,7 +95,7 @@ def test_the_next_batch_restores_events_lost_in_a_crash():
 def test_the_end_of_a_stopped_turn_restores_events_lost_in_a_crash():
     async def story(turn: Turn, claim: Claim, ledger: Ledger) -> None:
         await lose(turn, 1)
-        await database.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
+        await pool.run(Turn.objects.filter(pk=turn.pk).update, stopped=True)
         with pytest.raises(StopRequested):
             await ledger.commit(commit_step())
         left = actions.UnfinishedAnswer(["".join(WORDS[:4])])

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions
 from chats.actions.locking import Recorded
 from chats.agent import events
@@ -64,7 +64,7 @@ def test_a_follower_that_joins_late_receives_every_event():
     async def story():
         task = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
         early = asyncio.create_task(collect(turn))
-        while not await database.run(turn.events.filter(seq__gte=8).exists):
+        while not await pool.run(turn.events.filter(seq__gte=8).exists):
             await asyncio.sleep(0.01)
         late = await collect(turn)
         await task
@@ -90,10 +90,10 @@ def test_a_follower_in_another_process_reads_the_stored_events():
     async def story():
         follower = asyncio.create_task(collect(turn))
         for seq, word in enumerate(["a", "b", "c"], 1):
-            await database.run(actions.store_progress, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
+            await pool.run(actions.store_progress, claim, [Recorded(seq, 0, events.TextDelta("t", word))])
         finished = events.ModelFinished([{"type": "text", "text": "abc"}], "end_turn", "m")
-        await database.run(actions.commit_step, claim, 0, finished, [], [], provider="p")
-        await database.run(actions.finish_turn, claim, "stop", 0, [], 4)
+        await pool.run(actions.commit_step, claim, 0, finished, [], [], provider="p")
+        await pool.run(actions.finish_turn, claim, "stop", 0, [], 4)
         return await asyncio.wait_for(follower, 60)
 
     found = asyncio.run(story())
@@ -126,7 +126,7 @@ def test_events_are_stored_and_read_back_unchanged():
 
 async def test_a_stream_stored_up_to_a_pause_ends_without_waiting(monkeypatch):
     monkeypatch.setattr(streams, "POLL", 1e6)
-    turn = await database.run(lambda: paused(make_chat(people.alice())))
+    turn = await pool.run(lambda: paused(make_chat(people.alice())))
     async with asyncio.timeout(60):
         seen = [event async for _, event in streams.follow(turn.pk)]
     assert isinstance(seen[-1], events.TurnPaused)

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.runtime.canonical import digest
+from approvals.db.canonical_json import digest
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints, queries
 from chats.exceptions import ChatNotFound

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.runtime.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
-from approvals.runtime.canonical import same_json
+from approvals.db.canonical_json import same_json
+from approvals.text.alignment import MAX_WORDS, SHARE, WORK, Budget, Op, Run, align, text_runs
 from chats.lookback import comparing
 from chats.lookback.differences import MAX_CHANGES, Change, part_rows, value_changes
 

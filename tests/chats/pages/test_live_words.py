@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.runtime.database import run
+from approvals.db.pool import run
 from chats import actions
 from chats.agent import events
 from chats.engine import streams

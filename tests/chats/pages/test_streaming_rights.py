@@ -8,8 +8,8 @@ import contextlib
 import pytest
 from django.contrib.auth.models import User
 
+from approvals.db.pool import run
 from approvals.pages import consumers
-from approvals.runtime.database import run
 from chats.pages import consumers as chat_consumers
 from tests.hitlsite.pages.test_websockets import deactivate, end_session, turn_of
 from tests.support.chats import agents

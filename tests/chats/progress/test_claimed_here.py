@@ -11,8 +11,8 @@ import pytest
 from django.db import connections
 
 from approvals import signals
+from approvals.db import pool
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
 from approvals.states import Verdict
 from chats import actions, doorbell, queries
 from chats.actions.claiming import Begun
@@ -133,8 +133,8 @@ def test_two_decisions_at_once_continue_a_turn_once(begun):
         finally:
             connections.close_all()
 
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(wake, range(2)))
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(wake, range(2)))
     (run_here,) = begun
     assert (as_stored(turn), len(run_here[3]), queued) == (("running", 2, HERE), 2, [])
     assert (go_on(run_here).state, len(agents.ran)) == ("completed", 2)
@@ -165,7 +165,7 @@ def test_a_run_that_was_begun_while_the_process_drains_is_released(begun):
         jobs = Jobs(asyncio.get_running_loop())
         await jobs.drain(0)
         jobs.start(turn.pk, run_here)
-        while (await database.run(as_stored, turn))[0] == "running":
+        while (await pool.run(as_stored, turn))[0] == "running":
             await asyncio.sleep(0.01)
 
     asyncio.run(asyncio.wait_for(story(), 60))

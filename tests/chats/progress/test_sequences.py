@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.runtime.canonical import digest
+from approvals.db.canonical_json import digest
 from chats.actions import transitions
 from chats.actions.transitions import MAX_RUNS, Changes, Transition
 from chats.queries.progress import Progress

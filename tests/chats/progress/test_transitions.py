@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from approvals.runtime.canonical import digest
+from approvals.db.canonical_json import digest
 from chats.actions import transitions
 from chats.actions.transitions import MAX_RUNS, NOT_APPROVED, OUTCOME_UNKNOWN, Changes, Transition
 from chats.agent.events import ModelFinished

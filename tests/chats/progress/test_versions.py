@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from approvals.runtime import database
+from approvals.db import pool
 from approvals.states import Door
 from chats import actions
 from chats.actions import transitions
@@ -120,7 +120,7 @@ COMMITS: dict[str, tuple[Callable[[Ledger], Awaitable[Any]], str]] = {
         ),
         "failed",
     ),
-    "release": (lambda ledger: database.run(actions.release_turn, ledger.claim, ledger.begun), "queued"),
+    "release": (lambda ledger: pool.run(actions.release_turn, ledger.claim, ledger.begun), "queued"),
 }
 
 

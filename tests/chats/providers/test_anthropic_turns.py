@@ -11,8 +11,8 @@ import pytest
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
+from approvals.db import pool
 from approvals.models import AuditEntry
-from approvals.runtime import database
 from approvals.states import Door, Verdict
 from chats import actions, providers
 from chats.agent import events, registry
@@ -215,13 +215,13 @@ def test_a_stop_cuts_claude_short_and_keeps_its_text(claude, monkeypatch):
     async def scenario():
         jobs = Jobs(asyncio.get_running_loop())
         jobs.open()
-        turn = await database.run(say, chat, "Count")
+        turn = await pool.run(say, chat, "Count")
         request = await asyncio.to_thread(claude.wait_for_request)
         seen = streams.follow(turn.pk)
         async for _, event in seen:
             if event == events.TextDelta("text-0", "three"):
                 break
-        await database.run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
+        await pool.run(actions.stop_turn, chat, by=chat.owner, via=Door.CHAT)
         ended = [event async for _, event in seen]
         assert await asyncio.to_thread(request.gone.wait, 60)
         await jobs.drain()

@@ -12,9 +12,9 @@ from django.core import mail
 from django.core.mail import EmailMessage
 from django.test import Client
 
+from approvals.access.sessions import user_of
 from approvals.models import AuditEntry
 from approvals.outbound import mailing
-from approvals.runtime.sessions import user_of
 from hitlsite import settings as ours
 from tests.support import people
 from tests.support.markup import inline_code, parse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from approvals.db.pool import run
 from approvals.pages.consumers import NOT_FOUND
-from approvals.runtime.database import run
 from tests.support.lines import SOON, cookie_of, dial
 from tests.support.people import bob
 

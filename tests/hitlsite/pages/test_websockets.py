@@ -14,10 +14,10 @@ from django.test import Client
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
+from approvals.db.pool import run
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
 from approvals.pages import consumers
-from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from chats import actions
 from chats.engine import runner as running

@@ -6,7 +6,7 @@ import pytest
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
-from approvals.runtime.database import run
+from approvals.db.pool import run
 from approvals.states import Door, Verdict
 from tests.hitlsite.pages.test_websockets import QUIET
 from tests.support.desk.requests import make_request

@@ -14,7 +14,9 @@ from tests.support.sources import APPS, dotted, functions, parsed, sources
 ROOMS = {
     "approvals": """
         states signals
-        runtime
+        text
+        db
+        crypto addresses
         live
         schema
         models
@@ -31,7 +33,7 @@ ROOMS = {
         pages | api
         admin
         urls routing checks apps management templatetags
-        fields searching subscriptions words
+        fields runtime searching subscriptions words
     """,
     "chats": """
         states doorbell queue history checkpoints
@@ -56,8 +58,8 @@ WRITERS = {
     "approvals/outbound/notifications.py": "spreads a notice over the people it concerns while it is delivered",
     "approvals/access/keys.py": "notes that a key was used, which happens before any action is called",
     "approvals/queries/search.py": "holds the triggers of the full-text index, which a migration creates",
-    "approvals/runtime/prepared.py": "makes the SQL of `Insert`, which counts as a write where it is used",
-    "approvals/runtime/append_only.py": "switches the triggers of the append-only tables off for maintenance",
+    "approvals/db/prepared.py": "makes the SQL of `Insert`, which counts as a write where it is used",
+    "approvals/db/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
 }
 WRITES = {
@@ -152,10 +154,10 @@ def test_agents_history_and_checkpoints_do_not_import_django():
         *sources("chats/agent"),
         ROOT / "chats/history.py",
         ROOT / "chats/checkpoints.py",
-        ROOT / "approvals/runtime/alignment.py",
+        ROOT / "approvals/text/alignment.py",
         ROOT / "chats/lookback/differences.py",
-        ROOT / "approvals/runtime/canonical.py",
-        ROOT / "approvals/runtime/translatable.py",
+        ROOT / "approvals/db/canonical_json.py",
+        ROOT / "approvals/text/translatable.py",
     ]
     assert [dotted(p) for p in pure if any(name.split(".")[0] in {"django", "channels"} for name in imported(p))] == []
 
@@ -163,7 +165,7 @@ def test_agents_history_and_checkpoints_do_not_import_django():
 def test_what_happens_to_a_turn_imports_neither_django_nor_models():
     names = imported(ROOT / "chats/actions/transitions.py")
     assert {name.rpartition(".")[0] for name in names if name.split(".")[0] in APPS} == {
-        "approvals.runtime.canonical",
+        "approvals.db.canonical_json",
         "chats.agent",
         "chats.agent.loop",
         "chats.queries.progress",
@@ -217,7 +219,7 @@ def test_what_follows_a_commit_is_registered_in_one_place():
         for path, node in calls
         if isinstance(node.func, ast.Attribute) and node.func.attr == "on_commit"
     ]
-    assert registered == ["approvals/runtime/transactions.py"]
+    assert registered == ["approvals/db/transactions.py"]
 
 
 def test_no_object_carries_an_undeclared_attribute():

@@ -7,9 +7,9 @@ import re
 import pytest
 from django.db import connection
 
+from approvals.db.failures import OutageLog
 from approvals.live import doorbell
 from approvals.live.redis_layer import ReconnectingLayer
-from approvals.runtime.failures import OutageLog
 from tests.hitlsite.site.test_outages import away
 from tests.support.processes.ports import free_port
 

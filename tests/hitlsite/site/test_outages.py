@@ -9,8 +9,8 @@ import pytest
 from django.db import InterfaceError, OperationalError, connection
 from psycopg_pool import ConnectionPool
 
-from approvals.runtime import database
-from approvals.runtime.transactions import LineTooLong
+from approvals.db import pool
+from approvals.db.transactions import LineTooLong
 from chats import actions
 from chats.actions.locking import Recorded
 from chats.agent import events
@@ -125,7 +125,7 @@ async def test_a_started_response_is_cut_off_in_an_outage():
 
 
 async def test_work_is_retried_until_the_database_is_back(monkeypatch):
-    monkeypatch.setattr(database, "RETRY", 0)
+    monkeypatch.setattr(pool, "RETRY", 0)
     tries = []
 
     def work(answer):
@@ -134,7 +134,7 @@ async def test_work_is_retried_until_the_database_is_back(monkeypatch):
             away()
         return answer
 
-    assert (await database.retry(work, 42), len(tries)) == (42, 3)
+    assert (await pool.retry(work, 42), len(tries)) == (42, 3)
 
 
 async def test_a_bug_is_not_retried():
@@ -142,7 +142,7 @@ async def test_a_bug_is_not_retried():
         raise ValueError("a mistake")
 
     with pytest.raises(ValueError, match="a mistake"):
-        await database.retry(work)
+        await pool.retry(work)
 
 
 @pytest.mark.django_db
@@ -161,7 +161,7 @@ def test_events_with_an_unconfirmed_commit_are_stored_once():
 def test_clients_that_wait_for_a_connection_fail_when_the_database_accepts_none():
     nowhere = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
     with (
-        ConnectionPool(nowhere, open=True, **env._pool(5)) as pool,
+        ConnectionPool(nowhere, open=True, **env._pool(5)) as waiting,
         pytest.raises(psycopg.OperationalError, match="it takes no connections"),
     ):
-        pool.getconn()
+        waiting.getconn()

@@ -15,10 +15,10 @@ from approvals.actions import AskOutcome, create_signing_secret, locking
 from approvals.actions.keys import create_key
 from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
+from approvals.db.canonical_json import digest
 from approvals.exceptions import AlreadyDecided, Conflict
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.outbound import signing
-from approvals.runtime.canonical import digest
 from approvals.states import Door, Kind, Status, Verdict, WorkflowState
 from tests.proofs.postgresql.racing import Act, failures, race
 from tests.support.desk.requests import decide, make_request, make_workflow, waits

@@ -14,10 +14,10 @@ from django.utils import timezone
 from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.background import sweep
+from approvals.db import pool
+from approvals.db.transactions import PLACES, LineTooLong
 from approvals.exceptions import AlreadyDecided
 from approvals.models import ApprovalRequest, Decision, Workflow
-from approvals.runtime import database
-from approvals.runtime.transactions import PLACES, LineTooLong
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
 from chats.actions.locking import Recorded
@@ -35,7 +35,7 @@ from tests.support.people import alice, bob
 pytestmark = pytest.mark.django_db(transaction=True)
 
 #: As many as a process has threads for the database.
-PEERS = database.THREADS
+PEERS = pool.THREADS
 #: Seconds. What waits for nobody takes a fraction of it.
 AT_ONCE = 30.0
 
@@ -83,7 +83,7 @@ def alice_once():
 async def within(seconds: float, *works):
     """What these give on the process's own threads, all at once."""
     async with asyncio.timeout(seconds):
-        return await asyncio.gather(*(database.run(work) for work in works))
+        return await asyncio.gather(*(pool.run(work) for work in works))
 
 
 def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
@@ -161,7 +161,7 @@ def test_a_workflow_that_stays_locked_occupies_few_threads_and_refuses_the_other
         late = Act(deciding(requests[14])).begun()
         assert isinstance(late.ended(), LineTooLong)
         refused = [act.result for act in acts if not act.is_alive()]
-        assert [(type(error), database.is_locked(error)) for error in refused] == [(LineTooLong, True)] * (28 - PLACES)
+        assert [(type(error), pool.is_locked(error)) for error in refused] == [(LineTooLong, True)] * (28 - PLACES)
     assert failures([act.ended() for act in acts if act.result is None], AlreadyDecided) == []
     assert deciding(requests[14])().decision.by_id == decider.pk
 
@@ -212,7 +212,7 @@ def test_a_process_that_was_frozen_in_a_transaction_has_lost_its_locks_and_can_w
     assert holding_at_last(turn) == ""
     taken.set()
     error = peer.ended()
-    assert isinstance(error, database.AWAY) and isinstance(error, InternalError | OperationalError)
+    assert isinstance(error, pool.AWAY) and isinstance(error, InternalError | OperationalError)
     assert reload(turn).error == ""
 
 
@@ -222,7 +222,7 @@ def holding_at_last(turn: Turn) -> str:
 
 
 def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in_the_end(limits, monkeypatch):
-    monkeypatch.setattr(database, "RETRY", 0.1)
+    monkeypatch.setattr(pool, "RETRY", 0.1)
     turns = [say(make_chat(alice_once()), "hello") for _ in range(PEERS)]
     claims = [actions.claim_turn(turn.pk, owner="healthy")[0] for turn in turns]
     limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=200, idle_in_transaction_session_timeout=0))
@@ -230,7 +230,7 @@ def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in
     async def story() -> None:
         with frozen_in(*map(holding, turns)):
             piece = [Recorded(1, 0, events.StepStarted(0))]
-            writing = [asyncio.create_task(database.run(actions.store_progress, claim, piece)) for claim in claims]
+            writing = [asyncio.create_task(pool.run(actions.store_progress, claim, piece)) for claim in claims]
             await asyncio.sleep(0)
             # All threads are at work for those that are locked, and yet there is room.
             assert await within(AT_ONCE, Turn.objects.count) == [PEERS]
@@ -248,7 +248,7 @@ def test_people_are_told_to_try_again_when_a_lock_takes_too_long(limits):
     def workflow() -> None:
         Workflow.objects.select_for_update().get(pk=request.workflow_id)
 
-    with frozen_in(workflow), pytest.raises(database.AWAY, match="lock timeout"):
+    with frozen_in(workflow), pytest.raises(pool.AWAY, match="lock timeout"):
         desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
     assert (
         desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD).decision.verdict == "approve"

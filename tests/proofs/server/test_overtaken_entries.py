@@ -8,9 +8,9 @@ import pytest
 from django.db import connection, transaction
 
 from approvals.api import feed
+from approvals.db import append_only
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.runtime import append_only
-from approvals.runtime.database import run
 from approvals.states import Kind
 from tests.support.desk.following import following
 from tests.support.desk.requests import make_request

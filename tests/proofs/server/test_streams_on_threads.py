@@ -9,7 +9,7 @@ import pytest
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats.models import Turn, TurnEvent
 from tests.support import people
 from tests.support.chats import agents
@@ -30,7 +30,7 @@ def test_fifty_streams_keep_flowing_on_a_handful_of_threads(settings):
     async def story():
         before = threading.active_count()
         posting = [asyncio.create_task(client.apost()) for client in clients]
-        while await database.run(spoken.count) < 50:
+        while await pool.run(spoken.count) < 50:
             await asyncio.sleep(0.05)
         # Those that have begun it have done their work; a thread for each stream would be there until its end.
         while threading.active_count() - before >= 25:

@@ -23,7 +23,7 @@ print(calls, kinds, AuditEntry.objects.filter(event="tool.result").count())
 """
 PROTECTED = """
 from django.db import DatabaseError, connection, transaction
-from approvals.runtime import append_only
+from approvals.db import append_only
 from approvals.models import AuditEntry
 refused = []
 for change in (lambda: AuditEntry.objects.all().delete(), lambda: AuditEntry.objects.update(body="{}")):

@@ -8,7 +8,7 @@ from tests.support.processes.deployed import new_database, site
 
 LEAVE_ON = """
 from django.db import connection
-from approvals.runtime import append_only
+from approvals.db import append_only
 connection.cursor().execute(f"INSERT INTO {append_only.SWITCH} (reason) VALUES ('left by hand')")
 """
 

@@ -8,9 +8,9 @@ import logging
 
 import pytest
 
+from approvals.db.failures import OutageLog
 from approvals.live import redis_layer
 from approvals.live.redis_layer import ReconnectingLayer
-from approvals.runtime.failures import OutageLog
 from tests.support.processes.server import PATIENCE
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 

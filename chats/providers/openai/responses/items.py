@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from approvals.runtime.canonical import clean_json
+from approvals.db.canonical_json import clean_json
 from chats.agent.provider import ITEM
 from chats.providers.openai.answer import Malformed, input_of
 

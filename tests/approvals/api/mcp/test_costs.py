@@ -12,8 +12,8 @@ from django.db.backends.utils import CursorWrapper
 from approvals import actions
 from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest
-from approvals.runtime.database import run
 from approvals.states import Door, Verdict
 from tests.approvals.api.mcp.agent import REFUND, Agent
 from tests.support.load.budgets import over

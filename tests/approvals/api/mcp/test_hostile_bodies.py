@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from approvals.api.mcp import calls
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest
-from approvals.runtime.database import run
 from tests.approvals.api.mcp.agent import ADDRESS, Response
 from tests.approvals.api.mcp.hostile import hostile_bodies, problem_of, was_taken
 from tests.support.machines import machine, served

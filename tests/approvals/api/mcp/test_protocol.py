@@ -10,8 +10,8 @@ from django.test import Client
 from approvals.access import callers
 from approvals.actions.keys import create_key
 from approvals.api.mcp import calls
+from approvals.db.canonical_json import MAX_BYTES
 from approvals.models import ApprovalRequest
-from approvals.runtime.canonical import MAX_BYTES
 from tests.approvals.api.mcp.agent import ACCEPT, ADDRESS, MODERN, PREFIX, QUESTION, Agent, Response
 from tests.support.machines import Machine, machine
 from tests.support.people import alice

@@ -11,9 +11,9 @@ from approvals import actions
 from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
 from approvals.background import waiting_room
+from approvals.db.canonical_json import utc
+from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.runtime.canonical import utc
-from approvals.runtime.database import run
 from approvals.states import Door, Verdict
 from tests.approvals.api.mcp.agent import QUESTION, REFUND, Agent, Response, decide, only
 from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens

@@ -18,10 +18,10 @@ from approvals import actions
 from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
 from approvals.background import waiting_room
+from approvals.db.pool import run
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest
 from approvals.models.keys import ApiKey
-from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.approvals.api.mcp.agent import ACCEPT, ADDRESS, QUESTION, REFUND, WRITE, Agent, Response
 from tests.support.desk.requests import make_request

@@ -10,6 +10,9 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from approvals import actions
+from approvals.db.append_only import maintenance
+from approvals.db.canonical_json import digest
+from approvals.db.pool import run
 from approvals.exceptions import OtherInput
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, AuditEntry, Decision
@@ -19,9 +22,6 @@ from approvals.pages.result_pushes import render_results
 from approvals.queries.filters import filters_from
 from approvals.queries.results import Result, results_of
 from approvals.record import audit
-from approvals.runtime.append_only import maintenance
-from approvals.runtime.canonical import digest
-from approvals.runtime.database import run
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow, stored

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from approvals.forms.safeguards import folded_parts
 from approvals.forms.shown_calls import FOLDED, SHOWN, shown_input
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import Part
 from approvals.states import Kind
+from approvals.text.tables import Part
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import parse

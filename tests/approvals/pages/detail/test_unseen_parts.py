@@ -8,8 +8,8 @@ from django.http import QueryDict
 from approvals.exceptions import UnreadParts
 from approvals.forms.safeguards import check_read, folded_parts, how_much, unseen_parts
 from approvals.models import ApprovalRequest
-from approvals.runtime.json_tables import Part
 from approvals.states import Kind, Status, Verdict
+from approvals.text.tables import Part
 from tests.support.desk.pressing import HTMX, at, browser, decision, press, refused, seen
 from tests.support.desk.requests import make_request, stored
 from tests.support.markup import forms, parse

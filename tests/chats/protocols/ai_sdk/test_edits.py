@@ -8,8 +8,8 @@ import re
 import pytest
 from django.test import Client as Browser
 
+from approvals.db import pool
 from approvals.models import ApprovalRequest, Decision
-from approvals.runtime import database
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.pages.context import render_push
 from tests.support import people
@@ -137,7 +137,7 @@ def test_edits_are_refused_during_a_running_turn(client, settings):
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await database.run(Turn.objects.filter(state="running").exists):
+        while not await pool.run(Turn.objects.filter(state="running").exists):
             await asyncio.sleep(0.01)
         refused = [
             await client.apost(messageId="u1"),

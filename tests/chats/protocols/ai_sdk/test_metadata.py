@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from approvals.runtime.canonical import utc
+from approvals.db.canonical_json import utc
 from chats.actions.ending import NOT_RUN
 from chats.models import Message, Turn
 from chats.protocols.ai_sdk.body import MAX_METADATA_BYTES

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from approvals.db import pool
 from approvals.models import ApprovalRequest
-from approvals.runtime import database
 from chats.models import Chat, Turn
 from tests.support import people
 from tests.support.chats import agents
@@ -100,7 +100,7 @@ def test_a_second_tab_follows_a_first_response_from_the_start(client, settings):
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await database.run(Turn.objects.filter(events__seq__gt=5).exists):
+        while not await pool.run(Turn.objects.filter(events__seq__gt=5).exists):
             await asyncio.sleep(0.01)
         line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
         await line.send_input({"type": "http.request", "body": b""})
@@ -120,7 +120,7 @@ def test_a_continued_turn_is_followed_from_the_beginning_of_its_message(client, 
 
     async def story():
         posting = asyncio.create_task(client.apost(messageId=client.last["id"]))
-        while not await database.run(Turn.objects.filter(state="running").exists):
+        while not await pool.run(Turn.objects.filter(state="running").exists):
             await asyncio.sleep(0.01)
         line = client.machine.connect("GET", f"{client.address}/stream", b"", {})
         await line.send_input({"type": "http.request", "body": b""})
@@ -198,7 +198,7 @@ def test_a_disconnected_client_does_not_stop_the_turn(client):
         await line.receive_output(60)
         await line.send_input({"type": "http.disconnect"})
         await line.wait(60)
-        while await database.run(Turn.objects.exclude(state="completed").exists):
+        while await pool.run(Turn.objects.exclude(state="completed").exists):
             await asyncio.sleep(0.01)
 
     served(story)

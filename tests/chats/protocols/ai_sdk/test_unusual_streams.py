@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.runtime import database
+from approvals.db import pool
 from chats import actions, doorbell
 from chats.agent import events
 from chats.models import Chat, Turn
@@ -143,7 +143,7 @@ def test_a_stop_aborts_the_stream_and_keeps_the_text(odd):
 
     async def story():
         posting = asyncio.create_task(client.apost())
-        while not await database.run(Turn.objects.filter(events__isnull=False).exists):
+        while not await pool.run(Turn.objects.filter(events__isnull=False).exists):
             await asyncio.sleep(0.01)
         stopped = await client.astop()
         return stopped, await posting

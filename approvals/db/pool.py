@@ -16,8 +16,8 @@ from typing import ParamSpec, TypeVar
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, InternalError, OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
-from approvals.runtime.failures import OutageLog
-from approvals.runtime.transactions import LineTooLong
+from approvals.db.failures import OutageLog
+from approvals.db.transactions import LineTooLong
 
 logger = logging.getLogger(__name__)
 

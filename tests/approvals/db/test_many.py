@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.runtime.many import any_of
+from approvals.db.many import any_of
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db

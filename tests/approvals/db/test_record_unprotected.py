@@ -10,8 +10,8 @@ from django.core.management.base import SystemCheckError
 from django.db import connection
 
 from approvals.checks import check_triggers
+from approvals.db import append_only
 from approvals.models import AuditEntry
-from approvals.runtime import append_only
 from hitlsite.health import metrics, readiness
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, make_person
@@ -80,6 +80,6 @@ def test_migrate_without_checks_removes_the_row_and_logs_it(caplog):
     leave_it_on("left by hand")
     call_command("migrate", "--skip-checks", verbosity=0)
     assert append_only.find_switch_rows(connection) == []
-    (record,) = [one for one in caplog.records if one.name == "approvals.runtime.append_only"]
+    (record,) = [one for one in caplog.records if one.name == "approvals.db.append_only"]
     assert record.levelname == "ERROR"
     assert "(left by hand)" in record.getMessage()

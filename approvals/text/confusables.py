@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from confusable_homoglyphs import categories, utils
 from django.utils.translation import gettext as _
 
-from approvals.runtime.text import INVISIBLE, code_point, visible, visible_name
+from approvals.text.text import INVISIBLE, code_point, visible, visible_name
 
 #: Scripts that may be mixed within one word ("Highly Restrictive" in UTS 39).
 TOGETHER = (
@@ -34,7 +34,7 @@ def tool_name_problem(name: str) -> str:
         return _("mixes letters of different alphabets: %(names)s") % {
             "names": ", ".join(map(describe_letter, letters))
         }
-    if taken_for := plain_lookalike(name):
+    if taken_for := plain_confusable(name):
         return _("looks like %(taken_for)r but is a different name") % {"taken_for": taken_for}
     return ""
 
@@ -53,7 +53,7 @@ def foreign_letters(text: str) -> list[str]:
     return list(found)
 
 
-def plain_lookalike(name: str) -> str:
+def plain_confusable(name: str) -> str:
     """Return the ASCII name that `name` looks like; empty where it looks like none."""
     if name.isascii() or INVISIBLE.search(name):
         # Its invisible characters are made visible, so it looks like no other name.
@@ -66,12 +66,12 @@ def plain_lookalike(name: str) -> str:
 def marked_name(name: str) -> str:
     """Return a name of a person for display: letters by which it passes for another name are followed by their code point."""
     odd = set(foreign_letters(name))
-    if not odd and plain_lookalike(name):
+    if not odd and plain_confusable(name):
         odd = {character for character in name if not character.isascii()}
     return "".join(f"{one}{code_point(one)}" if one in odd else one for one in visible(name))
 
 
-def count_lookalikes(names: Sequence[str]) -> Mapping[str, int]:
+def count_confusables(names: Sequence[str]) -> Mapping[str, int]:
     """Return, for each name that looks like others of `names`, how many those are."""
     if len(names) < 2:
         return {}
@@ -105,7 +105,7 @@ def _script(character: str) -> str:
 
 @cache
 def _prototypes() -> Mapping[str, str]:
-    """Map each character to one that represents all its lookalikes. The package lists the lookalikes of each character."""
+    """Map each character to one that represents all that look like it. The package lists the confusables of each character."""
     listed = utils.load("confusables.json")
     found = {}
     for character, others in listed.items():

@@ -14,10 +14,10 @@ from django.db import DatabaseError, connection, models, transaction
 
 from approvals import actions
 from approvals.checks import check_triggers
+from approvals.db import append_only
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.models.comments import RequestComment
 from approvals.record import audit
-from approvals.runtime import append_only
 from approvals.states import Door, Verdict
 from chats.models import TurnCheckpoint
 from tests.support import vendors

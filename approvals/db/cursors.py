@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.utils.dateparse import parse_datetime
 
-from approvals.runtime.canonical import utc
+from approvals.db.canonical_json import utc
 
 
 def number_from(text: str, *, digits: int = 18) -> int | None:

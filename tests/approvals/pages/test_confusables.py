@@ -12,10 +12,10 @@ from approvals import actions
 from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
-from approvals.runtime import lookalikes
-from approvals.runtime.json_tables import Row, rows
-from approvals.runtime.text import visible, visible_name
 from approvals.states import Kind
+from approvals.text import confusables
+from approvals.text.tables import Row, rows
+from approvals.text.text import visible, visible_name
 from chats.agent.tools import Tool
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
@@ -101,17 +101,17 @@ def test_useless_marks_are_shown(text, shown):
 
 @pytest.mark.parametrize("hidden", HIDDEN)
 def test_tool_name_with_an_invisible_character_is_refused(hidden):
-    assert lookalikes.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
+    assert confusables.tool_name_problem(f"pay{hidden}ment") == "contains an invisible character"
 
 
 @pytest.mark.parametrize(("name", "problem"), OTHER_NAMES.items())
 def test_tool_name_that_looks_like_another_is_refused(name, problem):
-    assert lookalikes.tool_name_problem(name) == problem
+    assert confusables.tool_name_problem(name) == problem
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_tool_name_in_any_single_alphabet_is_accepted(name):
-    assert lookalikes.tool_name_problem(name) == ""
+    assert confusables.tool_name_problem(name) == ""
 
 
 @pytest.mark.django_db

@@ -7,12 +7,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.actions.personal.views import delete_view, save_view
+from approvals.actions.personal.saved_views import delete_view, save_view
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT
 from approvals.queries.filters import filters_from
-from approvals.queries.views import counts_of, views_for
+from approvals.queries.saved_views import counts_of, views_for
 
 
 @require_POST

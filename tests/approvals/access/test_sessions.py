@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
 
-from approvals.runtime.sessions import user_of, users_of
+from approvals.access.sessions import user_of, users_of
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from django.db import IntegrityError, connection
 from django.db.models import BigAutoField, BooleanField, Exists, ExpressionWrapper, F, UUIDField
 from django.test.utils import CaptureQueriesContext
 
+from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models import ApprovalRequest, AuditEntry, Decision, NotificationRule, Workflow
-from approvals.runtime.prepared import Insert, Parameter, Update
 from approvals.states import Kind, Status
 from tests.support.desk.requests import FUTURE, decide, make_request
 from tests.support.people import alice, bob

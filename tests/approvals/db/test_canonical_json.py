@@ -12,7 +12,7 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from approvals.runtime.canonical import (
+from approvals.db.canonical_json import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_SAFE_INTEGER,

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import transaction
 
-from approvals.runtime.transactions import after_commit
+from approvals.db.transactions import after_commit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from django.db.models import CharField, UUIDField
 from django.test.utils import CaptureQueriesContext
 
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.queries.requests import WHOLE_REQUEST, whole_requests
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind, Verdict
 from tests.support.desk.requests import FUTURE, decide, make_request
 from tests.support.people import alice, bob

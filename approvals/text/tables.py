@@ -6,16 +6,16 @@ Whatever a table leaves out is counted, so nothing disappears silently.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from approvals.runtime import lookalikes
-from approvals.runtime.file_references import summarized
-from approvals.runtime.text import visible, visible_json, visible_name
+from approvals.text import confusables
+from approvals.text.file_references import summarized
+from approvals.text.text import visible, visible_json, visible_name
 
 #: Longer texts are folded after this many characters or lines, objects and lists after this many values.
 SHOWN_CHARACTERS = 4_000
@@ -135,7 +135,7 @@ def _any_seen(row: Row, viewed: Collection[str]) -> bool:
 
 def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[int], place: str) -> Iterator[Row]:
     """Yield the members of an object as rows, with a note at each name that looks like another."""
-    others = lookalikes.count_lookalikes([name for name, _item in items])
+    others = confusables.count_confusables([name for name, _item in items])
     for number, (name, item) in enumerate(items):
         notes = [*([_alike(others[name])] if name in others else []), *_misread_name(name)]
         yield _row(visible_name(name), item, level, counter, f"{place}.{number}", notes)
@@ -198,70 +198,23 @@ def _text(value: str) -> Row:
 
 def misread(text: str) -> list[str]:
     """Return notes on what is easily misread in `text`."""
-    found = lookalikes.foreign_letters(text)
+    found = confusables.foreign_letters(text)
     if not found:
         return []
-    listed = ", ".join(map(lookalikes.describe_letter, found[:NAMED])) + (" …" if len(found) > NAMED else "")
+    listed = ", ".join(map(confusables.describe_letter, found[:NAMED])) + (" …" if len(found) > NAMED else "")
     return [_("mixes alphabets: %(letters)s") % {"letters": listed}]
 
 
 def _misread_name(name: str) -> list[str]:
     if found := misread(name):
         return found
-    taken_for = lookalikes.plain_lookalike(name)
+    taken_for = confusables.plain_confusable(name)
     return [_("looks like “%(name)s” but is a different name") % {"name": taken_for}] if taken_for else []
 
 
 def _alike(others: int) -> str:
     words = ngettext("looks like %(count)s other name here", "looks like %(count)s other names here", others)
     return words % {"count": f"{others:,}"}
-
-
-#: Path, value before, value after; None where the value is absent.
-Change = tuple[str, str | None, str | None]
-
-
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Change]:
-    """Return the differences of two objects, written so that values that differ never read alike."""
-    found: list[Change] = []
-    before, after = _with_lists(before, after), _with_lists(after, before)
-    for name in [*before, *(name for name in after if name not in before)]:
-        one, other = before.get(name), after.get(name)
-        place = f"{path}.{step_of(name)}" if path else step_of(name)
-        if name in before and name in after and isinstance(one, dict) and isinstance(other, dict) and one and other:
-            found += changes(one, other, place)
-            continue
-        was, now = (pretty(side[name]) if name in side else None for side in (before, after))
-        if was != now:
-            plain = [text(side[name]) if name in side else None for side in (before, after)]
-            # Quotes distinguish a text from a number with the same characters, and show an empty text.
-            clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
-            found.append((place, *(plain if clear else (was, now))))
-    return found
-
-
-def _with_lists(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with lists of objects, where both sides have as many, as objects by number, counted from 1."""
-    return {name: _numbered(item) if _alike_lists(item, other.get(name)) else item for name, item in one.items()}
-
-
-def _alike_lists(one: Any, other: Any) -> bool:
-    lists = isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
-    return lists and all(isinstance(item, dict) for item in (*one, *other))
-
-
-def _numbered(items: Sequence[Any]) -> dict[str, Any]:
-    return {str(number): item for number, item in enumerate(items, 1)}
-
-
-def step_of(name: str) -> str:
-    """Return a name as a step of a path, whose steps are separated by dots."""
-    return visible_name(json.dumps(name, ensure_ascii=False) if "." in name or not name else name)
-
-
-def text(value: Any) -> str:
-    """Return a string as it is, and any other value as JSON, with invisible characters made visible."""
-    return visible(value) if isinstance(value, str) else pretty(value)
 
 
 def pretty(value: Any) -> str:

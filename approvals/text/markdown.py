@@ -20,8 +20,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from approvals.runtime.file_references import summarized
-from approvals.runtime.text import visible
+from approvals.text.file_references import summarized
+from approvals.text.text import visible
 
 # No images: loading one would tell its server who reads the page, and when.
 TAGS = {

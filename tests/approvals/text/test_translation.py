@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 from django.utils.translation import override
 
-from approvals.runtime.canonical import NotCanonical, parse
-from approvals.runtime.translatable import TranslatableError
-from approvals.runtime.translation import TITLES, decided_words, title_of, translated
+from approvals.db.canonical_json import NotCanonical, parse
+from approvals.text.translatable import TranslatableError
+from approvals.text.translation import TITLES, decided_words, title_of, translated
 
 
 def test_an_error_is_english_by_itself_and_is_translated_where_it_is_shown():

@@ -17,8 +17,8 @@ from django.db.models import Exists
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from approvals.runtime.many import any_of
-from approvals.runtime.sealing import seals
+from approvals.crypto import encryption
+from approvals.db.many import any_of
 
 SALT = "approvals.sessions"
 
@@ -55,16 +55,16 @@ def _decoded(session_data: str) -> dict[str, Any]:
     return SessionStore().decode(session_data)
 
 
-def seal_session(session_key: str, user: User) -> str:
+def encrypt_session(session_key: str, user: User) -> str:
     """Return an encrypted reference to a user's session, which does not reveal the session key."""
     named: Any = [session_key, user.get_session_auth_hash()]
-    return seals(SALT).encrypt(json.dumps(named).encode()).decode()
+    return encryption(SALT).encrypt(json.dumps(named).encode()).decode()
 
 
-def user_of_sealed_session(text: str, user_id: int) -> User | None:
-    """Return the user of a sealed session, in one query; None if it has ended or the password has changed."""
+def user_of_encrypted_session(text: str, user_id: int) -> User | None:
+    """Return the user of an encrypted session, in one query; None if it has ended or the password has changed."""
     try:
-        session_key, proof = json.loads(seals(SALT).decrypt(text))
+        session_key, proof = json.loads(encryption(SALT).decrypt(text))
     except InvalidToken:
         return None
     alive = Session.objects.filter(session_key=session_key, expire_date__gt=timezone.now())

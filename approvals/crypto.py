@@ -9,10 +9,11 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 
-def seals(salt: str, value: str = "seal") -> MultiFernet:
+def encryption(salt: str, value: str = "seal") -> MultiFernet:
     """Return what encrypts with SECRET_KEY, and decrypts with it or a fallback. Another salt or value makes another key."""
+    # The default value keeps what was encrypted earlier readable.
     derived = (
         salted_hmac(salt, value, secret=key, algorithm="sha256")
         for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     )
-    return MultiFernet([Fernet(urlsafe_b64encode(found.digest())) for found in derived])
+    return MultiFernet([Fernet(urlsafe_b64encode(key.digest())) for key in derived])

@@ -6,11 +6,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from approvals.db.canonical_json import clean_text
 from approvals.exceptions import Invalid, NotFound
 from approvals.models import SavedView
 from approvals.models.preferences import ListPage
-from approvals.runtime.canonical import clean_text
-from approvals.runtime.text import visible_name
+from approvals.text.text import visible_name
 
 MAX_NAME = 60
 #: The longest query string that fits into its column. An emoji takes twelve characters of it.

@@ -11,7 +11,7 @@ from typing import Any
 
 import rfc8785
 
-from approvals.runtime.translatable import TranslatableError, gettext_noop
+from approvals.text.translatable import TranslatableError, gettext_noop
 
 MAX_DEPTH = 64
 MAX_BYTES = 1_000_000

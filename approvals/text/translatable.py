@@ -13,7 +13,7 @@ def gettext_noop(text: str) -> str:
 class TranslatableError(Exception):
     """An error with a text and the values of its placeholders; `str()` is the English sentence.
 
-    `approvals.runtime.translation.translated` returns the sentence in the current language.
+    `approvals.text.translation.translated` returns the sentence in the current language.
     """
 
     def __init__(self, text: str = "", **values: Any) -> None:

@@ -10,9 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from approvals.runtime.lookalikes import marked_name
-from approvals.runtime.translatable import TranslatableError, gettext_noop
 from approvals.states import Verdict
+from approvals.text.confusables import marked_name
+from approvals.text.translatable import TranslatableError, gettext_noop
 
 #: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
 TITLES = (
