@@ -1,15 +1,11 @@
-"""Template tags of long lists, which must be cheap: rows of the inbox, times in very few words, and icons by name."""
+"""Template tags of long lists, which must be cheap: times in very few words, and icons by name."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from approvals.pages.lists.inbox_rows import InboxRow
-from approvals.pages.lists.row_shapes import rows_html
 from approvals.pages.lists.short_times import brief
 
 register = template.Library()
@@ -28,9 +24,3 @@ def icons_file() -> str:
 @register.simple_tag
 def list_icon(file: str, name: str) -> SafeString:
     return mark_safe(_ICON.format(file, name))  # noqa: S308 - see _ICON
-
-
-@register.simple_tag
-def inbox_rows(rows: Iterable[InboxRow]) -> SafeString:
-    """Return the rows of a list as `approvals/inbox/_rows.html` renders them."""
-    return rows_html(rows)

@@ -132,7 +132,7 @@ def _render_row(user: User, shared: BatchCache, row: InboxRow, *, matches: bool,
     render_key = ("line", card.render_key, row.version, row.section, matches, whole)
 
     def render() -> str:
-        context = {"row": row, "rows": [row.shown], "card": card if whole else None, "matches": matches}
+        context = {"row": row, "rows": [row], "card": card if whole else None, "matches": matches}
         return render_to_string("approvals/inbox/_push_row.html", context | {"quiet": not whole})
 
     return shared.once(render_key, render)

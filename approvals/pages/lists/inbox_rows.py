@@ -27,7 +27,7 @@ from approvals.text.text import visible
 #: How many characters of an input are read to find the key fields that an administrator chose.
 MUCH = 8_000
 #: How many characters of a question's message or of a comment a row shows.
-WORDS = 160
+CHARACTERS = 160
 KIND_ICONS = {
     Kind.APPROVAL: "shield-check",
     Kind.QUESTION: "circle-question-mark",
@@ -42,7 +42,7 @@ STATUS_ICONS = {Status.APPROVED: "check", Status.ANSWERED: "check", Status.REJEC
 class InboxRow:
     """A row of `approvals/inbox/_rows.html`; `pickable` if the person may decide it now in a bulk decision.
 
-    The template reads what `shown` returns.
+    The template reads `shown`.
     """
 
     request: ApprovalRequest
@@ -57,47 +57,42 @@ class InboxRow:
         """Changes whenever the request does."""
         return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.request.assigned_to_id or ''}"
 
-    def parts(self) -> dict[str, Any]:
-        """Return what decides how the row is built: few values, which many rows have in common."""
-        asked = self.request
-        return {
-            "kind": asked.kind,
-            "priority": asked.priority,
-            "urgency": asked.urgency,
-            "status": asked.status,
-            "pending": asked.pending,
-            "pickable": self.pickable,
-            "fields": len(self.values),
-        }
-
-    def texts(self) -> dict[str, str]:
-        """Return what only this row says; a part whose text is empty is left out."""
-        asked = self.request
-        found = {
-            "pk": str(asked.pk),
-            "version": self.version,
-            # The request's id and the digest of the input that the row shows.
-            "pick": f"{asked.pk}:{asked.input_digest}",
-            "address": self.address,
-            "title": asked.title,
-            "created": brief(asked.created_at),
-            "deadline": brief(asked.deadline_at, "in") if asked.pending and asked.deadline_at else "",
-            "outcome": "" if asked.pending else self.outcome,
-            "comment": visible(self.decision.comment[:WORDS]) if self.decision else "",
-            # The beginning of a question's message.
-            "words": visible(" ".join(asked.opening.split()))[:WORDS] if asked.kind in ASKS else "",
-            "agent": visible(asked.agent),
-            "requested_by": marked_name(asked.requested_by.username),
-            "assigned_to": marked_name(asked.assigned_to.username) if asked.assigned_to else "",
-        }
-        for number, (name, value) in enumerate(self.values):
-            found[f"name-{number}"], found[f"value-{number}"] = name, value
-        return found
-
     @property
     def shown(self) -> dict[str, Any]:
-        """The row as the template reads it."""
-        return {**with_words(self.parts()), **self.texts(), "section": self.section, "values": self.values}
+        """Return what the template reads; a part whose text is empty is left out."""
+        request = self.request
+        kind, priority, status = Kind(request.kind), Priority(request.priority), Status(request.status)
+        return {
+            "pk": str(request.pk),
+            "kind": kind,
+            "kind_label": kind.label,
+            "icon": KIND_ICONS[kind],
+            "priority": priority,
+            # Normal has none.
+            "priority_icon": PRIORITY_ICONS.get(priority, ""),
+            "priority_label": priority.label,
+            "urgency": request.urgency,
+            "status": status,
+            "pending": request.pending,
+            "version": self.version,
+            "pickable": self.pickable,
+            # The request's id and the digest of the input that the row shows.
+            "pick": f"{request.pk}:{request.input_digest}",
+            "section": self.section,
+            "address": self.address,
+            "title": request.title,
+            "created": brief(request.created_at),
+            "deadline": brief(request.deadline_at, "in") if request.pending and request.deadline_at else "",
+            "outcome": "" if request.pending else self.outcome,
+            "outcome_icon": STATUS_ICONS.get(status, "ban"),
+            "comment": visible(self.decision.comment[:CHARACTERS]) if self.decision else "",
+            "values": self.values,
+            # The beginning of a question's message.
+            "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
+            "agent": visible(request.agent),
+            "requested_by": marked_name(request.requested_by.username),
+            "assigned_to": marked_name(request.assigned_to.username) if request.assigned_to else "",
+        }
 
     @property
     def outcome(self) -> str:
@@ -108,19 +103,6 @@ class InboxRow:
         if not self.decision.by_name:
             return label
         return _("%(outcome)s by %(name)s") % {"outcome": label, "name": marked_name(self.decision.by_name)}
-
-
-def with_words(parts: dict[str, Any]) -> dict[str, Any]:
-    """Add the words and icons that follow from the parts of a row."""
-    kind, priority, status = Kind(parts["kind"]), Priority(parts["priority"]), Status(parts["status"])
-    return parts | {
-        "kind_label": str(kind.label),
-        "icon": KIND_ICONS[kind],
-        # Normal has none.
-        "priority_icon": PRIORITY_ICONS.get(priority, ""),
-        "priority_label": str(priority.label),
-        "outcome_icon": STATUS_ICONS.get(status, "ban"),
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,7 @@ IN_VIEW = """part => {
     const { left, top, bottom } = part.getBoundingClientRect();
     return [top + 2, bottom - 2].every(y => part.contains(document.elementFromPoint(left + 8, y)));
 }"""
+ROWS_IN_VIEW = f"card => [...card.querySelectorAll('.values tr')].map({IN_VIEW})"
 BAR = """card => [...card.querySelectorAll('.verdicts :is(.decision-bar, .decision-stay)')]
     .find(bar => bar.getClientRects().length && getComputedStyle(bar).position === 'sticky')
     ?.getBoundingClientRect().height / innerHeight"""
@@ -141,16 +142,13 @@ def see_all(page) -> None:
 def test_one_press_approves_nothing_that_was_never_in_view(windows, people, server, ask, size):
     windows.tolerate(" 422 ")
     refund = {"title": "Refund 5 EUR", "tool_name": "refund"}
-    message = "\n\n".join(["All fine, refund of 5 EUR."] * 60)
-    below = ask(**refund, message=message, input={"amount": 50_000, "to": "EVIL"})
+    below = ask(**refund, message="All fine, refund of 5 EUR.\n\n" * 60, input={"amount": 50_000, "to": "EVIL"})
     behind = ask(**refund, priority="normal", input=HARMLESS | {"amount": 50_000, "to": "EVIL"})
     page = windows.open(people("approver"), f"/requests/{below}/", viewport=SIZES[size])
     shown = card(page, below)
     # A critical request, whose bar has the most in it.
     until(lambda: (shown.evaluate(BAR) or 1) < 1 / 3, "a bar that takes at most a third of the height")
-    # Once the page stands still: its styles and its first push move it.
-    rows = f"card => [...card.querySelectorAll('.values tr')].map({IN_VIEW})"
-    until(lambda: shown.evaluate(rows) == [True, True], "both values in view")
+    until(lambda: shown.evaluate(ROWS_IN_VIEW) == [True, True], "both values in view")
     page.goto(f"{server.address}/requests/{behind}/" if size != "wide" else f"{server.address}/#{behind}")
     shown = card(page, behind)
     shown.get_by_role("button", name="Approve").click()
