@@ -35,18 +35,26 @@ def counts_beside(usage: Mapping[str, Any]) -> dict[str, int]:
     """Return what is paid for and not in the sums: a summary, and what models had said before they refused to go on."""
     total: Counter[str] = Counter()
     served = served_by(usage)
-    for one in _rounds(usage):
+    for attempt in _rounds(usage):
         # A model that refuses before its first word costs nothing.
-        refused = served and one.get("type") == "message" and one.get("model") != served and one.get("output_tokens")
-        if one.get("type") == SUMMARY or refused:
-            total.update({name: int(one.get(name) or 0) for name in USAGE} | counts_of(one))
+        refused = (
+            served
+            and attempt.get("type") == "message"
+            and attempt.get("model") != served
+            and attempt.get("output_tokens")
+        )
+        if attempt.get("type") == SUMMARY or refused:
+            total.update({name: int(attempt.get(name) or 0) for name in USAGE} | counts_of(attempt))
     return {name: count for name, count in total.items() if count}
 
 
 def served_by(usage: Mapping[str, Any]) -> str:
     """Return the model that answered as a fallback; "" if the one that was asked has answered."""
-    return next((str(one["model"]) for one in _rounds(usage) if one.get("type") == SERVED and one.get("model")), "")
+    return next(
+        (str(attempt["model"]) for attempt in _rounds(usage) if attempt.get("type") == SERVED and attempt.get("model")),
+        "",
+    )
 
 
 def _rounds(usage: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (one for one in usage.get("iterations") or () if isinstance(one, dict))
+    return (item for item in usage.get("iterations") or () if isinstance(item, dict))
