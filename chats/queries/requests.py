@@ -74,10 +74,8 @@ def chain_of(turn: Turn, calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:
     """Return the requests of these calls by toolCallId: of each call its latest."""
-    requests = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
-    ordered = requests.select_related("decision", "workflow", "requested_by", "assigned_to").order_by(
-        "created_at", "id"
-    )
+    rows = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
+    ordered = rows.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
     return {str(request.tool_call_id): request for request in ordered}
 
 
