@@ -12,7 +12,6 @@ from django.db.models import Case, Exists, F, Model, OuterRef, Prefetch, Q, Quer
 from django.db.models.functions import Coalesce
 
 from approvals import queries
-from approvals.access.permissions import sees_everything
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
 from approvals.queries.results import Result, results_of
@@ -137,8 +136,7 @@ def searched(
         requests = requests.filter(workflow=OuterRef("pk"), workflow__in=among)
         in_requests = Q(Exists(with_words(requests, q, each=True)))
     # Who may not see the title of the whole workflow does not find it by that either.
-    title = "title__icontains" if sees_everything(user) else "seen_title__icontains"
-    return workflows.filter(Q(**{title: q}) | Q(key__icontains=q) | in_requests)
+    return workflows.filter(Q(shown_title__icontains=q) | Q(key__icontains=q) | in_requests)
 
 
 def with_steps(user: User, workflows: QuerySet[Workflow]) -> QuerySet[Workflow]:
