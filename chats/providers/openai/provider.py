@@ -154,7 +154,8 @@ class ServerProvider(ABC):
             if answer.begun or attempt == ATTEMPTS or too_late or wait > LONGEST_WAIT or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the server's error as the cause.
                 problem = error_for_people(failure, model, self._secrets, begun=answer.working)
-                request_id = self._answered_by(answer).get("request_id") or request_id_of(failure, self._secrets)
+                answered_by = self._answered_by(answer.identity)
+                request_id = answered_by.get("request_id") or request_id_of(failure, self._secrets)
                 raise ProviderError(retries.with_request_id(problem, request_id))
             attempt += 1
             yield ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
@@ -232,7 +233,7 @@ class ServerProvider(ABC):
             logger.warning("%s does not get the thoughts of %d earlier answers", answer.model, payload.thoughts)
             details["thoughts_left_out"] = {"answers": payload.thoughts, "why": "refused"}
             prefix = THOUGHTS_REFUSED
-        return replace(finished, stop_details=details, prefix=prefix, answered_by=self._answered_by(answer))
+        return replace(finished, stop_details=details, prefix=prefix, answered_by=self._answered_by(answer.identity))
 
     def _safe(self, event: Event) -> Event:
         """Return an event of the server with what it says of itself made safe."""
@@ -240,8 +241,8 @@ class ServerProvider(ABC):
             return replace(event, answered_by=self._answered_by(event.answered_by))
         return event
 
-    def _answered_by(self, answer: Answer) -> dict[str, str]:
-        return scrub_ids(self._secrets, **answer.identity)
+    def _answered_by(self, identity: dict[str, Any]) -> dict[str, str]:
+        return scrub_ids(self._secrets, **identity)
 
     async def _client(self) -> openai.AsyncOpenAI:
         """Return the client of the running event loop, to which its connections belong."""
