@@ -34,7 +34,7 @@ class JsonSerializer:
 class FallbackCache(RedisCache):
     """The four operations that rate limits use, with a fallback to memory."""
 
-    #: BatchCache by the process, because Django creates a cache object per thread.
+    #: Shared by the process, because Django creates a cache object per thread.
     _away_until = 0.0
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:

@@ -29,8 +29,8 @@ def load_permissions(users: Collection[User]) -> None:
     """Load the permissions of these users in two queries, into the cache of `ModelBackend` that `has_perm` reads."""
     known: dict[int, set[str]] = {user.pk: set() for user in users}
     for way in ("user", "group__user"):
-        found = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
-        for user_id, app, name in found.values_list(way, "content_type__app_label", "codename"):
+        granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
+        for user_id, app, name in granted.values_list(way, "content_type__app_label", "codename"):
             known[user_id].add(f"{app}.{name}")
     for user in users:
         user._perm_cache = known[user.pk]  # type: ignore[attr-defined]

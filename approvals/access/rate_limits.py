@@ -31,12 +31,12 @@ class TooMany(Refusal):
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
-        words = ngettext(
+        message = ngettext(
             "Too many requests. Try again in %(seconds)d second.",
             "Too many requests. Try again in %(seconds)d seconds.",
             seconds,
         )
-        super().__init__(words % {"seconds": seconds})
+        super().__init__(message % {"seconds": seconds})
 
     def headers(self) -> dict[str, str]:
         return {"Retry-After": str(self.seconds)}

@@ -34,8 +34,8 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     The rules are those of `django.contrib.auth.get_user`, but nothing is written.
     """
     # Skip impossible keys: a text that the database refuses would fail the query for all the others.
-    asked = {key for key in session_keys if key.isascii() and key.isalnum()}
-    stored = Session.objects.filter(session_key__in=any_of(asked, str), expire_date__gt=timezone.now())
+    wanted = {key for key in session_keys if key.isascii() and key.isalnum()}
+    stored = Session.objects.filter(session_key__in=any_of(wanted, str), expire_date__gt=timezone.now())
     stored_data = {key: _decoded(data) for key, data in stored.values_list("session_key", "session_data")}
     good = {
         key: data
@@ -45,8 +45,10 @@ def users_of(session_keys: Collection[str]) -> dict[str, User]:
     known = {key: str(data[SESSION_KEY]) for key, data in good.items() if SESSION_KEY in data}
     ids = any_of({int(user_id) for user_id in known.values()}, int)
     users = {str(user.pk): user for user in User.objects.filter(pk__in=ids, is_active=True)}
-    found = {key: users[user_id] for key, user_id in known.items() if user_id in users}
-    return {key: user for key, user in found.items() if _proves(stored_data[key].get(HASH_SESSION_KEY) or "", user)}
+    candidates = {key: users[user_id] for key, user_id in known.items() if user_id in users}
+    return {
+        key: user for key, user in candidates.items() if _proves(stored_data[key].get(HASH_SESSION_KEY) or "", user)
+    }
 
 
 @functools.lru_cache(maxsize=1024)

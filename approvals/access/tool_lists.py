@@ -104,8 +104,8 @@ def problem(patterns: Sequence[str]) -> str:
         return _("has more than %(limit)s lines") % {"limit": MAX_PATTERNS}
     for pattern in patterns:
         if len(pattern) > MAX_PATTERN or not PATTERN.fullmatch(pattern):
-            words = _("has “%(pattern)s”, but a line must be 1 to %(limit)s ASCII characters without spaces")
-            return words % {"pattern": visible(pattern[:60]), "limit": MAX_PATTERN}
+            message = _("has “%(pattern)s”, but a line must be 1 to %(limit)s ASCII characters without spaces")
+            return message % {"pattern": visible(pattern[:60]), "limit": MAX_PATTERN}
     return ""
 
 
@@ -121,10 +121,10 @@ def matches(pattern: str, tool: str) -> bool:
     # The first place that fits is as good as any later one, so nothing has to be tried twice.
     place, end = len(first), len(name) - len(last)
     for part in middle:
-        found = name.find(part, place, end)
-        if found < 0:
+        index = name.find(part, place, end)
+        if index < 0:
             return False
-        place = found + len(part)
+        place = index + len(part)
     return True
 
 

@@ -73,8 +73,8 @@ def answer_to(question: Question, *, chosen: Sequence[int] = (), text: str = "")
     if text and not question.allow_text:
         raise Invalid(_("This question only accepts one of its options."), {"answer": _("does not accept text")})
     if not places and not text:
-        words = _("Choose an option or write an answer.") if question.allow_text else _("Choose an option.")
-        raise Invalid(words, {"answer": _("is empty")})
+        message = _("Choose an option or write an answer.") if question.allow_text else _("Choose an option.")
+        raise Invalid(message, {"answer": _("is empty")})
     answer: dict[str, Any] = {
         "fieldName": question.field_name,
         "selected": [question.options[place]["label"] for place in places],
@@ -132,10 +132,10 @@ def _read(question: Question, labels: Sequence[str], answer: Mapping[str, Any]) 
 
 def _places(answer: Mapping[str, Any], offered: int) -> list[int] | None:
     """Return the indexes in an answer, None if it has none."""
-    given = answer.get("selectedIndex")
-    if given is None:
+    selected = answer.get("selectedIndex")
+    if selected is None:
         return None
-    places = given if isinstance(given, list) else [given]
+    places = selected if isinstance(selected, list) else [selected]
     if any(type(place) is not int or not 0 <= place < offered for place in places):
         raise _not_offered("answer.selectedIndex")
     return places
@@ -148,8 +148,8 @@ def _place(labels: Sequence[str], label: Any) -> int:
 
 
 def _chosen(question: Question, places: Sequence[int], text: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = answer_to(question, chosen=places, text=text)
-    return found
+    choice: dict[str, Any] = answer_to(question, chosen=places, text=text)
+    return choice
 
 
 def _not_offered(field: str = "answer") -> Invalid:

@@ -36,8 +36,8 @@ URGENCY = {Priority.CRITICAL: 0, Priority.HIGH: 1, Priority.NORMAL: 2, Priority.
 
 def most_urgent(first: str, second: str) -> Priority:
     """Return the more urgent of two priorities, of which the second may be empty."""
-    given = [Priority(name) for name in (first, second) if name]
-    return min(given, key=lambda priority: URGENCY[priority])
+    priorities = [Priority(name) for name in (first, second) if name]
+    return min(priorities, key=lambda priority: URGENCY[priority])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,37 +81,37 @@ class Ask:
             raise Invalid(_("The request is invalid."), errors)
 
     def _errors(self) -> list[tuple[str, str]]:
-        found = []
+        errors = []
         if not 1 <= len(self.title) <= MAX_TITLE:
-            found.append(("title", _("must have 1 to %(limit)s characters") % {"limit": MAX_TITLE}))
+            errors.append(("title", _("must have 1 to %(limit)s characters") % {"limit": MAX_TITLE}))
         if len(self.message) > MAX_MESSAGE:
-            found.append(("message", _("is longer than %(limit)s characters") % {"limit": f"{MAX_MESSAGE:,}"}))
+            errors.append(("message", _("is longer than %(limit)s characters") % {"limit": f"{MAX_MESSAGE:,}"}))
         for name, limit in MAX_LENGTHS.items():
             if len(getattr(self, name) or "") > limit:
-                found.append((name, _("is longer than %(limit)s characters") % {"limit": limit}))
+                errors.append((name, _("is longer than %(limit)s characters") % {"limit": limit}))
         if problem := tool_name_problem(self.tool_name):
-            found.append(("tool_name", problem))
+            errors.append(("tool_name", problem))
         if len(self.options) > MAX_OPTIONS:
-            found.append(("options", _("has more than %(limit)s items") % {"limit": MAX_OPTIONS}))
+            errors.append(("options", _("has more than %(limit)s items") % {"limit": MAX_OPTIONS}))
         if len(self.suggestions) > MAX_SUGGESTIONS:
-            found.append(("suggestions", _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}))
+            errors.append(("suggestions", _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}))
         labels = [option.get("label") for option in self.options] + list(self.suggestions)
         if any(not isinstance(label, str) or len(label) > MAX_LABEL for label in labels):
-            found.append(
+            errors.append(
                 ("options", _("every label must be text of at most %(limit)s characters") % {"limit": MAX_LABEL})
             )
         if self.callback_url:
             try:
                 parse_destination(self.callback_url, allow_private=settings.HITL_WEBHOOK_ALLOW_PRIVATE)
             except RefusedAddress as error:
-                found.append(("callback_url", str(error)))
+                errors.append(("callback_url", str(error)))
         if self.kind == Kind.APPROVAL and self.default_response is not ABSENT:
-            found.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
+            errors.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
         if self.deadline_at is not None and self.deadline_at.year > LAST_YEAR:
-            found.append(("deadline", _("is too far away; leave it out for a request that never expires")))
+            errors.append(("deadline", _("is too far away; leave it out for a request that never expires")))
         if problem := transcripts.problem(self.said_before):
-            found.append(("said_before", problem))
-        return found + self._json_errors() + self._schema_errors() + self._choice_errors()
+            errors.append(("said_before", problem))
+        return errors + self._json_errors() + self._schema_errors() + self._choice_errors()
 
     @property
     def chooses(self) -> bool:
@@ -121,8 +121,8 @@ class Ask:
     @property
     def default(self) -> Any:
         """The default response as it is stored: a choice in its shape. Invalid."""
-        given = self.default_response
-        return to_choice(self, given) if self.chooses and given is not ABSENT else given
+        value = self.default_response
+        return to_choice(self, value) if self.chooses and value is not ABSENT else value
 
     def _json_errors(self) -> list[tuple[str, str]]:
         names = ("title", "message", "input", "options", "suggestions", "context", "said_before", "step_path",
@@ -140,7 +140,7 @@ class Ask:
         if problem:
             return [("response_schema", problem)]
         default = {} if self.default_response is ABSENT else schema_errors(self.response_schema, self.default_response)
-        return [(f"default_response.{path}".rstrip("."), words) for path, words in default.items()]
+        return [(f"default_response.{path}".rstrip("."), message) for path, message in default.items()]
 
     def _choice_errors(self) -> list[tuple[str, str]]:
         # Options that are out of bounds are reported on their own.
@@ -150,7 +150,7 @@ class Ask:
         try:
             to_choice(self, self.default_response)
         except Invalid as refusal:
-            return [(name.replace("answer", "default_response", 1), words) for name, words in refusal.errors.items()]
+            return [(name.replace("answer", "default_response", 1), text) for name, text in refusal.errors.items()]
         return []
 
 

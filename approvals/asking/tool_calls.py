@@ -119,36 +119,36 @@ class Fetch:
         return self.address[:start], self.address[start:end], self.address[end:]
 
 
-def recognize(tool: str, given: Mapping[str, Any]) -> Command | Edit | Fetch | None:
+def recognize(tool: str, arguments: Mapping[str, Any]) -> Command | Edit | Fetch | None:
     """Return what a call does; None if its name or its input is another."""
     name = re.split(r"__|[.:/]", tool.lower())[-1]
-    if name in EDITS and (edit := _edit(given)):
+    if name in EDITS and (edit := _edit(arguments)):
         return edit
     if name in COMMANDS or name in FETCHES:
         members = ("command", "cmd", "script") if name in COMMANDS else ("url", "uri", "address")
-        member, text = _first(given, members)
+        member, text = _first(arguments, members)
         if text:
-            directory = _first(given, _DIRECTORIES)[1]
+            directory = _first(arguments, _DIRECTORIES)[1]
             return Command(member, text, directory) if name in COMMANDS else Fetch(member, text)
     return None
 
 
-def _edit(given: Mapping[str, Any]) -> Edit | None:
-    member, patch = _first(given, ("patch", "input", "command", "diff"))
+def _edit(arguments: Mapping[str, Any]) -> Edit | None:
+    member, patch = _first(arguments, ("patch", "input", "command", "diff"))
     if _PATCH.match(patch):
         return Edit(frozenset({member}), patch=patch)
-    path, file = _first(given, _FILES)
+    path, file = _first(arguments, _FILES)
     if not file:
         return None
-    if isinstance(edits := given.get("edits"), list) and edits:
-        found = [_replacement(edit) for edit in edits]
-        whole = [one for one in found if one is not None]
-        return Edit(frozenset({path, "edits"}), file, whole) if len(whole) == len(found) else None
-    if one := _replacement(given, more=frozenset(given)):
-        names = next(pair for pair in _TEXTS if pair[0] in given)
-        return Edit(frozenset({path, *names}), file, (one,))
-    member = next((name for name in _CONTENTS if isinstance(given.get(name), str)), "")
-    return Edit(frozenset({path, member}), file, (Replacement(None, given[member]),)) if member else None
+    if isinstance(edits := arguments.get("edits"), list) and edits:
+        replacements = [_replacement(edit) for edit in edits]
+        whole = [replacement for replacement in replacements if replacement is not None]
+        return Edit(frozenset({path, "edits"}), file, whole) if len(whole) == len(replacements) else None
+    if replacement := _replacement(arguments, more=frozenset(arguments)):
+        names = next(pair for pair in _TEXTS if pair[0] in arguments)
+        return Edit(frozenset({path, *names}), file, (replacement,))
+    member = next((name for name in _CONTENTS if isinstance(arguments.get(name), str)), "")
+    return Edit(frozenset({path, member}), file, (Replacement(None, arguments[member]),)) if member else None
 
 
 def _replacement(edit: Any, more: frozenset[str] = frozenset()) -> Replacement | None:
@@ -164,9 +164,9 @@ def _replacement(edit: Any, more: frozenset[str] = frozenset()) -> Replacement |
     return None
 
 
-def _first(given: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str]:
+def _first(arguments: Mapping[str, Any], names: Sequence[str]) -> tuple[str, str]:
     """Return the first of these members that holds text, and that text; both empty if there is none."""
     for name in names:
-        if isinstance(text := given.get(name), str) and text.strip():
+        if isinstance(text := arguments.get(name), str) and text.strip():
             return name, text
     return "", ""

@@ -35,15 +35,15 @@ def fit_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
     Of the last message the end is kept, which is what was said right before the request; of others the beginning.
     """
-    found: list[dict[str, str]] = []
+    kept: list[dict[str, str]] = []
     left = MAX_TEXT_BYTES
     for role, text in reversed([(role, text.strip()) for role, text in messages if text.strip()]):
-        message = {"role": role, "text": _cut(text, keep_end=not found)}
+        message = {"role": role, "text": _cut(text, keep_end=not kept)}
         left -= _size(message)
-        if left < 0 or len(found) == MAX_MESSAGES:
+        if left < 0 or len(kept) == MAX_MESSAGES:
             break
-        found.insert(0, message)
-    return found
+        kept.insert(0, message)
+    return kept
 
 
 def _cut(text: str, *, keep_end: bool) -> str:

@@ -58,9 +58,9 @@ class Walk:
 
     def next(self, rows: QuerySet[Any], limit: int = BATCH) -> list[Any]:
         """Return the next rows by id; after the last row, start again with the first."""
-        found = list(rows.filter(pk__gt=self._after).order_by("pk")[:limit])
-        self._after = found[-1].pk if len(found) == limit else 0
-        return found
+        batch = list(rows.filter(pk__gt=self._after).order_by("pk")[:limit])
+        self._after = batch[-1].pk if len(batch) == limit else 0
+        return batch
 
 
 def register(run: Callable[[], None], due: Due) -> None:

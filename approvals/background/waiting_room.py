@@ -119,8 +119,8 @@ _ENDED: Prepared[tuple[str]] = Prepared(
 
 
 def _find_ended(requests: list[str]) -> list[str]:
-    found: list[str] = []
+    ended: list[str] = []
     for start in range(0, len(requests), BATCH):
         some = ApprovalRequest.objects.filter(pk__in=requests[start : start + BATCH])
-        found += map(str, some.exclude(status=Status.PENDING).values_list("pk", flat=True))
-    return found
+        ended += map(str, some.exclude(status=Status.PENDING).values_list("pk", flat=True))
+    return ended

@@ -80,9 +80,9 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     existing = set(connection.introspection.table_names())
     with connection.cursor() as cursor:
         cursor.execute(query)
-        found = {row[0] for row in cursor.fetchall()}
+        present = {row[0] for row in cursor.fetchall()}
     wanted = [name for table in _protected if table in existing for name in _names(connection.vendor, table)]
-    return [name for name in wanted if name not in found]
+    return [name for name in wanted if name not in present]
 
 
 @contextmanager
@@ -106,14 +106,14 @@ def _names(vendor: str, table: str) -> list[str]:
 def _statements(vendor: str, table: str, frozen: list[str]) -> list[str]:
     no_update, no_delete, *emptied = _names(vendor, table)
     if vendor == "sqlite":
-        enable_recursive_triggers = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
+        unless_switched = f"""WHEN NOT EXISTS (SELECT 1 FROM {SWITCH})
             BEGIN SELECT RAISE(ABORT, '{table} {REFUSAL}'); END"""
         columns = ", ".join(f'"{column}"' for column in frozen)
         return [
             f"DROP TRIGGER IF EXISTS {no_update}",
             f"DROP TRIGGER IF EXISTS {no_delete}",
-            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {enable_recursive_triggers}',
-            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {enable_recursive_triggers}',
+            f'CREATE TRIGGER {no_update} BEFORE UPDATE OF {columns} ON "{table}" {unless_switched}',
+            f'CREATE TRIGGER {no_delete} BEFORE DELETE ON "{table}" {unless_switched}',
         ]
     same = " AND ".join(f'NEW."{column}" IS NOT DISTINCT FROM OLD."{column}"' for column in frozen)
     return [

@@ -26,8 +26,8 @@ _SQL_WORDS = (
 _SHELL_WORDS = "case do done elif else esac export fi for function if in local return set source sudo then until while"
 
 
-def _words(words: str, flags: str = "") -> str:
-    return rf"(?P<keyword>\b(?{flags}:{'|'.join(words.split())})\b)"
+def _words(keywords: str, flags: str = "") -> str:
+    return rf"(?P<keyword>\b(?{flags}:{'|'.join(keywords.split())})\b)"
 
 
 LANGUAGES = {

@@ -117,12 +117,12 @@ def _schema_errors(request: ApprovalRequest, value: Any, reading: Reading) -> di
     """Return the schema errors of the values that could be read, so that all errors are shown together."""
     if value is ABSENT:
         return {}
-    found = schema_errors(request.response_schema, value, plain=True)
-    named = {f"{reading.about}.{path}" if path else reading.about: words for path, words in found.items()}
+    errors = schema_errors(request.response_schema, value, plain=True)
+    named = {f"{reading.about}.{path}" if path else reading.about: error for path, error in errors.items()}
     # Leave out "is missing" for values that could not be read.
     return {
-        key: words
-        for key, words in named.items()
+        key: error
+        for key, error in named.items()
         if not any(f"{name}.".startswith(f"{key}.") for name in reading.errors)
     }
 

@@ -144,8 +144,8 @@ def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
     if schema.get("type") == "boolean":
         return Offer(_("Yes"), True), Offer(_("No"), False)
     titled = schema.get("oneOf") or schema.get("anyOf") or ()
-    if titled and all(isinstance(one, Mapping) and "const" in one for one in titled):
-        return tuple(Offer(_text(one.get("title")) or label_for(one["const"]), one["const"]) for one in titled)
+    if titled and all(isinstance(item, Mapping) and "const" in item for item in titled):
+        return tuple(Offer(_text(item.get("title")) or label_for(item["const"]), item["const"]) for item in titled)
     return None
 
 
@@ -256,18 +256,18 @@ def _count_limits(schema: Mapping[str, Any]) -> str:
 
 def _number_limits(schema: Mapping[str, Any]) -> str:
     least, most = schema.get("minimum"), schema.get("maximum")
-    found = []
+    limits = []
     if least is not None and most is not None:
-        found.append(_("from %(least)s to %(most)s") % {"least": label_for(least), "most": label_for(most)})
+        limits.append(_("from %(least)s to %(most)s") % {"least": label_for(least), "most": label_for(most)})
     else:
-        found += [_("at least %(value)s") % {"value": label_for(least)}] if least is not None else []
-        found += [_("at most %(value)s") % {"value": label_for(most)}] if most is not None else []
+        limits += [_("at least %(value)s") % {"value": label_for(least)}] if least is not None else []
+        limits += [_("at most %(value)s") % {"value": label_for(most)}] if most is not None else []
     if "exclusiveMinimum" in schema:
-        found.insert(0, _("more than %(value)s") % {"value": label_for(schema["exclusiveMinimum"])})
+        limits.insert(0, _("more than %(value)s") % {"value": label_for(schema["exclusiveMinimum"])})
     if "exclusiveMaximum" in schema:
-        found.append(_("less than %(value)s") % {"value": label_for(schema["exclusiveMaximum"])})
+        limits.append(_("less than %(value)s") % {"value": label_for(schema["exclusiveMaximum"])})
     if "multipleOf" in schema:
-        found.append(_("in steps of %(value)s") % {"value": label_for(schema["multipleOf"])})
+        limits.append(_("in steps of %(value)s") % {"value": label_for(schema["multipleOf"])})
     if schema.get("type") == "integer":
-        found.append(_("a whole number"))
-    return ", ".join(found)
+        limits.append(_("a whole number"))
+    return ", ".join(limits)

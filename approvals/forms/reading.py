@@ -60,16 +60,16 @@ class Reading:
         before = proposed if isinstance(proposed, dict) else {}
         known = set(self.errors)
         read = {child.path[-1]: self.read(child, before.get(child.path[-1], ABSENT)) for child in control.children}
-        found = {name: value for name, value in read.items() if value is not ABSENT}
+        values = {name: item for name, item in read.items() if item is not ABSENT}
         fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
-        filled = {name for name, value in found.items() if name not in fixed and value != []}
+        filled = {name for name, value in values.items() if name not in fixed and value != []}
         if not filled and not self._keeps_empty(control, proposed):
             # No field of the group was filled in, so the object is absent and nothing in it is missing.
             for name in self.errors.keys() - known:
                 del self.errors[name]
             return ABSENT
         # Keep the order of the proposed value, so that moved keys do not look like changes.
-        return {name: found[name] for name in [*before, *(n for n in found if n not in before)] if name in found}
+        return {name: values[name] for name in [*before, *(n for n in values if n not in before)] if name in values}
 
     def _choice(self, control: Control, proposed: Any) -> Any:
         sent = self.data.get(control.name(self.prefix), "")
@@ -97,13 +97,13 @@ class Reading:
             return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
         if isinstance(proposed, list) and sent == [text_for(control.item, item) for item in proposed]:
             return proposed
-        found = []
+        values = []
         for number, text in enumerate(sent):
             try:
-                found.append(_value(control.item, text))
+                values.append(_value(control.item, text))
             except NotCanonical as error:
                 self.errors[f"{self._key(control)}.{number}"] = translated(error)
-        return found if found or self._keeps_empty(control, proposed) else ABSENT
+        return values if values or self._keeps_empty(control, proposed) else ABSENT
 
     def _rows(self, control: Control, proposed: Any) -> Any:
         assert control.item is not None
@@ -120,13 +120,13 @@ class Reading:
             return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
         left = [(list(map(normalize_newlines, texts_of_row(row, item))), item) for item in before]
         same = {number: _take_same(left, texts) for number, texts in enumerate(rows)}
-        found = [
+        values = [
             same[number]
             if same[number] is not ABSENT
             else self._row(control, number, texts, _take_closest(left, texts))
             for number, texts in enumerate(rows)
         ]
-        return found if found or self._keeps_empty(control, proposed) else ABSENT
+        return values if values or self._keeps_empty(control, proposed) else ABSENT
 
     def _row(self, control: Control, number: int, texts: list[str], before: dict[str, Any]) -> dict[str, Any]:
         """Return the object of a row with these texts; what was not changed in it is as it was `before`."""
@@ -177,8 +177,8 @@ class Reading:
         """Whether an empty list, object or null is a value: if one was proposed, or if an answer has to have one."""
         return proposed is not ABSENT or (control.required and not self.edits)
 
-    def _error(self, control: Control, words: str) -> Any:
-        self.errors[self._key(control)] = words
+    def _error(self, control: Control, message: str) -> Any:
+        self.errors[self._key(control)] = message
         return ABSENT
 
     def _key(self, control: Control) -> str:

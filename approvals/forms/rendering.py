@@ -214,8 +214,8 @@ class FormView:
 
     def _error(self, control: Control, key: str) -> str:
         """Return the errors of a value; for a value with a single field, also the errors within it, with their paths."""
-        found = [self.errors[key]] if key in self.errors else []
+        errors = [self.errors[key]] if key in self.errors else []
         if control.widget not in {Widget.GROUP, Widget.LIST, Widget.ROWS}:
-            within = {name: words for name, words in self.errors.items() if name.startswith(f"{key}.")}
-            found += [f"{name[len(key) + 1 :]}: {words}" for name, words in within.items()]
-        return "; ".join(found)
+            within = {name: error for name, error in self.errors.items() if name.startswith(f"{key}.")}
+            errors += [f"{name[len(key) + 1 :]}: {error}" for name, error in within.items()]
+        return "; ".join(errors)

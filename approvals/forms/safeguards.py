@@ -29,11 +29,11 @@ def name_to_type(request: ApprovalRequest) -> str:
 
 def shown_digest(data: QueryDict) -> str:
     """Return the digest of the input that the form was shown with. Raise Invalid if it has none."""
-    found = data.get("digest", "")
-    if not found:
-        words = _("This form does not say what it showed, so nothing was decided. Reload the page and try again.")
-        raise Invalid(words, {"digest": _("is missing")})
-    return found
+    digest = data.get("digest", "")
+    if not digest:
+        message = _("This form does not say what it showed, so nothing was decided. Reload the page and try again.")
+        raise Invalid(message, {"digest": _("is missing")})
+    return digest
 
 
 def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> None:
@@ -42,8 +42,8 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
     if not wanted or verdict not in APPROVING or not request.pending:
         return
     if " ".join(data.get("typed_name", "").split()) != wanted:
-        words = _("This request is critical. To approve it, type “%(name)s”.") % {"name": wanted}
-        raise Invalid(words, {"typed_name": _("is not “%(name)s”") % {"name": wanted}})
+        message = _("This request is critical. To approve it, type “%(name)s”.") % {"name": wanted}
+        raise Invalid(message, {"typed_name": _("is not “%(name)s”") % {"name": wanted}})
 
 
 def folded_parts(request: ApprovalRequest) -> list[Part]:
@@ -76,8 +76,8 @@ def check_read(request: ApprovalRequest, verdict: Verdict, data: QueryDict) -> N
     if data.get("unread") == ACCEPTED:
         return
     if left := unseen(request, verdict, data):
-        words = _("You have not seen all of it: %(what)s. Look at the rest, or press again to approve it unseen.")
-        raise UnreadParts(words % {"what": how_much(left)})
+        message = _("You have not seen all of it: %(what)s. Look at the rest, or press again to approve it unseen.")
+        raise UnreadParts(message % {"what": how_much(left)})
 
 
 def amount_of(left: Sequence[Part]) -> dict[str, int]:

@@ -77,8 +77,8 @@ class Diff:
 
     @property
     def left_out(self) -> str:
-        words = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
-        return words % {"count": f"{self.hidden:,}"}
+        message = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
+        return message % {"count": f"{self.hidden:,}"}
 
     @property
     def more_place(self) -> str:
@@ -123,9 +123,9 @@ class ShownInput:
         return any(diff.whole for diff in self.diffs)
 
     @property
-    def left_out_words(self) -> str:
-        words = ngettext("%(count)s more edit, in the raw JSON", "%(count)s more edits, in the raw JSON", self.left_out)
-        return words % {"count": f"{self.left_out:,}"}
+    def left_out_label(self) -> str:
+        text = ngettext("%(count)s more edit, in the raw JSON", "%(count)s more edits, in the raw JSON", self.left_out)
+        return text % {"count": f"{self.left_out:,}"}
 
     @property
     def call_place(self) -> str:
@@ -163,13 +163,13 @@ def shown_input(request: ApprovalRequest) -> ShownInput:
 
 
 def _shown_values(request: ApprovalRequest) -> ShownInput:
-    given: Mapping[str, Any] = request.input if isinstance(request.input, dict) else {}
+    arguments: Mapping[str, Any] = request.input if isinstance(request.input, dict) else {}
     table, context = rows(request.input, "input"), context_rows(request.context)
     # The input of a question only repeats what the card shows.
-    call = None if request.kind in ASKS or len(given) > MAX_VALUES else recognize(request.tool_name, given)
+    call = None if request.kind in ASKS or len(arguments) > MAX_VALUES else recognize(request.tool_name, arguments)
     if call is None or _too_long(call):
         return ShownInput(rows=table, context=context)
-    named = dict(zip(given, table, strict=True))
+    named = dict(zip(arguments, table, strict=True))
     rest = [row for name, row in named.items() if name not in _members(call)]
     if isinstance(call, Fetch):
         value = named[call.member]
@@ -220,8 +220,8 @@ def _members(call: Command | Edit | Fetch) -> frozenset[str]:
 
 def _place(context: Any) -> str:
     """Return the directory in the context of a request; empty if it names none."""
-    found = context.get(DIRECTORY) if isinstance(context, dict) and len(context) <= MAX_VALUES else None
-    return found if isinstance(found, str) and len(found) <= MAX_PATH else ""
+    directory = context.get(DIRECTORY) if isinstance(context, dict) and len(context) <= MAX_VALUES else None
+    return directory if isinstance(directory, str) and len(directory) <= MAX_PATH else ""
 
 
 def _diffs(edit: Edit) -> tuple[list[Diff], int]:
@@ -229,13 +229,16 @@ def _diffs(edit: Edit) -> tuple[list[Diff], int]:
     budget, room = Budget(MAX_WORK), _Room()
     if edit.patch:
         return [room.diff("input.patch", [_patched(line) for line in edit.patch.split("\n")], edit.patch)], 0
-    found = [
+    diffs = [
         room.diff(
-            f"input.edit.{number}", _lines(one, budget), f"{one.before or ''}\n{one.after}", whole=one.before is None
+            f"input.edit.{number}",
+            _lines(replacement, budget),
+            f"{replacement.before or ''}\n{replacement.after}",
+            whole=replacement.before is None,
         )
-        for number, one in enumerate(edit.replacements[:MAX_EDITS])
+        for number, replacement in enumerate(edit.replacements[:MAX_EDITS])
     ]
-    return found, len(edit.replacements) - len(found)
+    return diffs, len(edit.replacements) - len(diffs)
 
 
 class _Room:
@@ -265,18 +268,18 @@ class _Room:
         )
 
 
-def _lines(one: Replacement, budget: Budget) -> list[Line]:
-    after = one.after.split("\n")
-    if one.before is None:
+def _lines(replacement: Replacement, budget: Budget) -> list[Line]:
+    after = replacement.after.split("\n")
+    if replacement.before is None:
         return [Line(Op.ADDED, text) for text in after]
-    before = one.before.split("\n")
-    found = []
+    before = replacement.before.split("\n")
+    lines = []
     for block in align(before, after, budget):
         if block.op == Op.ADDED:
-            found += [Line(Op.ADDED, text) for text in after[block.j1 : block.j2]]
+            lines += [Line(Op.ADDED, text) for text in after[block.j1 : block.j2]]
         else:
-            found += [Line(block.op, text) for text in before[block.i1 : block.i2]]
-    return found
+            lines += [Line(block.op, text) for text in before[block.i1 : block.i2]]
+    return lines
 
 
 def _patched(line: str) -> Line:

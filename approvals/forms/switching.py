@@ -38,8 +38,8 @@ def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
         else:
             typed.setlist(field.name, _texts(field))
     if not _reads_back(control, request, typed, value):
-        words = _("These values do not fit the fields. Continue to edit them as JSON.")
-        raise Invalid(words, {"edited_input": _("has more or other values than the fields")})
+        message = _("These values do not fit the fields. Continue to edit them as JSON.")
+        raise Invalid(message, {"edited_input": _("has more or other values than the fields")})
     return typed
 
 

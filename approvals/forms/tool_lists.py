@@ -48,10 +48,10 @@ class ToolListsForm(forms.Form):
 
     def _clean_list(self, name: str) -> list[str]:
         lines = [line.strip() for line in self.cleaned_data[name].splitlines()]
-        found = list(dict.fromkeys(filter(None, lines)))
-        if wrong := problem(found):
+        names = list(dict.fromkeys(filter(None, lines)))
+        if wrong := problem(names):
             raise ValidationError(_("This list %(problem)s."), params={"problem": wrong})
-        return found
+        return names
 
     @property
     def lists(self) -> ToolLists:

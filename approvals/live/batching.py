@@ -76,5 +76,5 @@ class BatchCache:
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         if key not in self._known:
             self._known[key] = make()
-        found: T = self._known[key]  # type: ignore[assignment]
-        return found
+        value: T = self._known[key]  # type: ignore[assignment]
+        return value

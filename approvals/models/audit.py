@@ -80,5 +80,5 @@ class AuditEntry(models.Model):
     @property
     def data(self) -> dict[str, Any]:
         """What the event carries beside its columns."""
-        found: dict[str, Any] = json.loads(self.body)["data"]
-        return found
+        data: dict[str, Any] = json.loads(self.body)["data"]
+        return data

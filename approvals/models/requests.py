@@ -41,8 +41,8 @@ class Workflow(models.Model):
     suspended_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
-    #: The title that the reader may see, where `queries.workflows_for` has annotated it for an assignee.
-    seen_title: str | None = None
+    #: The title that the reader may see. Without a default, so that only `queries.workflows_for` can show one.
+    shown_title: str
     #: The latest requests that the reader may see, where `queries.workflow_list.with_steps` has read them; latest first.
     steps: list[ApprovalRequest]
 
@@ -67,11 +67,6 @@ class Workflow(models.Model):
     @property
     def ended(self) -> bool:
         return self.state in ENDED
-
-    @property
-    def shown_title(self) -> str:
-        """The title for the person for whom `queries.workflows_for` has read the workflow."""
-        return self.title if self.seen_title is None else self.seen_title
 
     @property
     def origin(self) -> str:

@@ -119,10 +119,10 @@ def told() -> tuple[models.QuerySet[Any], ...]:
 
 def heard() -> models.Expression:
     """Return the condition that anyone gets events: a webhook, or people by a rule or in a browser."""
-    found = Q(models.Exists(WebhookEndpoint.objects.filter(active=True)))
+    anyone = Q(models.Exists(WebhookEndpoint.objects.filter(active=True)))
     for rows in told():
-        found |= Q(models.Exists(rows))
-    return models.ExpressionWrapper(found, models.BooleanField())
+        anyone |= Q(models.Exists(rows))
+    return models.ExpressionWrapper(anyone, models.BooleanField())
 
 
 class LastNotice(models.Model):

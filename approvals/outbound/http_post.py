@@ -36,8 +36,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
     deadline = time.monotonic() + seconds
     try:
         to = addresses.parse_destination(url, allow_private=allow_private)
-        found = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
-        with _connected(to, found, deadline) as connection:
+        resolved = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
+        with _connected(to, resolved, deadline) as connection:
             _send(connection, _head(to, headers, len(body)) + body, deadline)
             return _status(connection, deadline)
     except addresses.RefusedAddress as error:
@@ -54,14 +54,14 @@ def tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _connected(to: Destination, found: list[IPAddress], deadline: float) -> socket.socket:
+def _connected(to: Destination, resolved: list[IPAddress], deadline: float) -> socket.socket:
     """Connect to the first address that accepts."""
     refused: OSError = OSError(_("the host has no address"))
-    for number, address in enumerate(found):
+    for number, address in enumerate(resolved):
         plain = socket.socket(socket.AF_INET6 if address.version == 6 else socket.AF_INET)
         try:
             # Leave time for the other addresses.
-            plain.settimeout(_left(deadline) / (len(found) - number))
+            plain.settimeout(_left(deadline) / (len(resolved) - number))
             plain.connect((str(address), to.port))
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if to.scheme == "http":

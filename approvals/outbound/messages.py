@@ -36,8 +36,8 @@ def _offers(request: ApprovalRequest, to: User) -> str:
     """Return a line for each verdict that this person may confirm with a link."""
     if request.kind != Kind.APPROVAL or not permissions.may_close(to, request):
         return ""
-    words = {Verdict.APPROVE: gettext("Approve"), Verdict.REJECT: gettext("Reject")}
-    return "".join(f"{words[verdict]}: {confirm_link(request, to, verdict)}\n" for verdict in OFFERED)
+    labels = {Verdict.APPROVE: gettext("Approve"), Verdict.REJECT: gettext("Reject")}
+    return "".join(f"{labels[verdict]}: {confirm_link(request, to, verdict)}\n" for verdict in OFFERED)
 
 
 def slack(requests: Sequence[ApprovalRequest]) -> bytes:
@@ -53,20 +53,20 @@ def link(request: ApprovalRequest) -> str:
 
 
 def _count(requests: Sequence[ApprovalRequest]) -> str:
-    words = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
-    return words % {"count": len(requests)}
+    message = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
+    return message % {"count": len(requests)}
 
 
 def _more(requests: Sequence[ApprovalRequest]) -> str:
     left = len(requests) - NAMED
-    words = ngettext("… and %(count)d more: %(url)s", "… and %(count)d more: %(url)s", left)
-    return words % {"count": left, "url": settings.PUBLIC_URL + reverse("approvals:dashboard")} if left > 0 else ""
+    message = ngettext("… and %(count)d more: %(url)s", "… and %(count)d more: %(url)s", left)
+    return message % {"count": left, "url": settings.PUBLIC_URL + reverse("approvals:dashboard")} if left > 0 else ""
 
 
 def _line(request: ApprovalRequest) -> str:
     """Return title and agent in one line: a line break would end the header of a mail."""
-    words = f"{request.title} ({request.workflow.agent})" if request.workflow.agent else request.title
-    return " ".join("".join(char if char.isprintable() else " " for char in words).split())
+    line = f"{request.title} ({request.workflow.agent})" if request.workflow.agent else request.title
+    return " ".join("".join(char if char.isprintable() else " " for char in line).split())
 
 
 def _escaped(text: str) -> str:

@@ -58,8 +58,8 @@ def spread_due_notices() -> None:
     rows = [row for row in due[: outbox.BATCH] if outbox.claim_event(row, LEASE)]
     if not rows:
         return
-    found = NotificationRule.objects.filter(active=True).select_related("person", "group").order_by("pk")
-    rules = list(found.prefetch_related("group__user_set"))
+    active = NotificationRule.objects.filter(active=True).select_related("person", "group").order_by("pk")
+    rules = list(active.prefetch_related("group__user_set"))
     for row in rows:
         try:
             with transaction.atomic():
@@ -74,18 +74,18 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
     request = ApprovalRequest.objects.filter(pk=row.payload["request_id"], status=Status.PENDING).first()
     if request is None:
         return []
-    found: dict[str, tuple[Channel, str, datetime]] = {}
+    recipients: dict[str, tuple[Channel, str, datetime]] = {}
     chosen = preferences_of_people({person.pk for rule in rules for person in _audience(rule)})
     for rule in rules:
         urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
         if urgent and rule.tool_name in {"", request.tool_name}:
-            found |= dict(_recipients(rule, request, chosen))
-    found |= dict(_browsers(request))
+            recipients |= dict(_recipients(rule, request, chosen))
+    recipients |= dict(_browsers(request))
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [
         OutboxEvent(**copied, channel=channel, target=target, lane=lane, next_attempt_at=at)
-        for target, (channel, lane, at) in found.items()
+        for target, (channel, lane, at) in recipients.items()
     ]
 
 
@@ -114,15 +114,15 @@ def _browsers(request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, st
     subscriptions = list(
         PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
     )
-    people = {one.person_id: one.person for one in subscriptions}
+    people = {subscription.person_id: subscription.person for subscription in subscriptions}
     permissions.load_permissions(people.values())
     chosen, now = preferences_of_people(people), timezone.now()
-    for one in subscriptions:
-        preferences = chosen.get(one.person_id)
+    for subscription in subscriptions:
+        preferences = chosen.get(subscription.person_id)
         muted = preferences is not None and f"{Channel.PUSH}:{request.kind}" in preferences.muted
-        if not muted and permissions.may_close(people[one.person_id], request):
+        if not muted and permissions.may_close(people[subscription.person_id], request):
             at = now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)
-            yield f"push:{one.pk}", (Channel.PUSH, outbox.lane_of(one.endpoint), at)
+            yield f"push:{subscription.pk}", (Channel.PUSH, outbox.lane_of(subscription.endpoint), at)
 
 
 def _audience(rule: NotificationRule) -> list[User]:
@@ -134,8 +134,8 @@ def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Return jobs for recipients with due rows who got no message within HITL_NOTIFY_INTERVAL."""
     lately = LastNotice.objects.filter(at__gt=_long_ago())
     due = outbox.due_events(Now(), *CHANNELS).exclude(lane__in=list(shut))
-    found = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
-    return [_job(target, lane) for target, lane in found.order_by("target")[: outbox.BATCH]]
+    targets = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
+    return [_job(target, lane) for target, lane in targets.order_by("target")[: outbox.BATCH]]
 
 
 def _job(target: str, lane: str) -> Job:
@@ -158,8 +158,8 @@ def _long_ago() -> CombinedExpression:
 def _send(last: LastNotice) -> bool:
     """Send one message with everything that is due for a recipient; False if the server was not reached."""
     # What waits for the end of someone's quiet hours stays, while a critical request is told at once.
-    found = outbox.undelivered_events(*CHANNELS).exclude(attempts=0, next_attempt_at__gt=Now())
-    rows = list(found.filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
+    due = outbox.undelivered_events(*CHANNELS).exclude(attempts=0, next_attempt_at__gt=Now())
+    rows = list(due.filter(target=last.recipient).order_by("pk")[:MAX_REQUESTS])
     kind, _, pk = last.recipient.partition(":")
     try:
         sent = SENDERS[kind](pk, rows)
@@ -191,8 +191,8 @@ def _put_off(last: LastNotice, rows: list[OutboxEvent], error: str) -> None:
 def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[ApprovalRequest]:
     """Return the requests that still wait and that every reader may see."""
     ids = [row.payload["request_id"] for row in rows]
-    found = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
-    waiting = list(found.order_by("urgency", "created_at", "id"))
+    pending = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
+    waiting = list(pending.order_by("urgency", "created_at", "id"))
     return [request for request in waiting if all(permissions.may_see(reader, request) for reader in readers)]
 
 
@@ -235,21 +235,21 @@ def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
 
 def _push(pk: str, rows: list[OutboxEvent]) -> bool:
     alive = Session.objects.filter(session_key=OuterRef("session_key"), expire_date__gt=Now())
-    found = (
+    subscription = (
         PushSubscription.objects.filter(Exists(alive), pk=pk, person__is_active=True).select_related("person").first()
     )
-    requests = _still_waiting(rows, [found.person]) if found is not None else []
-    if found is None or not requests or not push.is_available():
+    requests = _still_waiting(rows, [subscription.person]) if subscription is not None else []
+    if subscription is None or not requests or not push.is_available():
         return False
-    language = languages_of([found.person_id])[found.person_id]
+    language = languages_of([subscription.person_id])[subscription.person_id]
     connections.close_all()
     try:
         with override(language):
-            status = push.send(found, requests)
+            status = push.send(subscription, requests)
     except http_post.Undelivered as error:
         raise NotSent(str(error), reached=False) from error
     if status in push.GONE:
-        found.delete()
+        subscription.delete()
         return False
     if not 200 <= status < 300:
         raise NotSent(gettext("answered %(status)s") % {"status": status}, reached=True)

@@ -90,11 +90,11 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
-    found = list(_targets()) if heard else []
-    rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in found if pk is not None and name in events]
+    targets = list(_targets()) if heard else []
+    rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in targets if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))
-    if name == "request.created" and any(pk is None for pk, _url, _events in found):
+    if name == "request.created" and any(pk is None for pk, _url, _events in targets):
         rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return
@@ -187,10 +187,10 @@ def deliver_due() -> None:
 def load_handler(path: str) -> Handler:
     """Return the function at a dotted path. ImportError, TypeError."""
     module, _, name = path.rpartition(".")
-    found: Any = getattr(import_module(module), name, None) if module else None
-    if not callable(found):
+    loaded: Any = getattr(import_module(module), name, None) if module else None
+    if not callable(loaded):
         raise TypeError(f"{path} is not a function")
-    handler: Handler = found
+    handler: Handler = loaded
     return handler
 
 

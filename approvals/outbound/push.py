@@ -72,11 +72,11 @@ def send(subscription: PushSubscription, requests: Sequence[ApprovalRequest]) ->
 def is_public_key(text: str) -> bool:
     """Return whether this is base64url of a point of the curve P-256, uncompressed."""
     try:
-        found = _decoded(text)
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), found)
+        point = _decoded(text)
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
     except ValueError:
         return False
-    return len(found) == POINT
+    return len(point) == POINT
 
 
 def is_secret(text: str) -> bool:
@@ -91,9 +91,9 @@ def _message(requests: Sequence[ApprovalRequest]) -> dict[str, str]:
     """Return the members that `static/pausepoint/worker.js` shows."""
     first, *others = requests
     if others:
-        words = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
+        message = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
         return {
-            "title": words % {"count": len(requests)},
+            "title": message % {"count": len(requests)},
             "body": first.title[:MAX_TITLE],
             "url": reverse("approvals:dashboard"),
         }

@@ -12,7 +12,7 @@ from approvals.models import Preferences
 
 def preferences_of_people(ids: Collection[int]) -> dict[int, Preferences]:
     """Return the preferences of these people by id, in one statement; people without any are missing."""
-    return {found.person_id: found for found in Preferences.objects.filter(person__in=any_of(ids, int))}
+    return {row.person_id: row for row in Preferences.objects.filter(person__in=any_of(ids, int))}
 
 
 def may_leave_at(preferences: Preferences | None, now: datetime) -> datetime:

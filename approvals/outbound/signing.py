@@ -25,15 +25,15 @@ class NoSecret(Exception):
 
 def secrets_of(owner: Owner) -> list[str]:
     """Return the secrets that sign now, newest first. NoSecret if there is none, or if SECRET_KEY has changed."""
-    found = []
+    texts = []
     for secret in valid_secrets(owner):
         text = secret_text(secret.nonce)
         if fingerprint_of(text) != secret.fingerprint:
             raise NoSecret(_("the signing secret was created with a different SECRET_KEY; create a new signing secret"))
-        found.append(text)
-    if not found:
+        texts.append(text)
+    if not texts:
         raise NoSecret(_("there is no signing secret; create one in the admin or with `manage.py webhooksecret`"))
-    return found
+    return texts
 
 
 def signed_headers(message_id: str, body: str, texts: Iterable[str], *, at: datetime) -> dict[str, str]:

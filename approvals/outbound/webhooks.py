@@ -38,8 +38,8 @@ class Unsendable(Exception):
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
     """Return due deliveries, longest due first, without those on a shut lane."""
-    found = outbox.head_events(Channel.WEBHOOK).exclude(lane__in=list(shut))[: outbox.BATCH]
-    return [_job(row) for row in found]
+    rows = outbox.head_events(Channel.WEBHOOK).exclude(lane__in=list(shut))[: outbox.BATCH]
+    return [_job(row) for row in rows]
 
 
 def _job(row: OutboxEvent) -> Job:
@@ -134,5 +134,5 @@ def _decision(row: OutboxEvent) -> dict[str, Any]:
 
 def _details(row: OutboxEvent) -> dict[str, Any]:
     request = _request(row)
-    asked = {"request": {"message": request.message, "input": request.input}} if request else {}
-    return asked | _decision(row)
+    shown = {"request": {"message": request.message, "input": request.input}} if request else {}
+    return shown | _decision(row)

@@ -52,14 +52,16 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
         actions.assign(pk, by=request.user, via=sent_door(request.POST), to=to, instead_of=seen)
 
     refusal = refusal_of(act)
-    found = queries.requests_for(request.user).filter(pk=pk).first()
-    if found is None and refusal is None:
-        said = _("Assigned to %(name)s. You can no longer see this request.") % {"name": name}
-        messages.success(request, _("Unassigned. You can no longer see this request.") if back else said)
+    approval_request = queries.requests_for(request.user).filter(pk=pk).first()
+    if approval_request is None and refusal is None:
+        message = _("Assigned to %(name)s. You can no longer see this request.") % {"name": name}
+        messages.success(request, _("Unassigned. You can no longer see this request.") if back else message)
         return _redirect(request, reverse("approvals:dashboard"))
-    if found is None:
+    if approval_request is None:
         raise NotFound
-    return _notes_response(request, found, refusal, assign_to=name if refusal else "", typed=_note_in(request))
+    return _notes_response(
+        request, approval_request, refusal, assign_to=name if refusal else "", typed=_note_in(request)
+    )
 
 
 @require_POST
@@ -67,8 +69,10 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
 def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     text = _note_in(request)
     refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=text))
-    found = queries.get_request_for(request.user, pk)
-    return _notes_response(request, found, refusal, assign_to=request.POST.get("to", ""), typed=text if refusal else "")
+    approval_request = queries.get_request_for(request.user, pk)
+    return _notes_response(
+        request, approval_request, refusal, assign_to=request.POST.get("to", ""), typed=text if refusal else ""
+    )
 
 
 def _note_in(request: SignedIn) -> str:
@@ -82,30 +86,32 @@ def _status(refusal: Refusal | None) -> int:
 def _assignee_response(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     """Act, then return the line with the assignee, with the refusal if there was one; without htmx, the whole page."""
     refusal = refusal_of(act)
-    found = queries.get_request_for(request.user, pk)
-    holder = holder_for(request.user, found, refusal=str(refusal or ""))
-    card = replace(card_for(request.user, found, door=sent_door(request.POST)), holder=holder)
+    approval_request = queries.get_request_for(request.user, pk)
+    holder = holder_for(request.user, approval_request, refusal=str(refusal or ""))
+    card = replace(card_for(request.user, approval_request, door=sent_door(request.POST)), holder=holder)
     if request.headers.get("HX-Request"):
-        context = {"card": card, "asked": found, "focus": True}
+        context = {"card": card, "asked": approval_request, "focus": True}
         return render(request, "approvals/people/_assignee.html", context, status=_status(refusal))
     if refusal is None:
-        return HttpResponseRedirect(sent_address(request, "next") or found.get_absolute_url())
+        return HttpResponseRedirect(sent_address(request, "next") or approval_request.get_absolute_url())
     return request_response(request, card, status=refusal.status)
 
 
-def _notes_response(request: SignedIn, found: ApprovalRequest, refusal: Refusal | None, **typed: str) -> HttpResponse:
+def _notes_response(
+    request: SignedIn, approval_request: ApprovalRequest, refusal: Refusal | None, **typed: str
+) -> HttpResponse:
     """Return the notes with the refusal, if there was one, and what was typed and not stored; without htmx, the whole page."""
-    notes = replace(comments.notes_for(request.user, found), **typed)  # type: ignore[arg-type]
+    notes = replace(comments.notes_for(request.user, approval_request), **typed)  # type: ignore[arg-type]
     if refusal is not None:
         errors = refusal.errors if isinstance(refusal, Invalid) else {}
         notes = replace(notes, refusal=str(refusal), errors=errors)
     if request.headers.get("HX-Request"):
         # Include the assignee, in case no push arrives.
-        context = {"notes": notes, "focus": True, "card": card_for(request.user, found), "swapped": True}
+        context = {"notes": notes, "focus": True, "card": card_for(request.user, approval_request), "swapped": True}
         return render(request, "approvals/people/_notes.html", context, status=_status(refusal))
     if refusal is None:
-        return HttpResponseRedirect(found.get_absolute_url() + "#notes")
-    card = card_for(request.user, found)
+        return HttpResponseRedirect(approval_request.get_absolute_url() + "#notes")
+    card = card_for(request.user, approval_request)
     return request_response(request, card, status=refusal.status, notes=notes, focus=True)
 
 

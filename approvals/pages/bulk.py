@@ -43,7 +43,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request of a bulk decision: `words` describe the outcome, `code` is that of the refusal, or empty.
+    """One request of a bulk decision: `message` says the outcome, `code` is that of the refusal, or empty.
 
     `request` is None if it does not exist or if the person may not see it.
     """
@@ -51,7 +51,7 @@ class Step:
     request: ApprovalRequest | None
     pick: str
     code: str = ""
-    words: str = ""
+    message: str = ""
 
 
 def parse_order(data: QueryDict) -> Order:
@@ -66,15 +66,15 @@ def parse_order(data: QueryDict) -> Order:
     if not picks:
         raise Invalid(_("Select at least one request first."), {"pick": _("is missing")})
     if len(picks) > MAX_PICKS:
-        words = _("Select at most %(limit)d requests. You selected %(found)d.")
-        raise Invalid(words % {"limit": MAX_PICKS, "found": len(picks)}, {"pick": _("are too many")})
+        message = _("Select at most %(limit)d requests. You selected %(found)d.")
+        raise Invalid(message % {"limit": MAX_PICKS, "found": len(picks)}, {"pick": _("are too many")})
     verdict = data.get("verdict", "")
     if verdict not in BULK_VERDICTS:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
     comment = clean_text(data.get("comment", "").replace("\r\n", "\n").strip())
     if len(comment) > MAX_COMMENT:
-        words = _("The comment is longer than %(limit)d characters.") % {"limit": MAX_COMMENT}
-        raise Invalid(words, {"comment": _("is too long")})
+        message = _("The comment is longer than %(limit)d characters.") % {"limit": MAX_COMMENT}
+        raise Invalid(message, {"comment": _("is too long")})
     return Order(picks, Verdict(verdict), comment)
 
 
@@ -87,11 +87,11 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
     if inputs:
         not_shown = [name for name in HEAVY if name not in {"input", "context"}]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
-    found = {request.pk: request for request in wanted}
+    requests = {request.pk: request for request in wanted}
     strict = ReasonRules()
     if order.verdict == Verdict.REJECT and not order.comment:
-        strict = reason_rules({request.tool_name for request in found.values()})
-    return [_plan_step(user, order, found.get(pk), f"{pk}:{digest}", strict) for pk, digest in order.picks.items()]
+        strict = reason_rules({request.tool_name for request in requests.values()})
+    return [_plan_step(user, order, requests.get(pk), f"{pk}:{digest}", strict) for pk, digest in order.picks.items()]
 
 
 def decide_all(user: User, order: Order) -> list[Step]:
@@ -121,7 +121,7 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
             tools.setdefault(step.request.tool_name, []).append(step.request)
     most_first = sorted(tools.items(), key=lambda item: -len(item[1]))
     settings = settings_of_tools(tools)
-    keys = {tool: [str(pointer) for pointer in found.key_fields] for tool, found in settings.items()}
+    keys = {tool: [str(pointer) for pointer in tool_settings.key_fields] for tool, tool_settings in settings.items()}
     return [compare_inputs(tool, requests, keys.get(tool, ())) for tool, requests in most_first]
 
 
@@ -131,8 +131,8 @@ def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: 
         return Step(None, pick, NotFound.code, str(NotFound()))
     if (reason := _individual_only(request)) is not None:
         # Checked first, so that such a request is never decided in bulk, even if its state changes meanwhile.
-        code, words = reason
-        return Step(request, pick, code, words if request.pending else _already_decided(request))
+        code, message = reason
+        return Step(request, pick, code, message if request.pending else _already_decided(request))
     if not request.pending:
         return Step(request, pick, AlreadyDecided.code, _already_decided(request))
     if not permissions.may_close(user, request):
@@ -165,7 +165,7 @@ def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str
         outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
-        return Step(step.request, step.pick, refusal.code, step.words if known else str(refusal))
+        return Step(step.request, step.pick, refusal.code, step.message if known else str(refusal))
     done = _("Approved") if order.verdict == Verdict.APPROVE else _("Rejected")
     return Step(
         step.request,

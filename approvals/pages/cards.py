@@ -149,8 +149,8 @@ class Card:
                 known |= {cell.key: (f"{name}, {cell.control.label}", cell.id) for cell in row.cells}
         known["typed_name"] = (_("The typed name"), "")
         known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
-        named = [(*known.get(name, (_label_of(name), "")), words) for name, words in self.errors.items()]
-        return [(label, words, field_id) for label, field_id, words in named]
+        named = [(*known.get(name, (_label_of(name), "")), error) for name, error in self.errors.items()]
+        return [(label, error, field_id) for label, field_id, error in named]
 
     @property
     def answer_error(self) -> str:

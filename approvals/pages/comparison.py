@@ -121,23 +121,23 @@ def _usual(written: Sequence[str | None]) -> tuple[str | None, ...]:
 
 def _by_place(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return every value under its place. Places that read alike are numbered, so that no value hides another."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for place, item in _leaves(value):
         name, number = place, 1
-        while name in found:
+        while name in values:
             number += 1
             name = f"{place} ({number})"
-        found[name] = item
-    return found
+        values[name] = item
+    return values
 
 
 def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every value of an object with its path; lists count as values. Beyond MAX_VALUES, yield only how many are left."""
-    found = list(_all_leaves(value, path))
-    yield from found[:MAX_VALUES]
-    if (left := len(found) - MAX_VALUES) > 0:
-        words = ngettext("%(count)s more, on its own page", "%(count)s more, on its own page", left)
-        yield "…", words % {"count": f"{left:,}"}
+    leaves = list(_all_leaves(value, path))
+    yield from leaves[:MAX_VALUES]
+    if (left := len(leaves) - MAX_VALUES) > 0:
+        message = ngettext("%(count)s more, on its own page", "%(count)s more, on its own page", left)
+        yield "…", message % {"count": f"{left:,}"}
 
 
 def _all_leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
@@ -163,23 +163,23 @@ def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[st
     # Texts that begin alike are shown whole; those that read like another value, as JSON.
     if len({cell.folded or cell.value for cell in plain}) == len(distinct):
         return [replace(cell, value=cell.folded or cell.value, folded="") if cell else None for cell in cells]
-    found = zip(inputs, cells, strict=True)
+    pairs = zip(inputs, cells, strict=True)
     return [
         Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None
-        for leaves, cell in found
+        for leaves, cell in pairs
     ]
 
 
 def _sums(places: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> list[Sum]:
-    found = []
+    sums = []
     for place in places:
         values = [_number(leaves[place]) for leaves in inputs if place in leaves]
         numbers = [value for value in values if value is not None]
         if len(numbers) == len(values) > 1:
             with localcontext(prec=MAX_DIGITS):
                 least, most = f"{min(numbers):,}", f"{max(numbers):,}"
-                found.append(Sum(place, f"{sum(numbers):,}", len(numbers), least, most))
-    return found
+                sums.append(Sum(place, f"{sum(numbers):,}", len(numbers), least, most))
+    return sums
 
 
 def _number(value: Any) -> Decimal | None:

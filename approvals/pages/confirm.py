@@ -22,14 +22,14 @@ from approvals.states import Kind, Verdict
 @refusals_as_pages
 def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     """Show the request with a button for the verdict of the link; if it is decided already, show its page."""
-    found = queries.get_request_for(request.user, pk)
-    verdict = verdict_of_link(token, found, request.user)
+    approval_request = queries.get_request_for(request.user, pk)
+    verdict = verdict_of_link(token, approval_request, request.user)
     if verdict is None:
         raise NotFound(_("This link is not valid, or is for someone else. Open the request from your inbox."))
-    card = card_for(request.user, found)
-    if not card.may_close or found.kind != Kind.APPROVAL:
-        return redirect(found)
+    card = card_for(request.user, approval_request)
+    if not card.may_close or approval_request.kind != Kind.APPROVAL:
+        return redirect(approval_request)
     rejects = verdict == Verdict.REJECT
-    strict = rejects and reason_rules({found.tool_name}).apply_to(found)
+    strict = rejects and reason_rules({approval_request.tool_name}).apply_to(approval_request)
     context = {"card": card, "verdict": verdict, "approves": not rejects, "reason_required": strict}
     return render(request, "approvals/request/confirm.html", context)

@@ -127,9 +127,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return await query()
         except pool.AWAY:
             await self.send(_live_mark(live=False))
-        found = await pool.retry_while_away(query)
+        result = await pool.retry_while_away(query)
         await self.send(_live_mark(live=liveness.is_live()))
-        return found
+        return result
 
     async def push(self, render: Render, *args: Hashable) -> bool:
         """Render for the session's user and send. Return False, and close the socket, if the session has ended.
@@ -260,5 +260,5 @@ def render_counts(user: User, shared: BatchCache, concerned: Collection[int | No
     """
     if concerned is not None and user.pk not in concerned and not permissions.decides_everything(user):
         return ""
-    found = tab_counts(user, shared)
-    return shared.once(tuple(found.items()), lambda: render_to_string("approvals/dashboard/_counts.html", found))
+    counts = tab_counts(user, shared)
+    return shared.once(tuple(counts.items()), lambda: render_to_string("approvals/dashboard/_counts.html", counts))

@@ -62,8 +62,8 @@ def requests_page(request: SignedIn) -> HttpResponse:
 def groups_of(user: User, filters: Filters) -> tuple[list[Group], ListCursor | None]:
     """Return a page of the list under its headings, and the cursor of the next page or None."""
     if filters.sectioned:
-        found = sections_of(user, filters)
-        return section_rows(user, found.rows), found.after
+        sections = sections_of(user, filters)
+        return section_rows(user, sections.rows), sections.after
     rows, after = request_list.page_of(user, filters)
     return group_rows(user, rows, filters), after
 
@@ -98,10 +98,10 @@ def suggestions(request: SignedIn) -> HttpResponse:
     if name not in TYPED:
         raise NotFound
     filters = filters_from(query)
-    found = suggested_values(request.user, filters, name)
+    values = suggested_values(request.user, filters, name)
     context = {
         "name": name,
-        "values": [(visible(value), filters.with_value(name, value), number) for value, number in found],
+        "values": [(visible(value), filters.with_value(name, value), number) for value, number in values],
         "home": reverse("approvals:dashboard"),
     }
     return render(request, "approvals/inbox/_suggestions.html", context)
@@ -139,4 +139,4 @@ def back_to(request: SignedIn) -> str:
     """Return the address of the inbox view that sent the form."""
     target, home = sent_address(request, "back"), reverse("approvals:dashboard")
     lists = (home, reverse("approvals:requests"))
-    return target if any(target == one or target.startswith(f"{one}?") for one in lists) else home
+    return target if any(target == address or target.startswith(f"{address}?") for address in lists) else home

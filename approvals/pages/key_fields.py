@@ -45,9 +45,9 @@ def read_beginning(text: str) -> Any:
 
 def _chosen(value: Any, pointers: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pointer in pointers:
-        found = value_at(value, pointer)
-        if found is not ABSENT:
-            yield visible_name(pointer_parts(pointer)[-1]) if pointer else _("Input"), short(found)
+        chosen = value_at(value, pointer)
+        if chosen is not ABSENT:
+            yield visible_name(pointer_parts(pointer)[-1]) if pointer else _("Input"), short(chosen)
 
 
 def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
@@ -59,12 +59,12 @@ def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
 def _first_values(value: Any) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
         return [("", short(value))] if value not in (None, "", []) else []
-    simple = [(name, one) for name, one in value.items() if not isinstance(one, dict | list) and one not in (None, "")]
-    others = [(name, one) for name, one in value.items() if isinstance(one, dict | list) and one]
+    pairs = value.items()
+    simple = [(name, item) for name, item in pairs if not isinstance(item, dict | list) and item not in (None, "")]
+    others = [(name, item) for name, item in pairs if isinstance(item, dict | list) and item]
     # Short values say more at a glance than long texts.
     brief = [pair for pair in simple if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE]
-    found = (brief or simple or others)[:MAX_FIELDS]
-    return [(visible_name(name), short(one)) for name, one in found]
+    return [(visible_name(name), short(item)) for name, item in (brief or simple or others)[:MAX_FIELDS]]
 
 
 def short(value: Any) -> str:
@@ -72,8 +72,7 @@ def short(value: Any) -> str:
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
     # No more than that many characters of it can be shown, however long it is.
-    words = value[: MAX_VALUE * 4].split()
-    text = " ".join(words)
+    text = " ".join(value[: MAX_VALUE * 4].split())
     return visible(text) if len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4 else f"{visible(text[:MAX_VALUE])}…"
 
 

@@ -29,8 +29,8 @@ from approvals.queries.results import results_of, resumptions_of
 @refusals_as_pages
 def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
     rendered_at = timezone.now()
-    found = queries.get_request_for(request.user, pk)
-    return request_response(request, card_for(request.user, found), rendered_at=rendered_at)
+    card = card_for(request.user, queries.get_request_for(request.user, pk))
+    return request_response(request, card, rendered_at=rendered_at)
 
 
 def request_response(
@@ -61,13 +61,13 @@ def request_response(
 @require_POST
 @refusals_as_pages
 def decide(request: SignedIn, pk: UUID) -> HttpResponse:
-    found = queries.get_request_for(request.user, pk)
+    approval_request = queries.get_request_for(request.user, pk)
 
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
-        answer = sent_decision(found, request.POST)
+        answer = sent_decision(approval_request, request.POST)
         via = sent_door(request.POST)
-        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=found)
+        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
 
     return _acted(request, pk, act)
 
@@ -89,8 +89,9 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
     except NotFound:
         raise
     except Refusal as refusal:
-        found = queries.get_request_for(request.user, pk)
-        return card_response(request, refused_card(request.user, found, refusal, request.POST, door), refusal.status)
+        approval_request = queries.get_request_for(request.user, pk)
+        card = refused_card(request.user, approval_request, refusal, request.POST, door)
+        return card_response(request, card, refusal.status)
     if request.headers.get("HX-Request"):
         return card_response(request, card_for(request.user, ended, door=door))
     return HttpResponseRedirect(sent_address(request, "next") or ended.get_absolute_url())

@@ -14,7 +14,7 @@ def render_results(requests: Sequence[ApprovalRequest]) -> str:
     """Render the results of those of these requests that allowed a call to run, in one read."""
     results = results_of(requests)
     return "".join(
-        render_to_string("approvals/request/_result.html", {"result": result, "asked": asked, "oob": True})
-        for asked in requests
-        if (result := results.get(asked.pk)) is not None
+        render_to_string("approvals/request/_result.html", {"result": result, "asked": request, "oob": True})
+        for request in requests
+        if (result := results.get(request.pk)) is not None
     )

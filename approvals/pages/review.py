@@ -32,18 +32,18 @@ FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "swi
 @refusals_as_pages
 def review(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the card with the differences, or with the edit form again after a refusal or if `again` was sent."""
-    found = queries.get_request_for(request.user, pk)
+    approval_request = queries.get_request_for(request.user, pk)
     door, status = sent_door(request.POST), HTTPStatus.OK.value
-    card = card_for(request.user, found, door=door)
+    card = card_for(request.user, approval_request, door=door)
     try:
         if "again" in request.POST:
             card = replace(card, typed=request.POST)
         elif "switch" in request.POST:
-            card = replace(card, typed=switched(found, request.POST))
+            card = replace(card, typed=switched(approval_request, request.POST))
         else:
-            card = replace(card, review=_review(request, found, card.may_close))
+            card = replace(card, review=_review(request, approval_request, card.may_close))
     except Refusal as refusal:
-        card, status = refused_card(request.user, found, refusal, request.POST, door), refusal.status
+        card, status = refused_card(request.user, approval_request, refusal, request.POST, door), refusal.status
     return card_response(request, card, status)
 
 
@@ -51,24 +51,24 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def check(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show what is wrong with an edit while it is typed; nothing is decided."""
-    found = queries.get_request_for(request.user, pk)
-    card = card_for(request.user, found)
+    approval_request = queries.get_request_for(request.user, pk)
+    card = card_for(request.user, approval_request)
     if card.may_close:
         try:
-            answer = Answer(Verdict.EDIT, edited_input=edited_input(found, request.POST))
-            rulings.check(found, answer, sent_door(request.POST))
+            answer = Answer(Verdict.EDIT, edited_input=edited_input(approval_request, request.POST))
+            rulings.check(approval_request, answer, sent_door(request.POST))
         except Invalid as refusal:
             card = replace(card, errors=refusal.errors, typed=request.POST)
     return render(request, "approvals/forms/_problems.html", {"card": card})
 
 
-def _review(request: SignedIn, found: ApprovalRequest, may_close: bool) -> Review:
+def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: bool) -> Review:
     """What the edit would change. AlreadyDecided, Expired, NotAllowed, Invalid."""
-    if not found.pending:
-        raise rulings.too_late(found.decision)
+    if not approval_request.pending:
+        raise rulings.too_late(approval_request.decision)
     if not may_close:
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
-    sent = sent_decision(found, request.POST)
-    rulings.check(found, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
+    sent = sent_decision(approval_request, request.POST)
+    rulings.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
-    return Review(changes(found.input, sent.edited_input), fields, sent.comment)
+    return Review(changes(approval_request.input, sent.edited_input), fields, sent.comment)

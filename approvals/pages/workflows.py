@@ -41,13 +41,13 @@ def workflows(request: SignedIn) -> HttpResponse:
         if show not in ("", which):
             continue
         limit = COMPLETED_SHOWN if which == ENDED and not show else PAGE
-        found = page_of_workflows(user, which, q=q, after=after, limit=limit)
-        following = {"show": which, "q": q, "after": str(found.after) if show and found.after else ""}
+        page = page_of_workflows(user, which, q=q, after=after, limit=limit)
+        following = {"show": which, "q": q, "after": str(page.after) if show and page.after else ""}
         lists.append(
             {
                 "which": which,
-                "rows": [workflow_row(one) for one in found.workflows],
-                "next": found.after,
+                "rows": [workflow_row(row) for row in page.workflows],
+                "next": page.after,
                 "next_query": f"?{urlencode({name: value for name, value in following.items() if value})}",
             }
         )
@@ -67,10 +67,10 @@ def workflows(request: SignedIn) -> HttpResponse:
 @refusals_as_pages
 def workflow(request: SignedIn, pk: int) -> HttpResponse:
     rendered_at = timezone.now()
-    found = queries.get_workflow_for(request.user, pk)
+    shown = queries.get_workflow_for(request.user, pk)
     before = RequestCursor.parse(request.GET.get("before", ""))
     entries_before = number_from(request.GET.get("entries_before", ""))
-    history = history_of(request.user, found, before=before, entries_before=entries_before)
+    history = history_of(request.user, shown, before=before, entries_before=entries_before)
 
     def link(**changes: object) -> str:
         """Return the address of the page with another cursor in one of its lists."""
@@ -79,7 +79,7 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
 
     context = {
         "rendered_at": rendered_at,
-        "workflow": found,
+        "workflow": shown,
         "steps": [(card_for(request.user, step), history.results.get(step.pk)) for step in history.requests],
         "trail": [
             (entry, words_of(entry, {}, history.kinds.get(entry.request_id, "") if entry.request_id else ""))

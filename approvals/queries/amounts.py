@@ -25,13 +25,13 @@ def with_amounts(
         return entries, False
     condition = " AND ".join(f"a.amount {sign} %s" for sign, _bound in bounds)
     values = [bound for _sign, bound in bounds]
-    found = f"SELECT a.id FROM {TABLE} a WHERE {condition}"
+    matching = f"SELECT a.id FROM {TABLE} a WHERE {condition}"
     connection = connections[entries.db]
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM ({found} LIMIT {FEW_ABOUT + 1}) AS found", values)
+        cursor.execute(f"SELECT count(*) FROM ({matching} LIMIT {FEW_ABOUT + 1}) AS found", values)
         few = cursor.fetchone()[0] <= FEW_ABOUT
     if few:
-        one_of = {"sqlite": f"IN ({found})", "postgresql": f"= ANY(ARRAY({found}))"}[connection.vendor]
+        one_of = {"sqlite": f"IN ({matching})", "postgresql": f"= ANY(ARRAY({matching}))"}[connection.vendor]
         return entries.filter(RawSQL(f"{TABLE}.id {one_of}", values, BooleanField())), False  # noqa: S611
     scan = f"COALESCE({condition.replace('a.amount', f'{TABLE}.amount')}, FALSE)"
     return entries.filter(RawSQL(scan, values, BooleanField())), True  # noqa: S611 - constants and parameters

@@ -58,31 +58,31 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
         "at__gte": filters.begin,
         "at__lt": filters.end,
     }
-    found = AuditEntry.objects.filter(**{lookup: value for lookup, value in exact.items() if value})
+    entries = AuditEntry.objects.filter(**{lookup: value for lookup, value in exact.items() if value})
     if filters.verdict:
         # As a constant: neither database finds out from a parameter that its partial index has the row.
-        found = found.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
+        entries = entries.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
     if filters.workflow:
-        found = _of_workflows(found, Workflow.objects.filter(pk=number_from(filters.workflow) or 0))
+        entries = _of_workflows(entries, Workflow.objects.filter(pk=number_from(filters.workflow) or 0))
     if filters.run:
-        found = _of_workflows(found, Workflow.objects.filter(key=filters.run))
+        entries = _of_workflows(entries, Workflow.objects.filter(key=filters.run))
     scans = set()
     if filters.q:
-        found, scanned = with_words_of_requests(found, filters.q)
+        entries, scanned = with_words_of_requests(entries, filters.q)
         scans.add(scanned)
     if filters.least is not None or filters.most is not None:
-        found, scanned = with_amounts(found, filters.least, filters.most)
+        entries, scanned = with_amounts(entries, filters.least, filters.most)
         scans.add(scanned)
     # What finds few entries limits what the other one scans.
-    return found, scans == {True}
+    return entries, scans == {True}
 
 
-def _of_workflows(found: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) -> QuerySet[AuditEntry]:
+def _of_workflows(entries: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) -> QuerySet[AuditEntry]:
     """Filter for the entries of these workflows, by the index over scope and run."""
     wanted = Q(pk__in=[])
     for scope, key in workflows.values_list("scope", "key")[:PAGE]:
         wanted |= Q(scope=scope, run_id=key)
-    return found.filter(wanted)
+    return entries.filter(wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Page:
 
 def page_of(filters: AuditFilters) -> Page:
     """Return one page of the entries that match. A search that scans stops after SCANNED entries, found or not."""
-    found, scans = _matching(filters)
+    matching, scans = _matching(filters)
     last = None
     if scans:
         others = _after(_matching(replace(filters, q="", amount_from="", amount_to=""))[0], filters.after).order_by(
@@ -107,16 +107,16 @@ def page_of(filters: AuditFilters) -> Page:
         )
         last = others.values_list("at", "pk")[SCANNED : SCANNED + 1].first()
     if last is not None:
-        found = found.filter(_compared(">=", AuditCursor(*last)))
-    entries = _after(found, filters.after).order_by("-at", "-pk").defer("body")
+        matching = matching.filter(_compared(">=", AuditCursor(*last)))
+    entries = _after(matching, filters.after).order_by("-at", "-pk").defer("body")
     rows = list(entries.annotate(**{"short_body": _short("body")})[: PAGE + 1])
     if len(rows) <= PAGE:
         return Page(rows, AuditCursor(*last), last[0]) if last is not None else Page(rows, None)
     return Page(rows[:PAGE], AuditCursor(rows[PAGE - 1].at, rows[PAGE - 1].pk))
 
 
-def _after(found: QuerySet[AuditEntry], cursor: AuditCursor | None) -> QuerySet[AuditEntry]:
-    return found if cursor is None else found.filter(_compared("<", cursor))
+def _after(entries: QuerySet[AuditEntry], cursor: AuditCursor | None) -> QuerySet[AuditEntry]:
+    return entries if cursor is None else entries.filter(_compared("<", cursor))
 
 
 def _compared(sign: str, cursor: AuditCursor) -> RawSQL:
@@ -151,5 +151,5 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
 def reports_for(user: User) -> list[SavedView]:
     """Return the saved reports of a person, own ones first, and those that others share."""
     own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
-    found = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.AUDIT).select_related("owner")
-    return list(found.order_by(own, "name", "pk")[:MAX_REPORTS])
+    reports = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.AUDIT).select_related("owner")
+    return list(reports.order_by(own, "name", "pk")[:MAX_REPORTS])

@@ -57,11 +57,11 @@ class AuditFilters:
     @property
     def query(self) -> str:
         """The query string of this view."""
-        given = self.given
-        return f"?{urlencode(given)}" if given else "?"
+        parameters = self.parameters
+        return f"?{urlencode(parameters)}" if parameters else "?"
 
     @property
-    def given(self) -> dict[str, str]:
+    def parameters(self) -> dict[str, str]:
         """The parameters of this view that are set, in the order of the form."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: str(value) for name, value in values.items() if value}
@@ -162,9 +162,9 @@ def _build(values: dict[str, Any]) -> AuditFilters:
 
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the valid parameters, and the errors by parameter."""
-    found, errors = read_checked(query, CHECKS)
-    if found.get("since", "") > found.get("until", "9999"):
+    values, errors = read_checked(query, CHECKS)
+    if values.get("since", "") > values.get("until", "9999"):
         errors["until"] = _("must not be before the first day")
-    if {"amount_from", "amount_to"} <= found.keys() and float(found["amount_from"]) > float(found["amount_to"]):
+    if {"amount_from", "amount_to"} <= values.keys() and float(values["amount_from"]) > float(values["amount_to"]):
         errors["amount_to"] = _("must not be less than the lowest amount")
-    return found, errors
+    return values, errors

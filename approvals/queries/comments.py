@@ -39,17 +39,17 @@ class Notes:
 
 def comments_of(request: ApprovalRequest, *, before: int | None = None) -> QuerySet[RequestComment]:
     """Return the notes of a request, newest first; with `before`, only those older than that id."""
-    found = RequestComment.objects.filter(request_id=request.pk).order_by("-id")
-    return found if before is None else found.filter(pk__lt=before)
+    notes = RequestComment.objects.filter(request_id=request.pk).order_by("-id")
+    return notes if before is None else notes.filter(pk__lt=before)
 
 
 def notes_for(user: User, request: ApprovalRequest, *, before: int | None = None) -> Notes:
-    found = list(comments_of(request, before=before)[: PAGE + 1])
+    notes = list(comments_of(request, before=before)[: PAGE + 1])
     may_assign = request.pending and permissions.may_close(user, request)
     return Notes(
         request=request,
-        comments=found[:PAGE],
-        earlier=found[PAGE - 1].pk if len(found) > PAGE else None,
+        comments=notes[:PAGE],
+        earlier=notes[PAGE - 1].pk if len(notes) > PAGE else None,
         may_comment=permissions.may_comment(user, request),
         may_assign=may_assign,
         assigned=request.assigned_to.get_username() if request.assigned_to else "",
@@ -61,8 +61,8 @@ def suggested_assignees(user: User, request: ApprovalRequest) -> Sequence[str]:
     """Return the usernames to suggest. People who see only their own requests get none, so they cannot list users."""
     if not permissions.sees_everything(user):
         return ()
-    found = User.objects.filter(is_active=True) if request.kind in ASKS else permissions.deciders()
-    return list(found.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTIONS])
+    people = User.objects.filter(is_active=True) if request.kind in ASKS else permissions.deciders()
+    return list(people.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTIONS])
 
 
 def requests_touched_since(user: User, moment: datetime) -> QuerySet[ApprovalRequest]:

@@ -20,7 +20,7 @@ from approvals.queries.search_words import MAX_SEARCH
 from approvals.states import FINAL, Kind, Priority, Status
 
 WAITING, OVER, ANY = str(Status.PENDING), "decided", "any"
-STATUSES = (WAITING, OVER, *(str(one) for one in Status if one in FINAL), ANY)
+STATUSES = (WAITING, OVER, *(str(status) for status in Status if status in FINAL), ANY)
 GROUPS = ("agent", "tool", "workflow")
 #: How waiting requests are sorted; empty is by urgency.
 BY_DEADLINE, NEWEST, OLDEST = "deadline", "newest", "oldest"
@@ -95,8 +95,8 @@ class Filters:
     def query(self) -> str:
         """The query string of this view, without defaults."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        given = {name: str(value) for name, value in values.items() if value and (name, value) != ("status", WAITING)}
-        return f"?{urlencode(given)}" if given else "?"
+        query = {name: str(value) for name, value in values.items() if value and (name, value) != ("status", WAITING)}
+        return f"?{urlencode(query)}" if query else "?"
 
     @property
     def narrowed(self) -> bool:
@@ -199,7 +199,7 @@ def read_checked(
 
     Spaces around a value are removed, but not around those of `unstripped`.
     """
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for name, values in query.lists():
         value = values[-1] if name in unstripped else values[-1].strip()
@@ -212,18 +212,18 @@ def read_checked(
         elif value and (problem := checks[name](value)):
             errors[name] = problem
         elif value:
-            found[name] = value
-    return found, errors
+            parameters[name] = value
+    return parameters, errors
 
 
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the valid parameters, and the errors by parameter."""
-    found, errors = read_checked(query, CHECKS, unstripped={"after"})
-    if "by" in found and found.setdefault("status", OVER) == WAITING:
+    parameters, errors = read_checked(query, CHECKS, unstripped={"after"})
+    if "by" in parameters and parameters.setdefault("status", OVER) == WAITING:
         errors["by"] = _("only applies to decided requests; choose another status")
     for name in ("deadline", "snoozed"):
-        if name in found and found.get("status", WAITING) != WAITING:
+        if name in parameters and parameters.get("status", WAITING) != WAITING:
             errors[name] = _("only applies to waiting requests; remove the status")
-    if found.get("sort") == BY_DEADLINE and "group" in found:
+    if parameters.get("sort") == BY_DEADLINE and "group" in parameters:
         errors["sort"] = _("cannot be combined with groups; remove one of them")
-    return found, errors
+    return parameters, errors

@@ -20,11 +20,11 @@ def language_of(preferences: Preferences) -> str:
 
 def languages_of(ids: Collection[int]) -> dict[int, str]:
     """Return the languages of these people by id, in one statement, or in none where there is only one language."""
-    found = dict.fromkeys(ids, settings.LANGUAGE_CODE)
+    languages = dict.fromkeys(ids, settings.LANGUAGE_CODE)
     if len(settings.HITL_LANGUAGES) > 1:
         chosen = Preferences.objects.filter(person__in=any_of(set(ids), int)).exclude(language="")
-        found |= {one.person_id: language_of(one) for one in chosen.only("language")}
-    return found
+        languages |= {preferences.person_id: language_of(preferences) for preferences in chosen.only("language")}
+    return languages
 
 
 @contextmanager

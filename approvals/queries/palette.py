@@ -15,13 +15,13 @@ MAX_PEOPLE = 200
 
 def requests_found(user: User, q: str) -> list[ApprovalRequest]:
     """Return the newest requests with these words that the person may see."""
-    found = with_words(queries.requests_for(user), q).select_related(None).order_by("-created_at", "-id")
-    return list(found.only("pk", "title", "kind", "status")[:MAX_FOUND])
+    requests = with_words(queries.requests_for(user), q).select_related(None).order_by("-created_at", "-id")
+    return list(requests.only("pk", "title", "kind", "status")[:MAX_FOUND])
 
 
 def people_for(user: User) -> list[str]:
     """Return the usernames of active people, for those who see the requests of all; else only one's own."""
     if not permissions.sees_everything(user):
         return [user.get_username()]
-    found = User.objects.filter(is_active=True).order_by("username")
-    return list(found.values_list("username", flat=True)[:MAX_PEOPLE])
+    people = User.objects.filter(is_active=True).order_by("username")
+    return list(people.values_list("username", flat=True)[:MAX_PEOPLE])

@@ -40,22 +40,22 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
         return None
     ended = ApprovalRequest.objects.filter(tool_name=request.tool_name).exclude(status=Status.PENDING)
     ended = ended.order_by("-changed_at")
-    found = queries.requests_for(user).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
+    requests = queries.requests_for(user).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
     if sees_everything(user):
-        found = found.filter(tool_name=request.tool_name)
+        requests = requests.filter(tool_name=request.tool_name)
     else:
         # To bound the work, search only the latest requests of the tool, whoever made them.
-        found = found.filter(pk__in=ended.values("pk")[:SEARCHED])
-    latest = list(found.filter(kind=request.kind).exclude(pk=request.pk).order_by("-changed_at")[:COUNTED])
+        requests = requests.filter(pk__in=ended.values("pk")[:SEARCHED])
+    latest = list(requests.filter(kind=request.kind).exclude(pk=request.pk).order_by("-changed_at")[:COUNTED])
     if not latest:
         return None
     # The same values may have been decided longer ago than the latest decisions.
-    same = found.filter(kind=request.kind, input_digest=request.input_digest).exclude(pk=request.pk)
+    same = requests.filter(kind=request.kind, input_digest=request.input_digest).exclude(pk=request.pk)
     if sees_everything(user):
         same = same.filter(pk__in=ended.values("pk")[:SEARCHED])
     alike = list(same.order_by("-changed_at")[:LISTED]) if request.input else []
-    known = {one.pk: one for one in (*latest, *alike)}.values()
-    nearest = sorted(known, key=lambda one: (one.input_digest != request.input_digest, one.title != request.title))
+    known = {past.pk: past for past in (*latest, *alike)}.values()
+    nearest = sorted(known, key=lambda past: (past.input_digest != request.input_digest, past.title != request.title))
     listed = nearest[:LISTED]
-    counts = Counter(status_label(one.kind, one.status) for one in latest)
+    counts = Counter(status_label(past.kind, past.status) for past in latest)
     return Precedents(listed, counts.most_common(), len(latest))

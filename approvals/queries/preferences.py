@@ -16,8 +16,8 @@ from approvals.states import Kind
 
 def preferences_of(user: Person) -> Preferences:
     """Return a person's preferences; the defaults if they have chosen none or are not logged in."""
-    found = Preferences.objects.filter(person=user.pk).first() if user.pk else None
-    return found or Preferences(person_id=user.pk or 0)
+    preferences = Preferences.objects.filter(person=user.pk).first() if user.pk else None
+    return preferences or Preferences(person_id=user.pk or 0)
 
 
 _RULES: Prepared[tuple[str, list[str]]] = Prepared(
@@ -37,7 +37,7 @@ def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:
     wanted = {name for name in names if name}
     if not wanted:
         return {}
-    return {found.tool_name: found for found in ToolSettings.objects.filter(tool_name__in=any_of(wanted, str))}
+    return {row.tool_name: row for row in ToolSettings.objects.filter(tool_name__in=any_of(wanted, str))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ def reason_rules(tool_names: Collection[str]) -> ReasonRules:
     tools = ToolSettings.objects.filter(tool_name__in=any_of(set(tool_names), str), reason_required=True)
     wanted = tools.order_by().values_list(Value("tool"), "tool_name")
     priorities = PrioritySettings.objects.filter(reason_required=True).order_by()
-    found = list(wanted.union(priorities.values_list(Value("priority"), "priority"), all=True))
+    rules = list(wanted.union(priorities.values_list(Value("priority"), "priority"), all=True))
     return ReasonRules(
-        {name for kind, name in found if kind == "tool" and name}, {name for kind, name in found if kind == "priority"}
+        {name for kind, name in rules if kind == "tool" and name}, {name for kind, name in rules if kind == "priority"}
     )
 
 

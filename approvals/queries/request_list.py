@@ -110,29 +110,29 @@ def _sides(user: User, filters: Filters) -> list[QuerySet[ApprovalRequest]]:
     For people who see everything this is one queryset; for others, one of what they requested and one of what is assigned
     to them.
     """
-    found = ApprovalRequest.objects.order_by()
+    requests = ApprovalRequest.objects.order_by()
     if not user.is_active:
-        return [found.none()]
+        return [requests.none()]
     if permissions.sees_everything(user):
-        return [_apply(found, user.pk, filters)]
-    return [_apply(found.filter(**{side: user.pk}), user.pk, filters) for side in ("requested_by", "assigned_to")]
+        return [_apply(requests, user.pk, filters)]
+    return [_apply(requests.filter(**{side: user.pk}), user.pk, filters) for side in ("requested_by", "assigned_to")]
 
 
 def all_rows(
     filters: Filters, part: Part, limit: int, *, person: Parameter, now: Parameter
 ) -> QuerySet[ApprovalRequest]:
     """Return the first rows of a part as someone who sees everything sees them, as a query to be prepared."""
-    found = _apply(ApprovalRequest.objects.order_by(), person, filters, now).filter(part.rows)
-    return _rows_shown(found.order_by(*part.order.fields), filters)[:limit]
+    requests = _apply(ApprovalRequest.objects.order_by(), person, filters, now).filter(part.rows)
+    return _rows_shown(requests.order_by(*part.order.fields), filters)[:limit]
 
 
 def _apply(
-    found: QuerySet[ApprovalRequest], person: int | Parameter, filters: Filters, now: Parameter | None = None
+    requests: QuerySet[ApprovalRequest], person: int | Parameter, filters: Filters, now: Parameter | None = None
 ) -> QuerySet[ApprovalRequest]:
     if filters.status in {WAITING, *(str(one) for one in Status)}:
-        found = found.filter(status=filters.status)
+        requests = requests.filter(status=filters.status)
     elif filters.status == OVER:
-        found = found.exclude(status=Status.PENDING)
+        requests = requests.exclude(status=Status.PENDING)
     exact = {
         "kind": filters.kind,
         "priority": filters.priority,
@@ -140,20 +140,20 @@ def _apply(
         "agent": filters.agent,
         "decision__by_name": filters.by,
     }
-    found = found.filter(**{lookup: value for lookup, value in exact.items() if value})
+    requests = requests.filter(**{lookup: value for lookup, value in exact.items() if value})
     if filters.person:
         # Filter by id: it is in the index that also sorts the list.
-        found = found.filter(
+        requests = requests.filter(
             requested_by=User.objects.filter(username=filters.person).values_list("pk", flat=True).first() or 0
         )
     if filters.mine:
-        found = found.filter(assigned_to=person)
-    found = found.filter(*_times(filters))
+        requests = requests.filter(assigned_to=person)
+    requests = requests.filter(*_times(filters))
     if filters.snoozed:
-        found = found.filter(pk__in=snoozed_by(person, now))
+        requests = requests.filter(pk__in=snoozed_by(person, now))
     elif filters.waiting:
-        found = found.exclude(pk__in=snoozed_by(person, now))
-    return with_words(found, filters.q) if filters.q else found
+        requests = requests.exclude(pk__in=snoozed_by(person, now))
+    return with_words(requests, filters.q) if filters.q else requests
 
 
 def _times(filters: Filters) -> Iterator[Q]:
@@ -206,14 +206,14 @@ def _rows_of(
     return list(_rows_shown(sides[0], filters)[:limit])
 
 
-def _rows_shown(found: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
+def _rows_shown(requests: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
     """Read what the rows of this list show."""
     related, columns = ["requested_by", "assigned_to"], [*SHOWN]
     if not filters.waiting:
         related, columns = [*related, "decision"], [*columns, *SHOWN_OF_DECISION]
     if filters.group == "workflow":
         related, columns = [*related, "workflow"], [*columns, *SHOWN_OF_WORKFLOW]
-    return _with_beginnings(found.select_related(*related).only(*columns), decided=not filters.waiting)
+    return _with_beginnings(requests.select_related(*related).only(*columns), decided=not filters.waiting)
 
 
 def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
@@ -221,35 +221,35 @@ def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[App
     return _rows_of(user, filters, part, None, Q(), limit)
 
 
-def listed(found: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
+def listed(requests: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
     """Annotate what a row shows: `gist` and `opening`, the beginnings of input and message.
 
     Columns that may be large are read only if `whole`.
     """
-    return _with_beginnings(found if whole else found.defer(*HEAVY), decided=True)
+    return _with_beginnings(requests if whole else requests.defer(*HEAVY), decided=True)
 
 
-def _with_beginnings(found: QuerySet[ApprovalRequest], *, decided: bool) -> QuerySet[ApprovalRequest]:
+def _with_beginnings(requests: QuerySet[ApprovalRequest], *, decided: bool) -> QuerySet[ApprovalRequest]:
     beginnings = {
         "gist": beginning_of_input(GIST, decided=decided),
         "opening": Substr(F("message"), 1, GIST, output_field=TextField()),
     }
-    return found.annotate(**beginnings)
+    return requests.annotate(**beginnings)
 
 
 def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
     """Return the beginning of the input, as text; if the request may be `decided`, as it was approved."""
-    asked = Substr(F("input"), 1, length, output_field=TextField())
+    original = Substr(F("input"), 1, length, output_field=TextField())
     if not decided:
-        return asked
-    return Coalesce(Substr(F("decision__edited_input"), 1, length, output_field=TextField()), asked)
+        return original
+    return Coalesce(Substr(F("decision__edited_input"), 1, length, output_field=TextField()), original)
 
 
 def count_of(user: User, filters: Filters) -> int:
     """Return how many requests match, at most `queries.COUNT_LIMIT`."""
-    asked, *assigned = _sides(user, filters)
+    requested, *assigned = _sides(user, filters)
     # Count a request that is assigned to its requester only once.
-    sides = [asked, *(side.exclude(requested_by=user.pk) for side in assigned)]
+    sides = [requested, *(side.exclude(requested_by=user.pk) for side in assigned)]
     return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 
@@ -268,12 +268,12 @@ def cursor_of(request: ApprovalRequest, filters: Filters) -> ListCursor:
     return ListCursor(request.urgency if order is MOST_URGENT else number, moment, request.pk, group)
 
 
-def _after(found: QuerySet[ApprovalRequest], filters: Filters, order: Order, cursor: ListCursor) -> Any:
+def _after(requests: QuerySet[ApprovalRequest], filters: Filters, order: Order, cursor: ListCursor) -> Any:
     """Return a condition for the rows after a cursor: a row comparison, for which both databases use the index."""
-    operations = connections[found.db].ops
+    operations = connections[requests.db].ops
     values: list[Any] = [cursor.urgency] if order is MOST_URGENT else []
     values.append(operations.adapt_datetimefield_value(cursor.moment))
-    values.append(cursor.pk.hex if connections[found.db].vendor == "sqlite" else cursor.pk)
+    values.append(cursor.pk.hex if connections[requests.db].vendor == "sqlite" else cursor.pk)
     sign, columns = "<" if order.descends else ">", ", ".join(order.columns)
     parameters = ", ".join(["%s"] * len(values))
     after = RawSQL(f"({columns}) {sign} ({parameters})", values, BooleanField())  # noqa: S611 - column names, parameters

@@ -45,12 +45,12 @@ UNREAD = "said_before"
 
 def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
     """Return the requests that this person may see; none if they are anonymous or inactive."""
-    found = whole_requests().defer(UNREAD)
+    requests = whole_requests().defer(UNREAD)
     if not user.is_active:
-        return found.none()
+        return requests.none()
     if sees_everything(user):
-        return found
-    return found.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+        return requests
+    return requests.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
 
 
 def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
@@ -100,7 +100,7 @@ def matching_requests_for(
     user: Person, wanted: Wanted, *, after: RequestCursor | None = None
 ) -> QuerySet[ApprovalRequest]:
     """The newest first; without what a list does not show."""
-    found = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
+    requests = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
     exact = {
         "status": wanted.status,
         "kind": wanted.kind,
@@ -111,14 +111,14 @@ def matching_requests_for(
         "created_at__gte": wanted.created_from,
         "created_at__lte": wanted.created_until,
     }
-    found = found.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
+    requests = requests.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
     if wanted.text is not None:
-        found = with_words(found, wanted.text)
+        requests = with_words(requests, wanted.text)
     if after is not None:
         # A separate condition lets the index start at the cursor; inside the "or" it would be scanned from its beginning.
-        found = found.filter(created_at__lte=after.moment)
-        found = found.filter(Q(created_at__lt=after.moment) | Q(pk__lt=after.pk))
-    return found
+        requests = requests.filter(created_at__lte=after.moment)
+        requests = requests.filter(Q(created_at__lt=after.moment) | Q(pk__lt=after.pk))
+    return requests
 
 
 def whole_requests() -> QuerySet[ApprovalRequest]:
@@ -156,10 +156,10 @@ WHOLE_REQUEST: Prepared[ApprovalRequest] = Prepared(
 
 
 def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
-    found = WHOLE_REQUEST.first(pk=request_id)
-    if found is None or not may_see(user, found):
+    request = WHOLE_REQUEST.first(pk=request_id)
+    if request is None or not may_see(user, request):
         raise NotFound
-    return found
+    return request
 
 
 def find_call(scope: str, tool_call_id: str) -> ApprovalRequest | None:
@@ -191,13 +191,13 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
 
 def workflows_for(user: Person) -> QuerySet[Workflow]:
     """Return the workflows that this person may see: all, or their own and those with a request assigned to them."""
-    found = Workflow.objects.select_related("owner")
+    workflows = Workflow.objects.select_related("owner")
     if not user.is_active:
-        return found.none()
+        return workflows.none()
     if sees_everything(user):
-        return found
+        return workflows.annotate(shown_title=F("title"))  # type: ignore[no-redef]  # declared on the model, to be read
     assigned = ApprovalRequest.objects.filter(assigned_to=user.pk)
-    found = found.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
+    workflows = workflows.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
     # The title may say more than an assignee may see. They see the title of their request, or the key if they have several.
     theirs = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
     seen = Case(
@@ -205,7 +205,7 @@ def workflows_for(user: Person) -> QuerySet[Workflow]:
         When(Exists(theirs[1:2]), then=F("key")),
         default=Subquery(theirs.values("title")[:1]),
     )
-    return found.annotate(seen_title=seen)  # type: ignore[no-redef]  # declared on the model, to be read
+    return workflows.annotate(shown_title=seen)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
@@ -217,20 +217,22 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
-    found = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
+    workflows = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
     if after is not None:
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
-        found = found.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
-    return found.prefetch_related(Prefetch("requests", queryset=inbox_for(user)))
+        workflows = workflows.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
+    return workflows.prefetch_related(Prefetch("requests", queryset=inbox_for(user)))
 
 
 def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the workflows that ended, latest first."""
-    found = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
+    workflows = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:
-        found = found.filter(ended_at__lte=after.moment).filter(Q(ended_at__lt=after.moment) | Q(pk__lt=after.pk))
-    return found
+        workflows = workflows.filter(ended_at__lte=after.moment).filter(
+            Q(ended_at__lt=after.moment) | Q(pk__lt=after.pk)
+        )
+    return workflows
 
 
 def _no_workflow() -> NotFound:
@@ -238,17 +240,17 @@ def _no_workflow() -> NotFound:
 
 
 def get_workflow_for(user: Person, pk: int) -> Workflow:
-    found = workflows_for(user).filter(pk=pk).first()
-    if found is None:
+    workflow = workflows_for(user).filter(pk=pk).first()
+    if workflow is None:
         raise _no_workflow()
-    return found
+    return workflow
 
 
 def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
-    found = workflows_for(user).filter(scope=scope, key=key).first()
-    if found is None:
+    workflow = workflows_for(user).filter(scope=scope, key=key).first()
+    if workflow is None:
         raise _no_workflow()
-    return found
+    return workflow
 
 
 def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
@@ -281,17 +283,17 @@ def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
 def waiting_count(user: Person) -> int:
     """Return how many questions wait for someone without the permission to decide: their own and those assigned to them."""
     theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
-    found = ApprovalRequest.objects.filter(theirs, kind__in=ASKS, status=Status.PENDING)
-    return found[:COUNT_LIMIT].count()
+    waiting = ApprovalRequest.objects.filter(theirs, kind__in=ASKS, status=Status.PENDING)
+    return waiting[:COUNT_LIMIT].count()
 
 
 def user_named(name: str) -> Named:
     """Return the active user with that name, or AnonymousUser: actions refuse both in the same words."""
     # Databases do not accept a NUL character.
-    found = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
-    return found or AnonymousUser()
+    user = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None
+    return user or AnonymousUser()
 
 
-def capped_count(found: QuerySet[Any]) -> int:
+def capped_count(rows: QuerySet[Any]) -> int:
     """Count rows, up to COUNT_LIMIT."""
-    return found.order_by()[:COUNT_LIMIT].count()
+    return rows.order_by()[:COUNT_LIMIT].count()

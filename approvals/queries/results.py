@@ -44,7 +44,7 @@ class OtherRun:
     error: str
 
     @property
-    def words(self) -> str:
+    def state_label(self) -> str:
         return str(STATE_LABELS.get(self.state, self.state))
 
 
@@ -78,7 +78,7 @@ class Result:
         return self.executions > 0
 
     @property
-    def words(self) -> str:
+    def state_label(self) -> str:
         return str(STATE_LABELS.get(self.state, self.state))
 
     @property
@@ -120,9 +120,9 @@ def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] 
     approved = {request.pk: request for request in requests if _allows_run(request)}
     if not approved:
         return {}
-    found = audit.reports_of(approved.values(), among)
+    reports = audit.reports_of(approved.values(), among)
     return {
-        pk: replace(_result(request, found[pk].result), other_runs=tuple(map(_other_run, found[pk].other_inputs)))
+        pk: replace(_result(request, reports[pk].result), other_runs=tuple(map(_other_run, reports[pk].other_inputs)))
         for pk, request in approved.items()
     }
 
@@ -182,4 +182,4 @@ def reported_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
 def resumptions_of(requests: Iterable[ApprovalRequest]) -> Mapping[UUID, Resumption]:
     """Return who has taken, lost or completed the resume of these requests, in one read; none if none can be resumed."""
     resumable = [request.pk for request in requests if not request.pending and is_from_outside(request)]
-    return {found.request_id: found for found in Resumption.objects.filter(pk__in=resumable)} if resumable else {}
+    return {row.request_id: row for row in Resumption.objects.filter(pk__in=resumable)} if resumable else {}

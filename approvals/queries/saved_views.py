@@ -22,8 +22,8 @@ MAX_SHOWN = 30
 def views_for(user: User) -> list[SavedView]:
     """Return the views of a person, own ones first, each by name."""
     own = Case(When(owner=user.pk, then=Value(0)), default=Value(1))
-    found = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.INBOX).select_related("owner")
-    return list(found.order_by(own, "name", "pk")[:MAX_SHOWN])
+    views = SavedView.objects.filter(Q(owner=user.pk) | Q(shared=True), page=ListPage.INBOX).select_related("owner")
+    return list(views.order_by(own, "name", "pk")[:MAX_SHOWN])
 
 
 def filters_of(view: SavedView) -> Filters | None:
@@ -36,8 +36,8 @@ def filters_of(view: SavedView) -> Filters | None:
 
 def counts_of(user: User, views: list[SavedView]) -> dict[int, int]:
     """Return how many requests each view shows this person, at most `queries.COUNT_LIMIT`, by the id of the view."""
-    found = {view.pk: filters_of(view) for view in views}
-    return {pk: request_list.count_of(user, filters) for pk, filters in found.items() if filters is not None}
+    filters_by_view = {view.pk: filters_of(view) for view in views}
+    return {pk: request_list.count_of(user, filters) for pk, filters in filters_by_view.items() if filters is not None}
 
 
 def suggested_values(user: User, filters: Filters, name: str, limit: int = 50) -> list[tuple[str, int]]:
@@ -48,6 +48,6 @@ def suggested_values(user: User, filters: Filters, name: str, limit: int = 50) -
     column = {"tool": "tool_name", "agent": "agent", "person": "requested_by__username", "by": "decision__by_name"}[
         name
     ]
-    found = request_list.matching(user, replace(filters, after=None, **{name: ""}))
-    values = found.order_by().values_list(column, flat=True)[:COUNT_LIMIT]
+    requests = request_list.matching(user, replace(filters, after=None, **{name: ""}))
+    values = requests.order_by().values_list(column, flat=True)[:COUNT_LIMIT]
     return [(value, number) for value, number in Counter(filter(None, values)).most_common(limit)]

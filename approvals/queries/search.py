@@ -93,7 +93,7 @@ def with_words(requests: QuerySet[M], search: str, *, each: bool | None = None) 
     if not words:
         return requests.none()
     connection = connections[requests.db]
-    query, found = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
+    query, matching = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
     if each is None and connection.vendor == "sqlite":
         many = f"SELECT 1 FROM {INDEX} WHERE {INDEX} MATCH %s LIMIT 1 OFFSET {10 * FEW}"
         each = bool(_rows(connection, many, query))
@@ -104,10 +104,10 @@ def with_words(requests: QuerySet[M], search: str, *, each: bool | None = None) 
         texts = SearchText.objects.filter(request=OuterRef("pk")).values_list(contains)
         return requests.filter(Coalesce(Subquery(texts), False, output_field=BooleanField()))
     if connection.vendor == "postgresql":
-        few = _rows(connection, f"{found} LIMIT {FEW + 1}", query)
+        few = _rows(connection, f"{matching} LIMIT {FEW + 1}", query)
         if len(few) <= FEW:
             return requests.filter(pk__in=few)
-    return requests.filter(pk__in=RawSQL(found, [query]))  # noqa: S611 - a constant and a parameter
+    return requests.filter(pk__in=RawSQL(matching, [query]))  # noqa: S611 - a constant and a parameter
 
 
 def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[M], bool]:
@@ -120,12 +120,12 @@ def with_words_of_requests(entries: QuerySet[M], search: str) -> tuple[QuerySet[
     if not words:
         return entries.none(), False
     connection, table = connections[entries.db], entries.model._meta.db_table
-    query, found = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
-    ((requests,),) = _fetch(connection, f"SELECT count(*) FROM ({found} LIMIT {FEW_ABOUT + 1}) AS found", query)
+    query, matching = _QUERY[connection.vendor](words), _FOUND[connection.vendor]
+    ((requests,),) = _fetch(connection, f"SELECT count(*) FROM ({matching} LIMIT {FEW_ABOUT + 1}) AS found", query)
     if requests <= FEW_ABOUT:
         one_of = {
-            "sqlite": f"{table}.id IN (SELECT a.id FROM {table} a WHERE a.request_id IN ({found}))",
-            "postgresql": f"{table}.id = ANY(ARRAY(SELECT a.id FROM {table} a WHERE a.request_id = ANY(ARRAY({found}))))",
+            "sqlite": f"{table}.id IN (SELECT a.id FROM {table} a WHERE a.request_id IN ({matching}))",
+            "postgresql": f"{table}.id = ANY(ARRAY(SELECT a.id FROM {table} a WHERE a.request_id = ANY(ARRAY({matching}))))",
         }[connection.vendor]
         return entries.filter(RawSQL(one_of, [query], BooleanField())), False  # noqa: S611 - constants and a parameter
     condition, parameters = _contains(connection, words)

@@ -25,10 +25,10 @@ _HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 
 def words_in(text: str) -> Iterator[str]:
     """Yield the words of a text in order, with repeats; names like `issueRefund` as a whole and in parts."""
-    for found in _WORD.findall(_plain(text[:MAX_KEPT])):
-        whole = found.casefold()[:MAX_WORD]
+    for match in _WORD.findall(_plain(text[:MAX_KEPT])):
+        whole = match.casefold()[:MAX_WORD]
         yield whole
-        parts = _HUMP.split(found)
+        parts = _HUMP.split(match)
         if len(parts) > 1:
             yield from (part.casefold()[:MAX_WORD] for part in parts)
 
@@ -38,20 +38,20 @@ def words_to_index(*values: Any, limit: int = MAX_KEPT) -> str:
 
     The result has at most `limit` characters, from about the first MAX_READ characters of the values.
     """
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     length = read = 0
     for text in texts_in(values):
         if read > MAX_READ:
             break
         read += len(text)
         for word in words_in(text):
-            if word in found:
+            if word in words:
                 continue
             length += len(word) + 1
             if length > limit:
-                return " ".join(found)
-            found[word] = None
-    return " ".join(found)
+                return " ".join(words)
+            words[word] = None
+    return " ".join(words)
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -74,8 +74,8 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def parse_search(search: str) -> list[str]:
     """Return the words of a search."""
-    found = [word.casefold()[:MAX_WORD] for word in _WORD.findall(_plain(search[:MAX_SEARCH]))]
-    return found[:MAX_WORDS]
+    words = [word.casefold()[:MAX_WORD] for word in _WORD.findall(_plain(search[:MAX_SEARCH]))]
+    return words[:MAX_WORDS]
 
 
 def _plain(text: str) -> str:

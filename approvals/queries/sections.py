@@ -45,13 +45,13 @@ def sections_of(user: User, filters: Filters) -> Sections:
         return _first_page(user)
     parts = _parts(user.pk, timezone.now() + SOON)
     waiting, after = request_list.page_of(user, filters, only=parts[WAITING].rows)
-    found = {WAITING: waiting}
+    sections = {WAITING: waiting}
     if filters.after is None:
-        found |= {name: request_list.first_rows(user, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
+        sections |= {name: request_list.first_rows(user, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
         if filters.plain:
             over = replace(filters, status=OVER)
-            found[RECENT] = request_list.first_rows(user, over, request_list.parts_of(over)[0], RECENT_SHOWN)
-    return Sections({name: found.get(name, []) for name in SECTIONS}, after)
+            sections[RECENT] = request_list.first_rows(user, over, request_list.parts_of(over)[0], RECENT_SHOWN)
+    return Sections({name: sections.get(name, []) for name in SECTIONS}, after)
 
 
 def _parts(person: int | Parameter, soon: datetime | Parameter) -> dict[str, Part]:
@@ -86,6 +86,6 @@ _PREPARED = {name: _prepare(name) for name in SECTIONS}
 def _first_page(user: User) -> Sections:
     """Return the first page of the inbox without filters for someone who sees everything."""
     now = timezone.now()
-    found = {name: query.all(person=user.pk, now=now, soon=now + SOON) for name, query in _PREPARED.items()}
-    more, found[WAITING] = len(found[WAITING]) > PAGE, found[WAITING][:PAGE]
-    return Sections(found, request_list.cursor_of(found[WAITING][-1], Filters()) if more else None)
+    sections = {name: query.all(person=user.pk, now=now, soon=now + SOON) for name, query in _PREPARED.items()}
+    more, sections[WAITING] = len(sections[WAITING]) > PAGE, sections[WAITING][:PAGE]
+    return Sections(sections, request_list.cursor_of(sections[WAITING][-1], Filters()) if more else None)

@@ -28,8 +28,8 @@ def snoozed_by(person: int | Parameter, now: Parameter | None = None) -> QuerySe
 
 def snoozes_of(user: Person) -> tuple[int, datetime | None]:
     """Return how many waiting requests a person has snoozed, and when the first of them comes back."""
-    found = _active().filter(person=user.pk, request__status=Status.PENDING).aggregate(Count("pk"), Min("until"))
-    return found["pk__count"], found["until__min"]
+    snoozed = _active().filter(person=user.pk, request__status=Status.PENDING).aggregate(Count("pk"), Min("until"))
+    return snoozed["pk__count"], snoozed["until__min"]
 
 
 def snoozers() -> set[int]:

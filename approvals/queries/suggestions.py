@@ -13,8 +13,8 @@ MAX_TOOLS = 1000
 
 def people_with(text: str) -> list[str]:
     """Return usernames that contain a text; of active people."""
-    found = User.objects.filter(username__icontains=text, is_active=True).order_by("username")
-    return list(found.values_list("username", flat=True)[:MAX_SUGGESTIONS])
+    people = User.objects.filter(username__icontains=text, is_active=True).order_by("username")
+    return list(people.values_list("username", flat=True)[:MAX_SUGGESTIONS])
 
 
 def tools_with(text: str) -> list[str]:

@@ -12,7 +12,6 @@ from django.db.models import Case, Exists, F, Model, OuterRef, Prefetch, Q, Quer
 from django.db.models.functions import Coalesce
 
 from approvals import queries
-from approvals.access.permissions import sees_everything
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
 from approvals.queries.results import Result, results_of
@@ -61,8 +60,8 @@ def history_of(
     entries, more = _entries_before(user, workflow, entries_before)
     # A page that has all entries also has all results. Otherwise they are read by the requests.
     whole = bool(entries) and not more and entries_before is None
-    kinds = {one.pk: one.kind for one in requests}
-    others = {one.request_id for one in entries if one.request_id} - kinds.keys()
+    kinds = {request.pk: request.kind for request in requests}
+    others = {entry.request_id for entry in entries if entry.request_id} - kinds.keys()
     if others:
         kinds |= dict(ApprovalRequest.objects.filter(pk__in=others).values_list("pk", "kind"))
     results = results_of(requests, among=entries if whole else None)
@@ -73,11 +72,11 @@ def _requests_before(
     user: User, workflow: Workflow, before: RequestCursor | None
 ) -> tuple[list[ApprovalRequest], RequestCursor | None]:
     steps = queries.steps_of(user, workflow)
-    found = steps
+    requests = steps
     if before is not None:
-        found = found.filter(created_at__lte=before.moment)
-        found = found.filter(Q(created_at__lt=before.moment) | Q(pk__lt=before.pk))
-    latest = _latest(found, Coalesce("created_at", "changed_at").desc(), "-id")
+        requests = requests.filter(created_at__lte=before.moment)
+        requests = requests.filter(Q(created_at__lt=before.moment) | Q(pk__lt=before.pk))
+    latest = _latest(requests, Coalesce("created_at", "changed_at").desc(), "-id")
     rows = list(steps.filter(pk__in=latest))
     shown, more = rows[-SHOWN:], len(rows) > SHOWN
     return shown, RequestCursor(shown[0].created_at, shown[0].pk) if more else None
@@ -86,9 +85,9 @@ def _requests_before(
 def _entries_before(user: User, workflow: Workflow, before: int | None) -> tuple[list[AuditEntry], bool]:
     """Return entries with the bodies of results, and whether there are earlier ones."""
     trail = queries.trail_of(user, workflow)
-    found = trail if before is None else trail.filter(pk__lt=before)
+    older = trail if before is None else trail.filter(pk__lt=before)
     of_result = Case(When(event__in=RESULTS, then="body"), default=Value(""), output_field=TextField())
-    entries = trail.filter(pk__in=_latest(found, (F("pk") + 0).desc())).defer("body")
+    entries = trail.filter(pk__in=_latest(older, (F("pk") + 0).desc())).defer("body")
     rows = list(entries.annotate(**{"short_body": of_result}))
     shown = rows[-SHOWN:]
     for entry in shown:
@@ -97,13 +96,13 @@ def _entries_before(user: User, workflow: Workflow, before: int | None) -> tuple
     return shown, len(rows) > SHOWN
 
 
-def _latest(found: QuerySet[M], *order: Any) -> QuerySet[M, dict[str, Any]]:
+def _latest(rows: QuerySet[M], *order: Any) -> QuerySet[M, dict[str, Any]]:
     """Return the keys of the latest rows, one more than are shown.
 
     Only keys are sorted, because rows may be megabytes long. They are sorted by an expression: to sort by a column, a
     database may walk along its index, over the rows of all workflows, until it has found enough of this one.
     """
-    return found.order_by(*order).values("pk")[: SHOWN + 1]
+    return rows.order_by(*order).values("pk")[: SHOWN + 1]
 
 
 def page_of_workflows(
@@ -111,24 +110,24 @@ def page_of_workflows(
 ) -> WorkflowPage:
     """Return a page of suspended workflows, most urgent first, or of ended ones, latest first."""
     by_which = {SUSPENDED: queries.suspended_workflows_for, ENDED: queries.ended_workflows_for}
-    found = with_steps(user, by_which[which](user, after=after))
+    workflows = with_steps(user, by_which[which](user, after=after))
     if q:
-        found = searched(user, found, q, latest=which == ENDED)
-    rows = list(found[: limit + 1])
+        workflows = searched(user, workflows, q, latest=which == ENDED)
+    rows = list(workflows[: limit + 1])
     shown, more = rows[:limit], len(rows) > limit
     return WorkflowPage(shown, cursor_of(shown[-1], which) if more else None)
 
 
 def searched(
-    user: User, found: QuerySet[Workflow], q: str, *, latest: bool, among: Collection[int] | None = None
+    user: User, workflows: QuerySet[Workflow], q: str, *, latest: bool, among: Collection[int] | None = None
 ) -> QuerySet[Workflow]:
     """Limit a list to workflows with these words in the title or key, or in a request that the person may see.
 
-    `among` has the ids of the workflows that `found` can have, if they are few: only their requests are searched then.
+    `among` has the ids of the workflows that `workflows` can have, if they are few: only their requests are searched then.
     """
     if latest:
         recent = queries.ended_workflows_for(user).values("pk")[:SEARCHED]
-        found = found.filter(pk__in=recent)
+        workflows = workflows.filter(pk__in=recent)
     requests = queries.requests_for(user).order_by()
     if among is None:
         in_requests = Q(pk__in=with_words(requests, q, each=False).values("workflow"))
@@ -137,15 +136,14 @@ def searched(
         requests = requests.filter(workflow=OuterRef("pk"), workflow__in=among)
         in_requests = Q(Exists(with_words(requests, q, each=True)))
     # Who may not see the title of the whole workflow does not find it by that either.
-    title = "title__icontains" if sees_everything(user) else "seen_title__icontains"
-    return found.filter(Q(**{title: q}) | Q(key__icontains=q) | in_requests)
+    return workflows.filter(Q(shown_title__icontains=q) | Q(key__icontains=q) | in_requests)
 
 
-def with_steps(user: User, found: QuerySet[Workflow]) -> QuerySet[Workflow]:
+def with_steps(user: User, workflows: QuerySet[Workflow]) -> QuerySet[Workflow]:
     """Add to each workflow its latest steps that the person may see, in `steps`, latest first."""
     steps = queries.requests_for(user).select_related(None).only("pk", "workflow_id", "title", "kind", "status")
     latest = steps.order_by("-created_at", "-id")[: STEPS + 1]
-    return found.prefetch_related(None).prefetch_related(Prefetch("requests", queryset=latest, to_attr="steps"))  # type: ignore[no-redef]  # declared on the model, to be read
+    return workflows.prefetch_related(None).prefetch_related(Prefetch("requests", queryset=latest, to_attr="steps"))  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def cursor_of(workflow: Workflow, which: str) -> WorkflowCursor:

@@ -40,26 +40,25 @@ def value_at(value: Any, pointer: str) -> Any:
 
 def amount_at(value: Any, pointer: str | None) -> float | None:
     """Return the number at a pointer, by default at DEFAULT, where the text of a decimal number counts too."""
-    found = value_at(value, pointer or DEFAULT)
-    return _number(found, texts=not pointer)
+    return _number(value_at(value, pointer or DEFAULT), texts=not pointer)
 
 
-def _number(found: Any, *, texts: bool) -> float | None:
-    if texts and isinstance(found, str) and DECIMAL.fullmatch(found):
-        return float(found)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+def _number(value: Any, *, texts: bool) -> float | None:
+    if texts and isinstance(value, str) and DECIMAL.fullmatch(value):
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        return float(found) if math.isfinite(found) else None
+        return float(value) if math.isfinite(value) else None
     except OverflowError:
         return None
 
 
 def amount_pointer(value: Any, key_fields: Iterable[str]) -> str | None:
     """Return the first of these pointers that points to a number; None if it is DEFAULT, or none does."""
-    usable = (one for one in key_fields if 0 < len(one) <= MAX_POINTER)
-    found = next((one for one in usable if amount_at(value, one) is not None), None)
-    return None if found == DEFAULT else found
+    usable = (pointer for pointer in key_fields if 0 < len(pointer) <= MAX_POINTER)
+    first = next((pointer for pointer in usable if amount_at(value, pointer) is not None), None)
+    return None if first == DEFAULT else first
 
 
 def numbers_in(value: Any) -> Iterator[float]:
@@ -71,7 +70,7 @@ def numbers_in(value: Any) -> Iterator[float]:
                 values += members.values()
             case list() as items:
                 values += items
-            case one if (number := _number(one, texts=True)) is not None:
+            case leaf if (number := _number(leaf, texts=True)) is not None:
                 yield number
 
 

@@ -195,14 +195,17 @@ def reports_of(
 
     A request outside any tool call counts as its own. `among` are entries that were read already and contain them.
     """
-    calls = {one.pk: Subject(scope=one.scope, tool_call_id=one.tool_call_id or str(one.pk)) for one in requests}
+    calls = {
+        request.pk: Subject(scope=request.scope, tool_call_id=request.tool_call_id or str(request.pk))
+        for request in requests
+    }
     keys = {pk: repeat_key("tool.result", call) for pk, call in calls.items()}
     # `endswith`, because SQLite would read all entries of the event for an equality, and not those of the requests.
     wanted = Q(dedup_key__in=keys.values()) | Q(request_id__in=calls, event__endswith=OTHER_INPUT)
-    found = list(AuditEntry.objects.filter(wanted).order_by("pk") if among is None else among)
-    results = {entry.dedup_key: entry for entry in found}
+    entries = list(AuditEntry.objects.filter(wanted).order_by("pk") if among is None else among)
+    results = {entry.dedup_key: entry for entry in entries}
     others: dict[object, list[AuditEntry]] = {}
-    for entry in found:
+    for entry in entries:
         if entry.event == OTHER_INPUT:
             others.setdefault(entry.request_id, []).append(entry)
     return {pk: Reported(results.get(key), others.get(pk, ())) for pk, key in keys.items()}

@@ -59,14 +59,14 @@ def _is_filled_in(entry: AuditEntry, body: Any) -> bool:
     data = body.get("data") if isinstance(body.get("data"), dict) else {}
     held = data.get("edited_input") or data.get("input")
     if held is None:
-        asked = AuditEntry.objects.filter(request_id=entry.request_id, event="request.created").exclude(pk=entry.pk)
-        return entry.request_id is not None and asked.filter(amount=entry.amount).exists()
+        created = AuditEntry.objects.filter(request_id=entry.request_id, event="request.created").exclude(pk=entry.pk)
+        return entry.request_id is not None and created.filter(amount=entry.amount).exists()
     return entry.amount in numbers_in(held)
 
 
 def altered_columns(entry: AuditEntry) -> list[str]:
     """Return the columns that differ from the body, and `body or digest` where those two do not match."""
-    found = [] if entry.digest == "sha256:" + hashlib.sha256(entry.body.encode()).hexdigest() else ["body or digest"]
+    altered = [] if entry.digest == "sha256:" + hashlib.sha256(entry.body.encode()).hexdigest() else ["body or digest"]
     stored: dict[str, Any] = {name: getattr(entry, name) for name in REPEATED} | {"at": utc(entry.at)}
     stored["request_id"] = str(entry.request_id) if entry.request_id else None
     try:
@@ -74,20 +74,20 @@ def altered_columns(entry: AuditEntry) -> list[str]:
         body = json.loads(entry.body)
         recorded = {name: body.get(name, "" if value == "" else None) for name, value in stored.items()}
     except (ValueError, AttributeError):
-        return [*found, "body (it is no entry)"]
+        return [*altered, "body (it is no entry)"]
     if "amount" not in body and _is_filled_in(entry, body):
         recorded["amount"] = entry.amount
-    found += [name for name in recorded if recorded[name] != stored[name]]
+    altered += [name for name in recorded if recorded[name] != stored[name]]
     event = str(recorded["event"])
     data = body["data"] if isinstance(body.get("data"), dict) else {}
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
     if entry.verdict != verdict and not (entry.verdict == "" and _is_of_an_upgrade(entry)):
-        found.append("verdict")
+        altered.append("verdict")
     scope, call, request_id = (str(recorded[name]) for name in ("scope", "tool_call_id", "request_id"))
     subject = Subject(scope=scope, tool_call_id=call, request_id=request_id)
     if entry.dedup_key != (repeat_key(event, subject, data) if event in ONCE else None):
-        found.append("dedup_key")
-    return found
+        altered.append("dedup_key")
+    return altered
 
 
 def _is_of_an_upgrade(entry: AuditEntry) -> bool:

@@ -102,9 +102,9 @@ def _before_the_first_gap(since: str) -> tuple[int, bool]:
     """Return the entry before the first gap since a moment (SQL) that may still be filled, and whether it is the last entry."""
     with connection.cursor() as cursor:
         cursor.execute(RECENT.format(since=since))
-        found = cursor.fetchall()
+        rows = cursor.fetchall()
     # The gaps were read first, so an entry that appears meanwhile only makes a gap look open.
-    for last, follower in found:
+    for last, follower in rows:
         if follower is not None and follower > settled():
             return int(last), False
-    return int(found[-1][0]), True
+    return int(rows[-1][0]), True

@@ -100,7 +100,7 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool =
     token = _steps_left.set([MAX_STEPS])
     try:
         first = itertools.islice(validator.iter_errors(value), MAX_ERRORS)
-        found = sorted(first, key=lambda error: list(map(str, error.path)))
+        errors = sorted(first, key=lambda error: list(map(str, error.path)))
     except _TooCostly:
         return {"": _("takes too long to check against the request's schema; send a smaller value")}
     except Exception as error:
@@ -110,7 +110,7 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool =
     finally:
         _steps_left.reset(token)
     named = plain_errors if plain else _as_they_are
-    return {".".join(map(str, path)): words for error in reversed(found) for path, words in named(error)}
+    return {".".join(map(str, path)): message for error in reversed(errors) for path, message in named(error)}
 
 
 def _as_they_are(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]]:
@@ -153,13 +153,13 @@ def _compiled(pattern: str) -> Any:
         return re2.compile(text, options)
     except re2.error as error:
         (reason,) = error.args
-        words = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        explanation = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(
             _(
                 "has the pattern %(pattern)r, which is not supported (%(words)s): "
                 "look-around, back-references and very large repetitions cannot be used"
             )
-            % {"pattern": pattern[:100], "words": words[:100]}
+            % {"pattern": pattern[:100], "words": explanation[:100]}
         ) from error
 
 

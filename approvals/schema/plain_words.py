@@ -37,8 +37,8 @@ def plain_errors(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]
             if name not in error.instance:
                 yield (*path, name), _("is missing")
         return
-    words = WORDS.get(str(error.validator))
-    yield path, words(wanted, error.schema) if words else error.message[:300]
+    describe = WORDS.get(str(error.validator))
+    yield path, describe(wanted, error.schema) if describe else error.message[:300]
 
 
 def _pattern(value: Any, schema: Any) -> str:
@@ -58,14 +58,14 @@ def _format(value: Any, schema: Any) -> str:
 
 
 def _counted(singular: str, plural: str) -> Callable[[Any, Any], str]:
-    def words(value: Any, schema: Any) -> str:
+    def message(value: Any, schema: Any) -> str:
         return ngettext(singular, plural, int(value)) % {"count": f"{int(value):,}"}
 
-    return words
+    return message
 
 
-def _limit(words: Any) -> Callable[[Any, Any], str]:
-    return lambda value, schema: str(words) % {"value": value}
+def _limit(message: Any) -> Callable[[Any, Any], str]:
+    return lambda value, schema: str(message) % {"value": value}
 
 
 WORDS: dict[str, Callable[[Any, Any], str]] = {

@@ -25,17 +25,17 @@ class NoTarget(ValueError):
 
 def target_of(schema: Any, reference: str) -> Any:
     """Return the target of `#/a/b` in a schema. NoTarget."""
-    found = schema
+    target = schema
     for part in unquote(reference).split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        match found:
-            case dict() if name in found:
-                found = found[name]
-            case list() if (index := number_from(name)) is not None and index < len(found):
-                found = found[index]
+        match target:
+            case dict() if name in target:
+                target = target[name]
+            case list() if (index := number_from(name)) is not None and index < len(target):
+                target = target[index]
             case _:
                 raise NoTarget(_("refers to %(reference)r, which it does not contain") % {"reference": reference[:100]})
-    return found
+    return target
 
 
 def follow_references(schema: Any, root: Mapping[str, Any]) -> Any:
@@ -55,7 +55,7 @@ def check_references(schema: dict[str, Any]) -> None:
     A target in the place of a schema was validated with the whole schema. Any other, such as a member of an `enum`, is
     validated here.
     """
-    places = {id(one): one for one in subschemas(schema)}
+    places = {id(subschema): subschema for subschema in subschemas(schema)}
     left, room = list(places.values()), MAX_STRAY_VALUES
     while left:
         reference = left.pop().get("$ref")
@@ -67,7 +67,7 @@ def check_references(schema: dict[str, Any]) -> None:
         room -= count_values(target)
         if not isinstance(target, dict) or room < 0 or not _is_schema(target):
             raise ValueError(_("refers to %(reference)r, which is not a JSON Schema") % {"reference": reference[:100]})
-        new = {id(one): one for one in subschemas(target) if id(one) not in places}
+        new = {id(subschema): subschema for subschema in subschemas(target) if id(subschema) not in places}
         places |= new
         left += new.values()
 

@@ -58,7 +58,7 @@ def code(text: str, name: str, whole: str = "") -> SafeString | str:
     language = language_of(name, whole or text)
     if not language:
         return text
-    marked = ((f"tok-{kind}" if kind else "tok", words) for kind, words in pieces(text, language))
+    marked = ((f"tok-{kind}" if kind else "tok", piece) for kind, piece in pieces(text, language))
     return format_html_join("", '<span class="{}">{}</span>', marked)
 
 

@@ -35,9 +35,9 @@ def _count(block: Mapping[str, Any]) -> int:
 
 def _in_words(block: Mapping[str, Any]) -> dict[str, Any]:
     if inside := _inside(block):
-        return {**block, "content": [_in_words(one) for one in inside]}
+        return {**block, "content": [_in_words(item) for item in inside]}
     if block.get("type") not in KINDS:
         return dict(block)
     name = block.get("title") or ("a picture" if block["type"] == "image" else "a document")
-    words = f"(Left out, because this model does not take it: {name}. Say so if it is asked about.)"
-    return {"type": "text", "text": words}
+    text = f"(Left out, because this model does not take it: {name}. Say so if it is asked about.)"
+    return {"type": "text", "text": text}

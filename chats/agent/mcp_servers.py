@@ -65,13 +65,13 @@ class McpServer:
 
 def _is_https(url: str) -> bool:
     try:
-        found = urlsplit(url)
+        parts = urlsplit(url)
     except ValueError:
         return False
     return (
-        found.scheme == "https"
-        and bool(found.hostname)
-        and "@" not in found.netloc
+        parts.scheme == "https"
+        and bool(parts.hostname)
+        and "@" not in parts.netloc
         and url.isascii()
         and url.isprintable()
     )

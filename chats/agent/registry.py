@@ -29,20 +29,20 @@ def load(paths: tuple[str, ...]) -> Mapping[str, Agent]:
 
 @cache
 def _with_sub_agents(paths: tuple[str, ...]) -> Mapping[str, Agent]:
-    found: dict[str, Agent] = {}
+    agents: dict[str, Agent] = {}
     for path in paths:
         for agent in _import(path).family:
-            if found.setdefault(agent.name, agent) is not agent:
+            if agents.setdefault(agent.name, agent) is not agent:
                 raise TypeError(f"{path}: two different agents are named {agent.name!r}")
-    return found
+    return agents
 
 
 def get(paths: Sequence[str], name: str) -> Agent:
     """Return a listed agent, or one that a listed agent has as a tool. UnknownAgent."""
-    found = _with_sub_agents(tuple(paths)).get(name)
-    if found is None:
+    agent = _with_sub_agents(tuple(paths)).get(name)
+    if agent is None:
         raise UnknownAgent(gettext_noop("No agent is named %(name)r."), name=name)
-    return found
+    return agent
 
 
 def _import(path: str) -> Agent:

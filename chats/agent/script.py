@@ -45,8 +45,8 @@ class Conversation:
 
     def match(self, text: str) -> dict[str, str] | None:
         """Return the groups of the pattern in `text`; None if it is not found."""
-        found = re.search(self.pattern, text, re.IGNORECASE)
-        return {name: value or "" for name, value in found.groupdict().items()} if found else None
+        match = re.search(self.pattern, text, re.IGNORECASE)
+        return {name: value or "" for name, value in match.groupdict().items()} if match else None
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
@@ -56,7 +56,7 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
             number = re.fullmatch(r"\{(\w+):number\}", template)
             if number:
                 return _number(str(values.get(number[1], "0")))
-            return re.sub(r"\{(\w+)(?:\[(\d+)\])?\}", lambda found: _value(found, values), template)
+            return re.sub(r"\{(\w+)(?:\[(\d+)\])?\}", lambda match: _value(match, values), template)
         case Mapping():
             return {key: fill(item, values) for key, item in template.items()}
         case list() | tuple():
@@ -65,10 +65,10 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
             return template
 
 
-def _value(found: re.Match[str], values: Mapping[str, Any]) -> str:
-    name, index = found[1], found[2]
+def _value(match: re.Match[str], values: Mapping[str, Any]) -> str:
+    name, index = match[1], match[2]
     if name not in values:
-        return found[0]
+        return match[0]
     value = values[name]
     if index is not None:
         value = value[int(index)] if int(index) < len(value) else ""

@@ -60,8 +60,8 @@ class ServerTool:
         if self.allowed_domains and self.blocked_domains:
             raise ValueError(f"server tool {self.name}: set allowed_domains or blocked_domains, not both")
         for domain in domains:
-            found = _DOMAIN.fullmatch(domain)
-            if found is None or (found["path"] and self.name == "web_fetch"):
+            match = _DOMAIN.fullmatch(domain)
+            if match is None or (match["path"] and self.name == "web_fetch"):
                 raise ValueError(f"server tool {self.name}: {domain!r} is not a domain such as example.com")
 
     @property

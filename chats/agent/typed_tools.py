@@ -61,11 +61,11 @@ class _Files(BaseModel):
     def _has_the_fields_of_its_command(self) -> Self:
         required, optional = self.commands[self.command]
         # A form that a person changes sends each field, so one that is as if it were not given counts as such.
-        given = {name for name in self.model_fields_set if getattr(self, name) or name in required}
+        present = {name for name in self.model_fields_set if getattr(self, name) or name in required}
         empty = {name for name in required if name.endswith("path") and not getattr(self, name)}
-        if missing := (required - given) | empty:
+        if missing := (required - present) | empty:
             raise ValueError(f"the command needs {', '.join(sorted(missing))}")
-        if beyond := given - required - optional - {"command"}:
+        if beyond := present - required - optional - {"command"}:
             raise ValueError(f"the command takes no {', '.join(sorted(beyond))}")
         return self
 

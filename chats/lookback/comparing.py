@@ -57,7 +57,7 @@ class Pair:
     lines: list[str] = field(default_factory=list)
 
     @property
-    def words(self) -> Any:
+    def label(self) -> Any:
         return OP_WORDS[self.op]
 
 
@@ -97,7 +97,7 @@ def compare(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -
 
 def _line(part: Mapping[str, Any]) -> str:
     view = part_view(part)
-    return f"{view.tool}: {view.words}" if view.kind == "tool" else view.text[:120]
+    return f"{view.tool}: {view.state_label}" if view.kind == "tool" else view.text[:120]
 
 
 def _pair(row: Row, part: Mapping[str, Any], budget: Budget) -> Pair:

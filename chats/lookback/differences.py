@@ -94,12 +94,12 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[C
 
     Lists are compared index by index. The order of keys does not matter.
     """
-    found: list[Change] = []
+    changes: list[Change] = []
     for name in _names(before, after):
         # Stop after one change too many, so that a field with a million changes costs only a hundred.
         inner = list(islice(_at(name, (), before, after), MAX_CHANGES + 1))
-        found += inner if len(inner) <= MAX_CHANGES else [Change((name,), Op.CHANGED, before[name], after[name])]
-    return found
+        changes += inner if len(inner) <= MAX_CHANGES else [Change((name,), Op.CHANGED, before[name], after[name])]
+    return changes
 
 
 def _names(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> list[Any]:

@@ -133,8 +133,8 @@ class Entry:
     def answer(self) -> str:
         """The answer or the edited input of a decision as JSON; "" if it has neither."""
         decision = self.request.decision
-        found = decision.answer if decision.edited_input is None else decision.edited_input
-        return _shown(found) if found is not None else ""
+        value = decision.answer if decision.edited_input is None else decision.edited_input
+        return _shown(value) if value is not None else ""
 
     @property
     def tools(self) -> list[str]:
@@ -159,7 +159,7 @@ def page_of(
     If the messages of the chat have been deleted, only its origin and its branches remain.
     """
     forward = after is not None and before is None
-    found: list[tuple[TimelineCursor, EntryType, Any]] = []
+    keyed_rows: list[tuple[TimelineCursor, EntryType, Any]] = []
     for rank, entry_type in enumerate(ENTRY_TYPES):
         if chat.pruned_at is not None and not entry_type.kept:
             continue
@@ -168,10 +168,10 @@ def page_of(
             rows = rows.filter(_beyond(entry_type.moment, rank, cursor, forward=forward))
         sign = "" if forward else "-"
         for row in rows.order_by(f"{sign}{entry_type.moment}", f"{sign}pk")[: size + 1]:
-            found.append((TimelineCursor(_moment(row, entry_type.moment), rank, row.pk), entry_type, row))
-    found.sort(key=lambda each: each[0], reverse=not forward)
-    more, found = len(found) > size, sorted(found[:size], key=lambda each: each[0])
-    entries = _entries(chat, found)
+            keyed_rows.append((TimelineCursor(_moment(row, entry_type.moment), rank, row.pk), entry_type, row))
+    keyed_rows.sort(key=lambda each: each[0], reverse=not forward)
+    more, keyed_rows = len(keyed_rows) > size, sorted(keyed_rows[:size], key=lambda each: each[0])
+    entries = _entries(chat, keyed_rows)
     return Page(entries, more if not forward else True, more if forward else before is not None)
 
 
@@ -192,12 +192,12 @@ def _moment(row: Any, lookup: str) -> datetime:
     return moment
 
 
-def _entries(chat: Chat, found: Sequence[tuple[TimelineCursor, EntryType, Any]]) -> list[Entry]:
-    calls = [_calls_of(entry_type.name, row) for _, entry_type, row in found]
+def _entries(chat: Chat, keyed_rows: Sequence[tuple[TimelineCursor, EntryType, Any]]) -> list[Entry]:
+    calls = [_calls_of(entry_type.name, row) for _, entry_type, row in keyed_rows]
     known = subagents.conversations(chat.pk, [key for each in calls for key, _ in each])
     return [
         Entry(entry_type.name, cursor, row, [(name, known[key]) for key, name in each if key in known])
-        for (cursor, entry_type, row), each in zip(found, calls, strict=True)
+        for (cursor, entry_type, row), each in zip(keyed_rows, calls, strict=True)
     ]
 
 
@@ -214,5 +214,5 @@ def _shown(value: Any) -> str:
     text = pretty(value)
     if (left := len(text) - MAX_SHOWN) <= 0:
         return text
-    words = ngettext("… %(left)s more character …", "… %(left)s more characters …", left) % {"left": f"{left:,}"}
-    return f"{text[:MAX_SHOWN]}\n{words}"
+    note = ngettext("… %(left)s more character …", "… %(left)s more characters …", left) % {"left": f"{left:,}"}
+    return f"{text[:MAX_SHOWN]}\n{note}"

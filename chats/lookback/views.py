@@ -29,11 +29,11 @@ CHOICES = 200
 @refusals_as_pages
 def timeline(request: SignedIn, pk: int) -> HttpResponse:
     """Show the timeline of a chat: the latest entries, or those before or after a cursor."""
-    found = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.user, pk)
     before, after = (TimelineCursor.parse(request.GET.get(side, "")) for side in ("before", "after"))
     context = {
-        "chat": found,
-        "page": page_of(found, before=before, after=after),
+        "chat": chat,
+        "page": page_of(chat, before=before, after=after),
         "live": before is None and after is None,
     }
     return render(request, "chats/lookback/timeline.html", context)
@@ -43,18 +43,18 @@ def timeline(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def compare(request: SignedIn, pk: int) -> HttpResponse:
     """Compare two checkpoints of a chat: those chosen, else the last two, or the one on the right and the one before it."""
-    found = queries.get_chat_for(request.user, pk)
-    if found.pruned_at is not None:
-        return render(request, "chats/lookback/compare.html", {"chat": found})
-    made = TurnCheckpoint.objects.filter(chat_pk=found.pk).defer("tail").order_by("-pk")
+    chat = queries.get_chat_for(request.user, pk)
+    if chat.pruned_at is not None:
+        return render(request, "chats/lookback/compare.html", {"chat": chat})
+    made = TurnCheckpoint.objects.filter(chat_pk=chat.pk).defer("tail").order_by("-pk")
     choices = list(made[:CHOICES])
-    right = _chosen(request, "right", found) or (choices[0] if choices else None)
-    left = _chosen(request, "left", found) or (made.filter(pk__lt=right.pk).first() if right else None) or right
-    context: dict[str, Any] = {"chat": found, "left": left, "right": right, "token": uuid4().hex}
+    right = _chosen(request, "right", chat) or (choices[0] if choices else None)
+    left = _chosen(request, "left", chat) or (made.filter(pk__lt=right.pk).first() if right else None) or right
+    context: dict[str, Any] = {"chat": chat, "left": left, "right": right, "token": uuid4().hex}
     chosen = {each.pk: each for each in (*choices, left, right) if each is not None}
     context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
     if left is not None and right is not None:
-        context["found"] = comparing.compare(queries.parts_at(left), queries.parts_at(right))
+        context["comparison"] = comparing.compare(queries.parts_at(left), queries.parts_at(right))
     return render(request, "chats/lookback/compare.html", context)
 
 
@@ -64,10 +64,10 @@ def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | Non
     if not text:
         return None
     pk = number_from(text)
-    found = TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=pk).defer("tail").first() if pk is not None else None
-    if found is None:
+    checkpoint = TurnCheckpoint.objects.filter(chat_pk=chat.pk, pk=pk).defer("tail").first() if pk is not None else None
+    if checkpoint is None:
         raise ChatNotFound
-    return found
+    return checkpoint
 
 
 @require_POST
@@ -90,7 +90,7 @@ def branch(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def export(request: SignedIn, pk: int) -> HttpResponse:
     """Download a chat with all its data as JSON."""
-    found = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.user, pk)
     return streamed_response(
-        request, exporting.pieces(found), content_type="application/json", headers=exporting.headers(found)
+        request, exporting.pieces(chat), content_type="application/json", headers=exporting.headers(chat)
     )

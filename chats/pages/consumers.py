@@ -80,9 +80,9 @@ class ChatConsumer(LiveConsumer):
         """Stream the running turn, if there is one and it is not streamed yet."""
         if self.following is not None and not self.following.done():
             return
-        found = await self.read(functools.partial(pool.run, queries.running_turn, self.chat_pk))
-        if found is not None:
-            self.following = asyncio.create_task(self._stream(*found))
+        running = await self.read(functools.partial(pool.run, queries.running_turn, self.chat_pk))
+        if running is not None:
+            self.following = asyncio.create_task(self._stream(*running))
 
     async def _stream(self, turn_id: int, after: int) -> None:
         step, checked, silent = 0, monotonic(), False
@@ -122,8 +122,8 @@ def _nothing_new(user: User, shared: BatchCache, chat_pk: int) -> str:
     return ""
 
 
-def _turn_words(words: str) -> str:
-    return render_to_string("chats/chat/_turn_words.html", {"words": words})
+def _turn_words(text: str) -> str:
+    return render_to_string("chats/chat/_turn_words.html", {"text": text})
 
 
 def _delta(turn_id: int, step: int, kind: str, text: str) -> str:

@@ -67,8 +67,8 @@ def composer_context(user: User, chat: Chat) -> dict[str, Any]:
 
 def _is_cut(last: Sequence[Message], message_id: str) -> bool:
     """Return whether the last message is this answer and could go on."""
-    found = [remark["code"] for message in last for remark in remarks_in(message.parts)]
-    return bool(found) and last[0].message_id == message_id and found[-1] in CONTINUED
+    codes = [remark["code"] for message in last for remark in remarks_in(message.parts)]
+    return bool(codes) and last[0].message_id == message_id and codes[-1] in CONTINUED
 
 
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:

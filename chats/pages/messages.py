@@ -81,7 +81,7 @@ class PartView:
         return "-".join([*(card.version for card in cards), self.state]) if cards or self.conversation else ""
 
     @property
-    def words(self) -> str:
+    def state_label(self) -> str:
         waits = self.below or (self.card is not None and self.card.request.pending)
         if waits and self.state == "input-available":
             return gettext("waiting for an answer")
@@ -175,5 +175,5 @@ def _server_tool(data: Mapping[str, Any]) -> PartView:
         input_json=pretty(data.get("input")),
         output_json=pretty(written) if written else "",
         error=str(data.get("error", "")),
-        links=[Link(safe_url(found["url"]), found["title"]) for found in data.get("results", ())],
+        links=[Link(safe_url(result["url"]), result["title"]) for result in data.get("results", ())],
     )

@@ -102,11 +102,11 @@ def summary_of(chat: Chat) -> UsageView | None:
 @refusals_as_pages
 def chat_usage(request: SignedIn, pk: int) -> HttpResponse:
     """Show what each turn of a chat has used."""
-    found = queries.get_chat_for(request.user, pk)
-    used = usage_of_chat(found)
-    turns = [] if found.pruned_at is not None else found.turns.order_by("-id")[:LISTED]
+    chat = queries.get_chat_for(request.user, pk)
+    used = usage_of_chat(chat)
+    turns = [] if chat.pruned_at is not None else chat.turns.order_by("-id")[:LISTED]
     lines = [TurnLine(turn, view) for turn in turns if (view := usage_view(used.get(turn.pk, Usage()))) is not None]
-    context = {"chat": found, "lines": lines, "total": usage_view(total(used.values())), "listed": LISTED}
+    context = {"chat": chat, "lines": lines, "total": usage_view(total(used.values())), "listed": LISTED}
     return render(request, "chats/usage/chat.html", context)
 
 
@@ -120,13 +120,13 @@ def agents_usage(request: SignedIn) -> HttpResponse:
     chats = queries.chats_for(request.user).order_by().values("pk")
     figures = agent_figures(chats, timezone.now() - timedelta(days=int(days)))
     lines = [
-        AgentLine(one, view, [one.ends.get(end, 0) for end in ENDS])
-        for one in figures
-        if (view := usage_view(one.usage)) is not None or one.turns
+        AgentLine(agent, view, [agent.ends.get(end, 0) for end in ENDS])
+        for agent in figures
+        if (view := usage_view(agent.usage)) is not None or agent.turns
     ]
     context = {
         "lines": lines,
-        "total": usage_view(total(one.usage for one in figures)),
+        "total": usage_view(total(agent.usage for agent in figures)),
         "periods": PERIODS,
         "days": int(days),
         "limit": _count(LIMIT),

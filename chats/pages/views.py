@@ -46,8 +46,8 @@ def chats(request: SignedIn) -> HttpResponse:
         agent=request.GET.get("agent", "").replace("\x00", ""),
         state=_state(request.GET.get("state", "")),
     )
-    found = queries.filtered_chats_for(request.user, filters, after=number_from(request.GET.get("before", "")))
-    page = list(found[: PAGE + 1])
+    matching = queries.filtered_chats_for(request.user, filters, after=number_from(request.GET.get("before", "")))
+    page = list(matching[: PAGE + 1])
     context = {
         "chats": [(chat, TurnState(chat.state) if chat.state else None) for chat in page[:PAGE]],
         "older_query": filters.query(before=page[PAGE - 1].pk) if len(page) > PAGE else "",
@@ -90,22 +90,21 @@ def _files(request: HttpRequest) -> list[SentFile]:
 
 @require_GET
 @refusals_as_pages
-def chat(request: SignedIn, pk: int) -> HttpResponse:
-    found = queries.get_chat_for(request.user, pk)
-    return _chat_page(request, found)
+def chat_detail(request: SignedIn, pk: int) -> HttpResponse:
+    return _chat_page(request, queries.get_chat_for(request.user, pk))
 
 
 def _chat_page(
-    request: SignedIn, found: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **told: Any
+    request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **told: Any
 ) -> HttpResponse:
     position = number_from(request.GET.get("before", ""), digits=9)
-    context = chat_context(request.user, found, limit=MESSAGES_SHOWN, before=position)
+    context = chat_context(request.user, chat, limit=MESSAGES_SHOWN, before=position)
     context |= {
-        "branches": branches.branches_of(found),
+        "branches": branches.branches_of(chat),
         "rendered_at": timezone.now(),
         "draft": draft,
         **told,
-        "agent": _agent_or_none(found.agent),
+        "agent": _agent_or_none(chat.agent),
     }
     return render(request, "chats/chat/page.html", context, status=status)
 
@@ -120,15 +119,15 @@ def _agent_or_none(name: str) -> Agent | None:
 @require_POST
 @refusals_as_pages
 def post_message(request: SignedIn, pk: int) -> HttpResponse:
-    found = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.user, pk)
     text = _text(request)
     try:
         files = _files(request)
         actions.post_message(
-            found,
+            chat,
             text,
             by=request.user,
-            agent=agent_named(found.agent),
+            agent=agent_named(chat.agent),
             via=Door.CHAT,
             files=files,
             instead=request.POST.get("instead") == "stop",
@@ -137,50 +136,50 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
     except ChatNotFound:
         raise
     except Refusal as refusal:
-        return _refused(request, found, refusal, text)
+        return _refused(request, chat, refusal, text)
     if request.headers.get("HX-Request"):
-        return _composer(request, found, push=render_push(request.user, found))
-    return redirect(found)
+        return _composer(request, chat, push=render_push(request.user, chat))
+    return redirect(chat)
 
 
-def _refused(request: SignedIn, found: Chat, refusal: Refusal, draft: str) -> HttpResponse:
+def _refused(request: SignedIn, chat: Chat, refusal: Refusal, draft: str) -> HttpResponse:
     # One about what the chat waits for goes when the chat goes on.
     told = {"refusal": str(refusal), "refusal_passes": isinstance(refusal, ApprovalPending | TurnRunning)}
     if request.headers.get("HX-Request"):
-        return _composer(request, found, status=refusal.status, draft=draft, **told)
-    return _chat_page(request, found, status=refusal.status, draft=draft, **told)
+        return _composer(request, chat, status=refusal.status, draft=draft, **told)
+    return _chat_page(request, chat, status=refusal.status, draft=draft, **told)
 
 
-def _composer(request: SignedIn, found: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
-    context |= {"chat": found, **composer_context(request.user, found)}
+def _composer(request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
+    context |= {"chat": chat, **composer_context(request.user, chat)}
     return render(request, "chats/chat/_composer.html", context, status=status)
 
 
 @require_POST
 @refusals_as_pages
 def stop(request: SignedIn, pk: int) -> HttpResponse:
-    found = queries.get_chat_for(request.user, pk)
-    actions.stop_turn(found, by=request.user, via=Door.CHAT)
+    chat = queries.get_chat_for(request.user, pk)
+    actions.stop_turn(chat, by=request.user, via=Door.CHAT)
     if request.headers.get("HX-Request"):
         # The push updates the page. It may arrive first and remove the button, so there would be no target to swap.
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    return HttpResponseRedirect(found.get_absolute_url())
+    return HttpResponseRedirect(chat.get_absolute_url())
 
 
 @require_GET
 @refusals_as_pages
 def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
     """List a chat's checkpoints by message: the latest, or with `?before=` those before a checkpoint."""
-    found = queries.get_chat_for(request.user, pk)
-    latest = queries.checkpoints_of(found).defer("tail").order_by("-id")
+    chat = queries.get_chat_for(request.user, pk)
+    latest = queries.checkpoints_of(chat).defer("tail").order_by("-id")
     before = number_from(request.GET.get("before", ""))
     if before is not None:
         latest = latest.filter(pk__lt=before)
-    rows = [] if found.pruned_at is not None else list(latest[: CHECKPOINTS + 1])
+    rows = [] if chat.pruned_at is not None else list(latest[: CHECKPOINTS + 1])
     grouped = queries.group_by_message(reversed(rows[:CHECKPOINTS]))
-    messages = found.shown.filter(message_id__in=grouped)
+    messages = chat.shown.filter(message_id__in=grouped)
     context = {
-        "chat": found,
+        "chat": chat,
         "grouped": grouped,
         "shown": set(messages.values_list("message_id", flat=True)),
         "earlier": rows[CHECKPOINTS - 1].pk if len(rows) > CHECKPOINTS else None,
@@ -193,11 +192,11 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
     """Show one checkpoint, in readable form and as its stored JSON."""
-    found, stored, parts = queries.get_checkpoint_for(request.user, pk)
+    chat, stored, parts = queries.get_checkpoint_for(request.user, pk)
     context = {
-        "chat": found,
+        "chat": chat,
         "checkpoint": stored,
-        "may_branch": branches.may_branch(request.user, found),
+        "may_branch": branches.may_branch(request.user, chat),
         "asks": len(branches.open_part_ids(parts)),
         "token": uuid4().hex,
         "parts": [part_view(part) for part in parts],

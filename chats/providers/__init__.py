@@ -52,5 +52,5 @@ def _openai(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "openai":
             raise
-        words = _("HITL_PROVIDER=%(name)s needs the package openai. Install it: pip install %(package)s")
-        raise ProviderError(words % {"name": name, "package": OPENAI_PACKAGE}) from None
+        message = _("HITL_PROVIDER=%(name)s needs the package openai. Install it: pip install %(package)s")
+        raise ProviderError(message % {"name": name, "package": OPENAI_PACKAGE}) from None

@@ -19,9 +19,9 @@ ABOUT = re.compile(
 STATUSES = frozenset({400, 404, 413, 415, 422})
 
 
-def refuses_files(request: ModelRequest, status: int, said: str) -> bool:
+def refuses_files(request: ModelRequest, status: int, message: str) -> bool:
     """Return whether a refusal is about the files in the request."""
-    return status in STATUSES and ABOUT.search(said) is not None and count_files(request.messages) > 0
+    return status in STATUSES and ABOUT.search(message) is not None and count_files(request.messages) > 0
 
 
 def with_fewer_files(sent: ModelRequest, whole: ModelRequest) -> ModelRequest:

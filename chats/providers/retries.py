@@ -26,11 +26,11 @@ def is_redirect(status: int) -> bool:
 
 def words_of_redirect(status: int, setting: str) -> str:
     """Return what people are told of a redirect, which is not followed; `setting` names the address that was asked."""
-    words = _(
+    message = _(
         "The model's server redirects to another address (status %(status)d). The conversation was not sent there. "
         "Set %(setting)s to the address that answers."
     )
-    return words % {"status": status, "setting": setting}
+    return message % {"status": status, "setting": setting}
 
 
 def with_request_id(problem: str, request_id: str) -> str:

@@ -131,5 +131,5 @@ def _result_text(content: str | list[dict[str, Any]]) -> str:
 
 def _usage(messages: Sequence[ModelMessage], blocks: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Return the usage; words count as tokens."""
-    asked = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
-    return {"input_tokens": asked, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}
+    input_tokens = sum(len(str(block.get("text", "")).split()) for message in messages for block in message.content)
+    return {"input_tokens": input_tokens, "output_tokens": sum(len(json.dumps(block).split()) for block in blocks)}

@@ -56,11 +56,11 @@ def scrub(text: object, secrets: Iterable[str] = ()) -> str:
 
     Removes `secrets`, those that this server was sent, also in part; what the settings keep secret; and what looks like a key.
     """
-    said = clean_text(str(text)[:READ])
-    if PAGE.search(said):
+    line = clean_text(str(text)[:READ])
+    if PAGE.search(line):
         return ""
-    said = " ".join(LONG.sub(_unless_readable, _without_secrets(said, secrets)).split())
-    return said if len(said) <= KEPT else f"{said[: KEPT - 1]}…"
+    line = " ".join(LONG.sub(_unless_readable, _without_secrets(line, secrets)).split())
+    return line if len(line) <= KEPT else f"{line[: KEPT - 1]}…"
 
 
 def scrub_ids(secrets: Iterable[str], **values: Any) -> dict[str, str]:
@@ -70,15 +70,15 @@ def scrub_ids(secrets: Iterable[str], **values: Any) -> dict[str, str]:
     return {name: _without_secrets(value, secrets) for name, value in ids.items()}
 
 
-def _without_secrets(said: str, secrets: Iterable[str]) -> str:
+def _without_secrets(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
         for form in {secret, quote(secret, safe="")}:
-            said = _without(said, form)
+            text = _without(text, form)
     for secret in sorted(_secret_settings(), key=len, reverse=True):
-        said = said.replace(secret, REMOVED)
+        text = text.replace(secret, REMOVED)
     for pattern, replacement in KEY_LIKE:
-        said = pattern.sub(replacement, said)
-    return said
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def scrub_json(value: Any, secrets: Iterable[str] = ()) -> Any:
@@ -107,9 +107,9 @@ def _without(text: str, secret: str) -> str:
     return re.sub("\0+", REMOVED, "".join(kept))
 
 
-def _unless_readable(found: re.Match[str]) -> str:
+def _unless_readable(match: re.Match[str]) -> str:
     """Return a long word if it can be read, such as the name of a model; otherwise what stands for a secret."""
-    word = found[0]
+    word = match[0]
     mixed = all(re.search(kind, word) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
     return REMOVED if mixed or UNBROKEN.search(word) else word
 

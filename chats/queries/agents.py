@@ -12,10 +12,10 @@ from chats.exceptions import BadMessage
 
 def agent_named(name: str) -> Agent:
     """Return the listed agent with that name. BadMessage without one."""
-    found = registry.load(tuple(settings.HITL_AGENTS)).get(name)
-    if found is None:
+    agent = registry.load(tuple(settings.HITL_AGENTS)).get(name)
+    if agent is None:
         raise BadMessage(_("No agent is named %(name)r. Start a new chat with another agent.") % {"name": name})
-    return found
+    return agent
 
 
 def agents() -> list[Agent]:

@@ -52,10 +52,10 @@ def open_calls_at(chat: Chat, checkpoint: TurnCheckpoint, parts: Sequence[dict[s
                 "Branch from a checkpoint before or after it."
             )
         )
-    asked = ApprovalRequest.objects.filter(
+    recoveries = ApprovalRequest.objects.filter(
         scope=chat.scope, kind=Kind.RECOVERY, tool_call_id__in=ids, created_at__lte=checkpoint.created_at
     )
-    started = asked.values_list("tool_call_id").annotate(Max("attempt")).order_by()
+    started = recoveries.values_list("tool_call_id").annotate(Max("attempt")).order_by()
     return OpenCalls(frozenset(ids), {str(call_id): attempt for call_id, attempt in started})
 
 
@@ -93,5 +93,5 @@ class Branches:
 
 def branches_of(chat: Chat) -> Branches:
     """Return the latest branches of a chat."""
-    found = list(chat.branches.order_by("-id")[: LISTED + 1])
-    return Branches(found[:LISTED], len(found) > LISTED)
+    branches = list(chat.branches.order_by("-id")[: LISTED + 1])
+    return Branches(branches[:LISTED], len(branches) > LISTED)

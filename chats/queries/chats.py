@@ -20,16 +20,16 @@ from chats.queries.steps import steps_of_message
 
 def chats_for(user: Person) -> QuerySet[Chat]:
     """Chats that this person may read: their own, or all for approvers and auditors."""
-    found = Chat.objects.select_related("owner").order_by("-updated_at", "-id")
-    return found if sees_everything(user) else found.filter(owner=user.pk)
+    chats = Chat.objects.select_related("owner").order_by("-updated_at", "-id")
+    return chats if sees_everything(user) else chats.filter(owner=user.pk)
 
 
 def get_chat_for(user: Person, pk: int) -> Chat:
     """Return a chat that this person may read. ChatNotFound."""
-    found = chats_for(user).filter(pk=pk).first()
-    if found is None:
+    chat = chats_for(user).filter(pk=pk).first()
+    if chat is None:
         raise ChatNotFound
-    return found
+    return chat
 
 
 def get_file_for(user: Person, file_id: uuid.UUID, *, thread: str | None = None) -> Attachment:
@@ -39,10 +39,10 @@ def get_file_for(user: Person, file_id: uuid.UUID, *, thread: str | None = None)
         chats = chats.filter(owner=user.pk, public_id=thread)
     files = Attachment.objects.filter(file_id=file_id, chat__in=chats.values("pk"), chat__pruned_at=None)
     # Only who has no copy of the content reads it.
-    found = files.defer("content").first()
-    if found is None:
+    file = files.defer("content").first()
+    if file is None:
         raise ChatNotFound
-    return found
+    return file
 
 
 _OWN: Prepared[Chat] = Prepared(
@@ -54,21 +54,21 @@ _OWN: Prepared[Chat] = Prepared(
 
 def get_own_chat(user: Person, public_id: str) -> Chat:
     """Return the person's own chat with that public id. ChatNotFound, ChatPruned."""
-    found = _OWN.first(owner=user.pk, public_id=public_id)
-    if found is None:
+    chat = _OWN.first(owner=user.pk, public_id=public_id)
+    if chat is None:
         raise ChatNotFound
-    if found.pruned_at is not None:
+    if chat.pruned_at is not None:
         raise ChatPruned
-    return found
+    return chat
 
 
 def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[Message]:
     """Return the last `limit` messages of a chat with their parts, before a position if given, the oldest first."""
     if before is None:
-        found = _last(limit).all(chat=chat.pk)
+        latest = _last(limit).all(chat=chat.pk)
     else:
-        found = list(chat.shown.filter(position__lt=before).order_by("-position")[:limit])
-    return [with_parts(message) for message in reversed(found)]
+        latest = list(chat.shown.filter(position__lt=before).order_by("-position")[:limit])
+    return [with_parts(message) for message in reversed(latest)]
 
 
 def with_parts(message: Message) -> Message:
@@ -100,13 +100,13 @@ def last_texts(chat: Chat, message_id: str, parts: Sequence[dict[str, Any]]) -> 
     The last one is the assistant's message with this id, whose parts are given because they may not be stored yet.
     """
     shown = [*reversed(_EARLIER.all(chat=chat.pk, message_id=message_id)), ("assistant", parts)]
-    return [(role, text_with_files(found)) for role, found in shown]
+    return [(role, text_with_files(content)) for role, content in shown]
 
 
 def last_cut_messages(chat: Chat, *, limit: int) -> list[int]:
     """Return the ids of the last `limit` messages that an edit or a regeneration removed."""
-    found = chat.messages.filter(cut_at__isnull=False).order_by("-cut_at", "-position")
-    return list(found.values_list("pk", flat=True)[:limit])
+    messages = chat.messages.filter(cut_at__isnull=False).order_by("-cut_at", "-position")
+    return list(messages.values_list("pk", flat=True)[:limit])
 
 
 def is_known_message_id(chat: Chat, message_id: str) -> bool:

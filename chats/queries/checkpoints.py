@@ -22,13 +22,13 @@ def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
 
 def get_checkpoint_for(user: Person, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
     """Return the chat, the checkpoint and its parts. ChatNotFound, ChatPruned."""
-    found = TurnCheckpoint.objects.filter(pk=pk).first()
-    if found is None:
+    checkpoint = TurnCheckpoint.objects.filter(pk=pk).first()
+    if checkpoint is None:
         raise ChatNotFound
-    chat = get_chat_for(user, found.chat_pk)
+    chat = get_chat_for(user, checkpoint.chat_pk)
     if (chat.root or chat).pruned_at is not None:
         raise ChatPruned
-    return chat, found, parts_at(found)
+    return chat, checkpoint, parts_at(checkpoint)
 
 
 def parts_at(checkpoint: TurnCheckpoint) -> list[dict[str, Any]]:
@@ -39,9 +39,9 @@ def parts_at(checkpoint: TurnCheckpoint) -> list[dict[str, Any]]:
     return checkpoints.fold(earlier.order_by("ordinal"))
 
 
-def group_by_message(found: Iterable[TurnCheckpoint]) -> dict[str, list[TurnCheckpoint]]:
+def group_by_message(rows: Iterable[TurnCheckpoint]) -> dict[str, list[TurnCheckpoint]]:
     """Return checkpoints by message id, in the given order."""
     grouped: dict[str, list[TurnCheckpoint]] = defaultdict(list)
-    for checkpoint in found:
+    for checkpoint in rows:
         grouped[checkpoint.message_id].append(checkpoint)
     return dict(grouped)

@@ -98,16 +98,16 @@ def sections(chat: Chat) -> Iterator[Section]:
     yield Section("tool_calls", calls, _call)
     numbers = Chat.objects.filter(Q(pk=chat.pk) | Q(root=chat.pk)).values("pk")
     yield Section("checkpoints", TurnCheckpoint.objects.filter(chat_pk__in=numbers), _checkpoint)
-    asked, entries = ApprovalRequest.objects.none(), AuditEntry.objects.filter(scope=chat.scope)
+    requests, entries = ApprovalRequest.objects.none(), AuditEntry.objects.filter(scope=chat.scope)
     if chat.root_id is None:
-        asked = ApprovalRequest.objects.filter(scope=chat.scope).select_related(*JOINED)
+        requests = ApprovalRequest.objects.filter(scope=chat.scope).select_related(*JOINED)
         # A branch's older requests belong to the original chat.
         approved = calls.exclude(approval__scope=chat.scope)
         recovered = recoveries_of(chat, calls).exclude(scope=chat.scope)
     else:
         approved, recovered = calls, recoveries_of(chat, calls)
         entries = entries.filter(tool_call_id__in=calls.values("tool_call_id"))
-    yield Section("requests", asked, _request)
+    yield Section("requests", requests, _request)
     joined = [f"approval__{name}" for name in JOINED]
     yield Section("requests", approved.filter(approval__isnull=False).select_related(*joined), _approval)
     yield Section("requests", recovered.select_related(*JOINED), _request)
@@ -166,8 +166,8 @@ def _step(row: Step) -> dict[str, Any]:
 def _call(row: ToolCall) -> dict[str, Any]:
     names = ("tool_call_id", "name", "input", "state", "attempt", "output", "error_text", "executed_digest")
     known = {"call": row.pk, "chat": row.chat_id, "turn": row.turn_id, "step": row.step_id}
-    asked = {"approval": row.approval_id, "recovery": row.recovery_id}
-    requests = {name: str(key) if key else None for name, key in asked.items()}
+    request_ids = {"approval": row.approval_id, "recovery": row.recovery_id}
+    requests = {name: str(key) if key else None for name, key in request_ids.items()}
     return known | _fields(row, *names, "started_at", "finished_at") | requests
 
 
@@ -195,5 +195,5 @@ def _decision(row: Decision) -> dict[str, Any]:
 
 
 def _fields(row: Any, *names: str) -> dict[str, Any]:
-    found = {name: getattr(row, name) for name in names}
-    return {name: utc(value) if name in _TIMES and value is not None else value for name, value in found.items()}
+    values = {name: getattr(row, name) for name in names}
+    return {name: utc(value) if name in _TIMES and value is not None else value for name, value in values.items()}

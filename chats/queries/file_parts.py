@@ -46,15 +46,15 @@ def is_of_result(file_id: uuid.UUID) -> bool:
 
 def file_ids(parts: Iterable[Mapping[str, Any]]) -> list[uuid.UUID]:
     """Return the ids of the stored files that a message names."""
-    return [found.file_id for part in parts if (found := reference_of(part)) is not None]
+    return [reference.file_id for part in parts if (reference := reference_of(part)) is not None]
 
 
 def block_of_part(part: Mapping[str, Any], files: Mapping[uuid.UUID, bytes]) -> dict[str, Any]:
     """Return the block for the `file` part of a person's message."""
-    found = reference_of(part)
-    if found is None:
+    reference = reference_of(part)
+    if reference is None:
         return _no_longer_stored(str(part.get("filename") or part.get("mediaType")))
-    return file_block(found, files)
+    return file_block(reference, files)
 
 
 def file_block(file: FileReference, files: Mapping[uuid.UUID, bytes]) -> dict[str, Any]:

@@ -30,8 +30,8 @@ class ChatFilters:
 
     def query(self, *, before: int) -> str:
         """Return the query string of the page of chats that are older than the one with this id."""
-        given = {"q": self.words, "agent": self.agent, "state": self.state, "before": before}
-        return urlencode({name: value for name, value in given.items() if value})
+        parameters = {"q": self.words, "agent": self.agent, "state": self.state, "before": before}
+        return urlencode({name: value for name, value in parameters.items() if value})
 
 
 def filtered_chats_for(user: Person, filters: ChatFilters, *, after: int | None = None) -> QuerySet[Chat]:
@@ -39,35 +39,35 @@ def filtered_chats_for(user: Person, filters: ChatFilters, *, after: int | None 
 
     Sub-agents' chats are linked from their parents. `after` is the id of the last chat of the page before.
     """
-    found = chats_for(user).filter(root=None)
+    chats = chats_for(user).filter(root=None)
     if filters:
-        found = _filtered(found, filters)
+        chats = _filtered(chats, filters)
     last = chats_for(user).filter(pk=after).first() if after is not None else None
     if last is not None:
-        found = found.filter(updated_at__lte=last.updated_at).filter(
+        chats = chats.filter(updated_at__lte=last.updated_at).filter(
             Q(updated_at__lt=last.updated_at) | Q(pk__lt=last.pk)
         )
-    return found.annotate(state=_last_state())  # type: ignore[no-redef]  # declared on the model, to be read
+    return chats.annotate(state=_last_state())  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def _last_state() -> Subquery:
     return Subquery(Turn.objects.filter(chat=OuterRef("pk")).order_by("-id").values("state")[:1])
 
 
-def _filtered(found: QuerySet[Chat], filters: ChatFilters) -> QuerySet[Chat]:
+def _filtered(chats: QuerySet[Chat], filters: ChatFilters) -> QuerySet[Chat]:
     if filters.state in {TurnState.QUEUED, TurnState.RUNNING, TurnState.SUSPENDED}:
         # A chat has at most one such turn, which is its last; an index finds it.
         states = (
             [TurnState.SUSPENDED] if filters.state == TurnState.SUSPENDED else [TurnState.QUEUED, TurnState.RUNNING]
         )
-        found = found.filter(pk__in=Turn.objects.filter(state__in=states).values("chat"))
+        chats = chats.filter(pk__in=Turn.objects.filter(state__in=states).values("chat"))
     else:
-        found = found.model.objects.select_related("owner").filter(pk__in=found.values("pk")[:WINDOW])
-        found = found.order_by("-updated_at", "-id")
+        chats = chats.model.objects.select_related("owner").filter(pk__in=chats.values("pk")[:WINDOW])
+        chats = chats.order_by("-updated_at", "-id")
         if filters.state:
-            found = found.annotate(ended_as=_last_state()).filter(ended_as=filters.state)
+            chats = chats.annotate(ended_as=_last_state()).filter(ended_as=filters.state)
     if filters.agent:
-        found = found.filter(agent=filters.agent)
+        chats = chats.filter(agent=filters.agent)
     for word in filters.words.split():
-        found = found.filter(title__icontains=word)
-    return found
+        chats = chats.filter(title__icontains=word)
+    return chats

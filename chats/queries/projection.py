@@ -134,20 +134,20 @@ def tool_part(call: CallView) -> dict[str, Any]:
 
 def result_files(call: CallView) -> list[FileReference]:
     """Return the files that a call returned. Any other reference in its output is only repeated there."""
-    found = references_in(call.output) if call.state == CallState.SUCCEEDED else []
-    return [each for each in found if each.file_id == result_file_id(call.tool_call_id, each.digest)]
+    references = references_in(call.output) if call.state == CallState.SUCCEEDED else []
+    return [each for each in references if each.file_id == result_file_id(call.tool_call_id, each.digest)]
 
 
 def result_file_ids(steps: Iterable[StepView]) -> list[uuid.UUID]:
     """Return the ids of the files that the calls of these steps returned."""
-    return [found.file_id for step in steps for call in step.calls for found in result_files(call)]
+    return [file.file_id for step in steps for call in step.calls for file in result_files(call)]
 
 
 def text_with_files(parts: Iterable[Mapping[str, Any]]) -> str:
     """Return what a message says as one text, with the names of its files in brackets."""
-    said = [part["text"] for part in parts if part.get("type") == "text" and part.get("text")]
+    texts = [part["text"] for part in parts if part.get("type") == "text" and part.get("text")]
     files = [f"[{part.get('filename') or part.get('mediaType')}]" for part in parts if part.get("type") == "file"]
-    return "\n\n".join([*files, *said])
+    return "\n\n".join([*files, *texts])
 
 
 def user_parts(texts: Iterable[str], context: Any = None, files: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
@@ -166,8 +166,8 @@ def user_message(parts: Iterable[dict[str, Any]], files: Mapping[uuid.UUID, byte
     sent = [block_of_part(part, files or {}) for part in parts if part.get("type") == "file"]
     context = [context_block(part["data"]) for part in parts if part.get("type") == PAGE_CONTEXT]
     # Clients send an empty text beside a file, and models refuse it.
-    said = [part["text"] for part in parts if part.get("type") == "text" and part["text"].strip()]
-    return ModelMessage("user", [*context, *sent, *({"type": "text", "text": text} for text in said)])
+    texts = [part["text"] for part in parts if part.get("type") == "text" and part["text"].strip()]
+    return ModelMessage("user", [*context, *sent, *({"type": "text", "text": text} for text in texts)])
 
 
 def answered(
@@ -192,8 +192,8 @@ def answered(
         blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
         if step.stop_reason == BROKEN_OFF:
             blocks.append({"type": "text", "text": CUT_BY_ERROR})
-        said = blocks or [{"type": "text", "text": NO_TEXT}]
-        messages.append(ModelMessage("assistant", said, step.provider, step.model, step.prefix, step.container))
+        content = blocks or [{"type": "text", "text": NO_TEXT}]
+        messages.append(ModelMessage("assistant", content, step.provider, step.model, step.prefix, step.container))
         if step.calls:
             messages.append(ModelMessage("user", [_result(call, files or {}) for call in step.calls]))
     return messages
@@ -201,7 +201,7 @@ def answered(
 
 def with_turn(
     before: Sequence[ModelMessage],
-    asked: ModelMessage | None,
+    question: ModelMessage | None,
     steps: Sequence[StepView],
     files: Mapping[uuid.UUID, bytes] | None = None,
 ) -> list[ModelMessage]:
@@ -210,7 +210,7 @@ def with_turn(
     The API refuses every later message too while a refused one and its answer are in the history.
     """
     if not steps or steps[-1].stop_reason != REFUSAL:
-        return answered([*before, *([] if asked is None else [asked])], steps, files)
+        return answered([*before, *([] if question is None else [question])], steps, files)
     called = ", ".join(f"{call.name} ({call.state})" for step in steps[:-1] for call in step.calls)
     return [*before, *([ModelMessage("user", [{"type": "text", "text": REFUSED_TURN % called}])] if called else [])]
 

@@ -35,7 +35,7 @@ Remark = dict[str, Any]
 
 def remarks_on(stop_reason: str, stop_details: Mapping[str, Any]) -> list[Remark]:
     """Return the remarks on an answer that ended like this. What a provider says is bounded, and never trusted."""
-    found = [
+    remarks = [
         {
             "code": code,
             **_words(details, "why", "before", "now", "category"),
@@ -46,8 +46,8 @@ def remarks_on(stop_reason: str, stop_details: Mapping[str, Any]) -> list[Remark
     ]
     if stop_reason in TOLD:
         told = ("category", "explanation") if stop_reason == REFUSAL else ("reason",)
-        found.append({"code": stop_reason, **_words(stop_details, *told)})
-    return found
+        remarks.append({"code": stop_reason, **_words(stop_details, *told)})
+    return remarks
 
 
 def _words(details: Mapping[str, Any], *names: str) -> dict[str, str]:
@@ -137,12 +137,12 @@ def _model_changed(remark: Mapping[str, Any]) -> str:
     models = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
     if models["before"] == models["now"]:
         # It is asked through another API, which keeps other things of an answer.
-        words = _("From here on %(now)s is called through another API.") % models
+        text = _("From here on %(now)s is called through another API.") % models
         left_out = _("It does not see its thoughts from before, nor the searches and code that it ran.")
     else:
-        words = _("From here on %(now)s answers; before, it was %(before)s.") % models
+        text = _("From here on %(now)s answers; before, it was %(before)s.") % models
         left_out = _("It does not see the thoughts of the earlier model, nor the searches and code that it ran.")
-    return f"{words} {left_out}" if remark.get("answers") else words
+    return f"{text} {left_out}" if remark.get("answers") else text
 
 
 def _fallback(remark: Mapping[str, Any]) -> str:

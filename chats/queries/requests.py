@@ -22,7 +22,7 @@ from chats.queries.values import CallView
 
 def open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of a turn and of the sub-agents below it."""
-    return own_open_requests(turn) + [asked for below in subagents.open_requests(turn).values() for asked in below]
+    return own_open_requests(turn) + [request for below in subagents.open_requests(turn).values() for request in below]
 
 
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
@@ -32,18 +32,18 @@ def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     chain = chain_of(turn, calls)
     waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
     # A recovery asks about the outcome of a call; no part of the message shows it.
-    asked = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
+    pairs = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
     # A request may have ended a moment before its call takes the outcome.
-    return [request for pair in asked for request in pair if request is not None and request.pending]
+    return [request for pair in pairs for request in pair if request is not None and request.pending]
 
 
 def question_for_message(user: Person, waiting: Sequence[ApprovalRequest]) -> ApprovalRequest | None:
     """Return the request that a message of this person answers: the only one, if it is a question in one's own words."""
     if len(waiting) != 1:
         return None
-    (asked,) = waiting
-    in_words = asked.kind == Kind.QUESTION and asked.allow_text and not asked.options
-    return asked if in_words and permissions.may_answer(user, asked) else None
+    (request,) = waiting
+    in_words = request.kind == Kind.QUESTION and request.allow_text and not request.options
+    return request if in_words and permissions.may_answer(user, request) else None
 
 
 def _calls() -> QuerySet[ToolCall]:
@@ -74,8 +74,8 @@ def chain_of(turn: Turn, calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:
     """Return the requests of these calls by toolCallId: of each call its latest."""
-    found = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
-    ordered = found.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
+    rows = ApprovalRequest.objects.filter(scope=chat.scope, tool_call_id__in=call_ids).defer(UNREAD)
+    ordered = rows.select_related("decision", "workflow", "requested_by", "assigned_to").order_by("created_at", "id")
     return {str(request.tool_call_id): request for request in ordered}
 
 

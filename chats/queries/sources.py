@@ -46,16 +46,16 @@ def safe_url(value: Any) -> str:
     if not isinstance(value, str) or len(value) > MAX_URL or clean_text(value) != value:
         return ""
     try:
-        found = urlsplit(value)
+        parts = urlsplit(value)
     except ValueError:
         return ""
-    return value if found.scheme in {"http", "https"} and found.hostname else ""
+    return value if parts.scheme in {"http", "https"} and parts.hostname else ""
 
 
 def _citations(blocks: Sequence[Block]) -> Iterator[Part]:
     for block in blocks:
-        given = block.get("citations")
-        for citation in given if block.get("type") == "text" and isinstance(given, list) else ():
+        citations = block.get("citations")
+        for citation in citations if block.get("type") == "text" and isinstance(citations, list) else ():
             if isinstance(citation, Mapping) and (part := _source(citation)) is not None:
                 yield part
 
@@ -109,16 +109,16 @@ def _mcp_outcome(block: Block) -> Part:
 def _outcome(content: Any) -> Part:
     """Return what a tool of the provider found or wrote; `error` is the code with which it failed."""
     if isinstance(content, list):
-        return {"results": [found for item in content[:MAX_RESULTS] if (found := _found(item))]}
+        return {"results": [result for item in content[:MAX_RESULTS] if (result := _found(item))]}
     if not isinstance(content, Mapping):
         return {}
     if "error_code" in content:
         return {"error": _title(content["error_code"]) or "unknown"}
-    if isinstance(found := content.get("tool_references"), list):
-        names = (_title(each.get("tool_name")) for each in found[:MAX_RESULTS] if isinstance(each, Mapping))
+    if isinstance(references := content.get("tool_references"), list):
+        names = (_title(each.get("tool_name")) for each in references[:MAX_RESULTS] if isinstance(each, Mapping))
         return {"tools": [name for name in names if name]}
     if "url" in content:
-        return {"results": [found] if (found := _found(content)) else []}
+        return {"results": [result] if (result := _found(content)) else []}
     written = {name: _output(content.get(name)) for name in ("stdout", "stderr")}
     code = content.get("return_code")
     return {name: text for name, text in written.items() if text} | (

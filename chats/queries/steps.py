@@ -124,7 +124,7 @@ def _call(
     approved_digest: str | None,
 ) -> CallView:
     asks_approval = kind == Kind.APPROVAL
-    asked = recovery if state == CallState.UNKNOWN else status
+    request_status = recovery if state == CallState.UNKNOWN else status
     decided = asks_approval and status != Status.PENDING
     reason = "No one decided before the deadline." if asks_approval and status == Status.EXPIRED else comment
     return CallView(
@@ -138,7 +138,7 @@ def _call(
         approved=status == Status.APPROVED if decided else None,
         reason=(reason or "") if decided else "",
         edited_input=edited_input if decided else None,
-        decided=asked not in {None, Status.PENDING},
+        decided=request_status not in {None, Status.PENDING},
         declined=kind is not None and not asks_approval and status == Status.REJECTED,
         request_id=str(request_id or ""),
         recovery_id=str(recovery_id or ""),
@@ -150,13 +150,13 @@ def _call(
 
 def call_view(call: ToolCall) -> CallView:
     """Return a call, read with its requests and their decisions, as a value."""
-    asked = call.approval
-    decision = decision_of(asked)
+    request = call.approval
+    decision = decision_of(request)
     columns: list[Any] = [
         *(getattr(call, name) for name in _CALL),
         call.recovery.status if call.recovery is not None else None,
-        asked.kind if asked is not None else None,
-        asked.status if asked is not None else None,
+        request.kind if request is not None else None,
+        request.status if request is not None else None,
         decision.comment if decision is not None else None,
         decision.edited_input if decision is not None else None,
         decision.approved_digest if decision is not None else None,
@@ -180,21 +180,21 @@ def history_before(turn: Turn) -> list[ModelMessage]:
     views: dict[str, list[StepView]] = {}
     if any(message.role == "assistant" for message in shown):
         turns = {pk: name for pk, name in turn.chat.turns.values_list("pk", "message_id") if pk != turn.pk}
-        views = {turns[pk]: found for pk, found in step_views(list(turns)).items()}
-    named = [found for message in shown if message.role == "user" for found in file_ids(message.parts)]
+        views = {turns[pk]: steps for pk, steps in step_views(list(turns)).items()}
+    named = [file_id for message in shown if message.role == "user" for file_id in file_ids(message.parts)]
     for message in shown:
         named += result_file_ids(views.get(message.message_id, []))
     files = file_contents(turn.chat_id, named)
     history: list[ModelMessage] = []
-    asked: ModelMessage | None = None
+    question: ModelMessage | None = None
     for message in shown:
         if message.role == "user":
-            history += [] if asked is None else [asked]
-            asked = user_message(message.parts, files)
+            history += [] if question is None else [question]
+            question = user_message(message.parts, files)
         else:
-            history = with_turn(history, asked, views.get(message.message_id, []), files)
-            asked = None
-    return history if asked is None else [*history, asked]
+            history = with_turn(history, question, views.get(message.message_id, []), files)
+            question = None
+    return history if question is None else [*history, question]
 
 
 def tool_parts_of(turn: Turn) -> dict[str, dict[str, Any]]:

@@ -17,8 +17,8 @@ from chats.states import CallState, TurnState
 def delegated(turn: Turn) -> list[tuple[ToolCall, Turn]]:
     """Return the delegated calls of a turn, each with the turn of the sub-agent."""
     below = Turn.objects.filter(parent_call__turn=turn, parent_call__state=CallState.DELEGATED)
-    found = below.select_related("parent_call", "chat").order_by("parent_call", "id")
-    return [(each.parent_call, each) for each in found if each.parent_call is not None]
+    turns = below.select_related("parent_call", "chat").order_by("parent_call", "id")
+    return [(each.parent_call, each) for each in turns if each.parent_call is not None]
 
 
 def calls_of_family(turn: Turn) -> QuerySet[ToolCall]:
@@ -51,12 +51,12 @@ def open_requests(turn: Turn) -> dict[str, list[ApprovalRequest]]:
     """Return the pending requests of the sub-agents below a turn, by the toolCallId of the turn's own call."""
     family = {each.pk: each for each in _FAMILY.all(root=turn.root_id or turn.pk)}
     leads = {pk: lead for pk in family if (lead := _leading_call(turn, pk, family)) is not None}
-    found: dict[str, list[ApprovalRequest]] = {}
+    requests: dict[str, list[ApprovalRequest]] = {}
     for call in _waiting_calls(list(leads)):
         request = call.recovery if call.state == CallState.UNKNOWN else call.approval
         if request is not None and request.status == Status.PENDING:
-            found.setdefault(leads[call.turn_id], []).append(request)
-    return found
+            requests.setdefault(leads[call.turn_id], []).append(request)
+    return requests
 
 
 def _leading_call(turn: Turn, pk: int, family: Mapping[int, Turn]) -> str | None:
@@ -72,8 +72,8 @@ def _leading_call(turn: Turn, pk: int, family: Mapping[int, Turn]) -> str | None
 def _waiting_calls(turns: Sequence[int]) -> Sequence[ToolCall]:
     if not turns:
         return []
-    asked = ("decision", "workflow", "requested_by", "assigned_to")
-    joined = [f"{which}__{name}" for which in ("approval", "recovery") for name in asked]
+    relations = ("decision", "workflow", "requested_by", "assigned_to")
+    joined = [f"{which}__{name}" for which in ("approval", "recovery") for name in relations]
     waiting = ToolCall.objects.filter(turn__in=turns, state__in=[CallState.WAITING, CallState.UNKNOWN])
     return list(waiting.select_related(*joined).order_by("id"))
 

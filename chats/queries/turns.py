@@ -71,11 +71,11 @@ def running_message(chat: Chat) -> tuple[Turn, list[dict[str, Any]], int] | None
 
 def sub_agent_turns(turn_id: int) -> dict[str, list[int]]:
     """Return the ids of the turns of this turn's sub-agents whose calls are not settled, by state."""
-    found: dict[str, list[int]] = defaultdict(list)
+    ids: dict[str, list[int]] = defaultdict(list)
     below = Turn.objects.filter(parent_call__turn=turn_id, parent_call__state=CallState.DELEGATED)
     for pk, state in below.values_list("pk", "state"):
-        found[state].append(pk)
-    return found
+        ids[state].append(pk)
+    return ids
 
 
 def last_seq(turn: Turn) -> int:
@@ -101,11 +101,11 @@ _EVENTS: Prepared[tuple[int, dict[str, Any]]] = Prepared(
 
 def events_after(turn_id: int, seq: int) -> list[tuple[int, dict[str, Any]]]:
     """Return stored events (seq, JSON) of a turn after `seq`, at most those of 500 rows."""
-    found: list[tuple[int, dict[str, Any]]] = []
+    numbered_pieces: list[tuple[int, dict[str, Any]]] = []
     for last, stored in _EVENTS.all(turn=turn_id, seq=seq):
         pieces = events.pieces_from_json(stored)
         numbered = zip(range(last - len(pieces) + 1, last + 1), pieces, strict=True)
         # Two rows may hold the same piece, if a commit was not confirmed and repeated together with later pieces.
-        seen = found[-1][0] if found else seq
-        found += [(number, piece) for number, piece in numbered if number > seen]
-    return found
+        seen = numbered_pieces[-1][0] if numbered_pieces else seq
+        numbered_pieces += [(number, piece) for number, piece in numbered if number > seen]
+    return numbered_pieces

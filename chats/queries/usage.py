@@ -113,11 +113,11 @@ class Prices:
         self, model: str, usage: Mapping[str, Any], when: datetime, answered_by: Mapping[str, Any] | None = None
     ) -> Usage:
         """Return the tokens of one answer with their cost: by the model that answered, or else by the one that was asked."""
-        tokens, said = tokens_of(usage), answered_by or {}
+        tokens, identity = tokens_of(usage), answered_by or {}
         if not tokens:
             return Usage()
-        tier = str(said.get("service_tier") or "")
-        names = [str(name) for name in (said.get("model"), model) if name]
+        tier = str(identity.get("service_tier") or "")
+        names = [str(name) for name in (identity.get("model"), model) if name]
         prices = (self._price(name, tier, tokens, when.date()) for name in names)
         price = next((price for price in prices if price is not None), None)
         if price is None:
@@ -152,12 +152,12 @@ def usage_of_chat(chat: Chat, *, limit: int = LIMIT) -> dict[int, Usage]:
     """
     chats = Chat.objects.filter(Q(pk=chat.pk) | Q(root=chat.pk)).values("pk")
     rows = Step.objects.filter(turn__chat__in=chats).order_by("-id")
-    found: dict[int, Usage] = defaultdict(Usage)
+    used: dict[int, Usage] = defaultdict(Usage)
     prices = Prices.read()
     for turn, root, *answer in rows.values_list("turn", "turn__root", *_ANSWER)[:limit]:
         # A sub-agent's chat shows its own turns, and the chat at the top those of all sub-agents with its own.
-        found[turn if chat.root_id is not None else root or turn] += prices.usage(*answer)
-    return dict(found)
+        used[turn if chat.root_id is not None else root or turn] += prices.usage(*answer)
+    return dict(used)
 
 
 def total(usages: Iterable[Usage]) -> Usage:
@@ -194,5 +194,5 @@ def agent_figures(chats: Any, since: datetime) -> Sequence[AgentFigures]:
     for agent, state, reason, ended in turns.values_list("agent", "state", "finish_reason", "ended_at")[:LIMIT]:
         if ended is not None and ended >= since:
             ends[agent][reason if state == TurnState.COMPLETED else state] += 1
-    found = [AgentFigures(name, used.get(name, Usage()), ends.get(name, {})) for name in {*used, *ends}]
-    return sorted(found, key=lambda figures: (-figures.usage.tokens.read - figures.usage.tokens.output, figures.name))
+    rows = [AgentFigures(name, used.get(name, Usage()), ends.get(name, {})) for name in {*used, *ends}]
+    return sorted(rows, key=lambda figures: (-figures.usage.tokens.read - figures.usage.tokens.output, figures.name))

@@ -65,13 +65,13 @@ class Accounts(DefaultAccountAdapter):
         name = actions.record_failed_login(credentials["username"], address=address)
         logger.warning("Failed log-in as %s from %s", repr(name) if name else "no known user", address)
 
-    def post_login(self, request: HttpRequest, user: User, **given: Any) -> HttpResponse:
+    def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
         address = self.get_client_ip(request)
         actions.record_login(user, address=address)
         logger.info("Log-in as %r from %s", user.get_username(), address)
         session_key, browser = request.session.session_key or "", request.headers.get("User-Agent", "")
         actions.record_session(user, session_key, address=address, browser=browser)
-        response: HttpResponse = super().post_login(request, user, **given)
+        response: HttpResponse = super().post_login(request, user, **kwargs)
         return response
 
     def set_password(self, user: User, password: str) -> None:

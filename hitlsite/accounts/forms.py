@@ -42,7 +42,7 @@ class ResetPasswordForm(forms.ResetPasswordForm):
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
-        found = User.objects.filter(email__iexact=email, is_active=True)
+        users = User.objects.filter(email__iexact=email, is_active=True)
         # A database may treat more letters as equal than a mail server does.
-        self.users = [user for user in found if user.email.lower() == email and user.has_usable_password()]
+        self.users = [user for user in users if user.email.lower() == email and user.has_usable_password()]
         return email

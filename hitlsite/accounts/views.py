@@ -26,8 +26,8 @@ class ChangePassword(views.PasswordChangeView):
 
     def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.has_usable_password():
-            words = _("Your account has no password here. Ask an administrator to set one.")
-            return problem(request, HTTPStatus.FORBIDDEN, words, "no_password")
+            message = _("Your account has no password here. Ask an administrator to set one.")
+            return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         return response
 

@@ -50,7 +50,7 @@ SCHEMA = {
 REFUND = {"orderId": "4711", "amount": 250, "items": [{"sku": "A-1", "count": 2}]}
 
 
-def asked(number: int, **given: Any) -> ApprovalRequest:
+def unsaved(number: int, **fields: Any) -> ApprovalRequest:
     """Return an unsaved request; `number` makes its id."""
     shape: dict[str, Any] = {"kind": Kind.APPROVAL, "title": "Refund order 4711?", "tool_name": "refund"}
     shape |= {
@@ -58,22 +58,22 @@ def asked(number: int, **given: Any) -> ApprovalRequest:
         "input_digest": "sha256:" + "0" * 64,
         "created_at": timezone.now() - timedelta(minutes=4),
     }
-    found = ApprovalRequest(pk=UUID(int=number), **shape | given)
-    found.requested_by = User(username="requester")
-    return found
+    request = ApprovalRequest(pk=UUID(int=number), **shape | fields)
+    request.requested_by = User(username="requester")
+    return request
 
 
-def ended(number: int, verdict: Verdict, status: Status, **given: Any) -> Card:
+def ended(number: int, verdict: Verdict, status: Status, **fields: Any) -> Card:
     """The card of a request that this verdict ended."""
     by = "" if verdict == Verdict.EXPIRE else "approver"
     at = timezone.now() - timedelta(minutes=2)
-    decision = Decision(verdict=verdict, by_name=by, via=Door.DASHBOARD, decided_at=at, **given)
-    return Card(request=asked(number, status=status), decision=decision, may_close=False, may_cancel=False)
+    decision = Decision(verdict=verdict, by_name=by, via=Door.DASHBOARD, decided_at=at, **fields)
+    return Card(request=unsaved(number, status=status), decision=decision, may_close=False, may_cancel=False)
 
 
-def waiting(number: int, given: dict[str, Any], **shown: Any) -> Card:
+def waiting(number: int, fields: dict[str, Any], **shown: Any) -> Card:
     """The card of a request that waits for who looks at it."""
-    return Card(request=asked(number, **given), decision=None, may_close=True, may_cancel=True, **shown)
+    return Card(request=unsaved(number, **fields), decision=None, may_close=True, may_cancel=True, **shown)
 
 
 def cards() -> list[tuple[str, Card]]:
@@ -105,7 +105,7 @@ def cards() -> list[tuple[str, Card]]:
         ("A form with errors", waiting(8, form, refusal="The answer is not valid.", errors=wrong, typed=sent)),
         ("Outcome unknown", waiting(9, {"kind": Kind.RECOVERY, "title": "Did the refund go out?"})),
         ("Changes under review", waiting(10, {}, review=review)),
-        ("For someone who may not decide", Card(request=asked(11), decision=None, may_close=False, may_cancel=False)),
+        ("For someone who may not decide", Card(request=unsaved(11), decision=None, may_close=False, may_cancel=False)),
         ("Approved", ended(12, Verdict.APPROVE, Status.APPROVED, comment="The parcel came back.")),
         ("Approved with changes", ended(13, Verdict.EDIT, Status.APPROVED, edited_input=edited)),
         ("Rejected", ended(14, Verdict.REJECT, Status.REJECTED, comment="Only half of it came back.")),

@@ -94,7 +94,7 @@ class Metrics:
         return OTHER
 
     def _open_requests(self) -> Metric:
-        found = GaugeMetricFamily(
+        metric = GaugeMetricFamily(
             "pausepoint_requests_open", "Requests that wait for people.", labels=["tool", "priority"]
         )
         first = ApprovalRequest.objects.filter(status=Status.PENDING).order_by("urgency", "created_at")
@@ -104,8 +104,8 @@ class Metrics:
             label = (self._tool(tool), priority)
             counted[label] = counted.get(label, 0) + number
         for label, number in counted.items():
-            found.add_metric(label, number)
-        return found
+            metric.add_metric(label, number)
+        return metric
 
     def _count_new(self) -> None:
         rows = ApprovalRequest.objects.values_list("created_at", "pk", "tool_name")
@@ -140,12 +140,12 @@ def _behind(rows: QuerySet[Any, Any], column: str, place: tuple[datetime, Any]) 
         at, pk = page[-1][:2]
 
 
-def _gauge(name: str, words: str, value: float) -> Metric:
-    return GaugeMetricFamily(f"pausepoint_{name}", words, value=value)
+def _gauge(name: str, documentation: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"pausepoint_{name}", documentation, value=value)
 
 
 def _oldest_requests() -> Metric:
-    found = GaugeMetricFamily(
+    metric = GaugeMetricFamily(
         "pausepoint_oldest_request_seconds",
         "How long the oldest open request waits; 0 if none does.",
         labels=["priority"],
@@ -154,17 +154,17 @@ def _oldest_requests() -> Metric:
     for priority, urgency in URGENCY.items():
         waiting = ApprovalRequest.objects.filter(status=Status.PENDING, urgency=urgency).order_by("created_at")
         oldest = waiting.values_list("created_at", flat=True).first()
-        found.add_metric([priority], (now - oldest).total_seconds() if oldest else 0)
-    return found
+        metric.add_metric([priority], (now - oldest).total_seconds() if oldest else 0)
+    return metric
 
 
 def _outbox() -> Metric:
-    found = GaugeMetricFamily(
+    metric = GaugeMetricFamily(
         "pausepoint_outbox_waiting", "Events that are neither delivered nor given up.", labels=["channel"]
     )
     for channel in Channel:
-        found.add_metric([channel], outbox.undelivered_events(channel).order_by()[:CAP].count())
-    return found
+        metric.add_metric([channel], outbox.undelivered_events(channel).order_by()[:CAP].count())
+    return metric
 
 
 def _processes() -> Iterator[Metric]:
@@ -181,7 +181,7 @@ def _processes() -> Iterator[Metric]:
 
 
 def _turns() -> Iterator[Metric]:
-    found = GaugeMetricFamily("pausepoint_turns", "Turns that have not ended.", labels=["state"])
+    metric = GaugeMetricFamily("pausepoint_turns", "Turns that have not ended.", labels=["state"])
     for state, number in unfinished_turns(CAP).items():
-        found.add_metric([state], number)
-    yield found
+        metric.add_metric([state], number)
+    yield metric

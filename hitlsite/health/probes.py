@@ -48,9 +48,9 @@ class Answer:
     body: bytes
 
 
-def text_answer(status: int, words: str) -> Answer:
+def text_answer(status: int, text: str) -> Answer:
     """Return an answer of plain text."""
-    return Answer(status, "text/plain; charset=utf-8", f"{words}\n".encode())
+    return Answer(status, "text/plain; charset=utf-8", f"{text}\n".encode())
 
 
 class Probes:

@@ -55,7 +55,7 @@ class Line:
 
     name: str
     state: str
-    words: str
+    summary: str
     advice: str = ""
 
 
@@ -84,8 +84,8 @@ def _database() -> Iterator[Line]:
 
 
 def _processes() -> Iterator[Line]:
-    found = processes.alive().order_by("kind").values("kind").annotate(number=Count("pk"), running=Sum("running"))
-    rows = {row["kind"]: row for row in found}
+    alive = processes.alive().order_by("kind").values("kind").annotate(number=Count("pk"), running=Sum("running"))
+    rows = {row["kind"]: row for row in alive}
     web, workers = (rows.get(kind, {"number": 0, "running": 0}) for kind in (WorkerKind.WEB, WorkerKind.WORKER))
     counted = ngettext("%(count)d web process", "%(count)d web processes", web["number"]) % {"count": web["number"]}
     if readiness.workers_run_turns():
@@ -117,17 +117,17 @@ def _queue() -> Iterator[Line]:
     if not apps.is_installed("chats"):
         return
     turns = unfinished_turns(CAP)
-    words = ", ".join(f"{TurnState(state).label}: {_capped(number)}" for state, number in turns.items())
-    yield Line(_("Turns of agents"), OK, words)
+    counts = ", ".join(f"{TurnState(state).label}: {_capped(number)}" for state, number in turns.items())
+    yield Line(_("Turns of agents"), OK, counts)
 
 
 def _sweep() -> Iterator[Line]:
     late = sweep.overdue(Now() - LATE).order_by()[:CAP].count()
     if late:
-        words = ngettext(
+        message = ngettext(
             "%(count)s request is past its deadline", "%(count)s requests are past their deadline", late
         ) % {"count": _capped(late)}
-        yield Line(_("Sweep"), BAD, words, _("Look for errors of the sweep in the log, and restart the processes."))
+        yield Line(_("Sweep"), BAD, message, _("Look for errors of the sweep in the log, and restart the processes."))
     else:
         yield Line(_("Sweep"), OK, _("Nothing is overdue"))
 
@@ -136,13 +136,13 @@ def _deliveries() -> Iterator[Line]:
     channels = (Channel.WEBHOOK, Channel.MAIL, Channel.SLACK, Channel.HANDLER)
     waiting = outbox.undelivered_events(*channels).order_by()[:CAP].count()
     failing = outbox.undelivered_events(*channels).filter(attempts__gt=2).order_by()[:CAP].count()
-    words = _("%(count)s waiting") % {"count": _capped(waiting)}
+    message = _("%(count)s waiting") % {"count": _capped(waiting)}
     if failing:
         failed = _("%(count)s failed more than twice") % {"count": _capped(failing)}
         advice = _("Open the webhook under Webhooks to read what its receiver answered.")
-        yield Line(_("Deliveries"), WARN, f"{words}, {failed}", advice)
+        yield Line(_("Deliveries"), WARN, f"{message}, {failed}", advice)
     else:
-        yield Line(_("Deliveries"), OK, words)
+        yield Line(_("Deliveries"), OK, message)
 
 
 def _disk() -> Iterator[Line]:
@@ -152,15 +152,15 @@ def _disk() -> Iterator[Line]:
         usage = shutil.disk_usage(folder)
     except OSError:
         return
-    words = _("%(free)s free of %(total)s") % {
+    message = _("%(free)s free of %(total)s") % {
         "free": filesizeformat(usage.free),
         "total": filesizeformat(usage.total),
     }
     if usage.free < LOW_DISK * usage.total:
         advice = _("Make room: without it nothing can be decided. `manage.py prune` removes what is old.")
-        yield Line(_("Disk of this process"), WARN, words, advice)
+        yield Line(_("Disk of this process"), WARN, message, advice)
     else:
-        yield Line(_("Disk of this process"), OK, words)
+        yield Line(_("Disk of this process"), OK, message)
 
 
 def _mail() -> Iterator[Line]:
@@ -183,8 +183,8 @@ def _model() -> Iterator[Line]:
     if not apps.is_installed("chats"):
         return
     if settings.HITL_PROVIDER == "scripted":
-        words = _("Demo agent: prepared answers, no model")
-        yield Line(_("Model"), WARN, words, _("Set HITL_PROVIDER and a key to let a model answer in chats."))
+        message = _("Demo agent: prepared answers, no model")
+        yield Line(_("Model"), WARN, message, _("Set HITL_PROVIDER and a key to let a model answer in chats."))
     elif settings.HITL_PROVIDER:
         yield Line(_("Model"), OK, f"{settings.HITL_PROVIDER}: {settings.HITL_MODEL}")
     else:

@@ -104,7 +104,7 @@ class Line:
     """One line of the audit page. `values` are names and values; `note` is what a person or tool said."""
 
     entry: AuditEntry
-    words: str
+    text: str
     icon: str
     tone: str
     values: Sequence[tuple[str, str]]
@@ -188,8 +188,8 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
 
 def _note(data: Mapping[str, Any]) -> str:
     """Return what a person wrote, or why a call failed; its beginning if it is long."""
-    found = next((data[name] for name in ("comment", "text", "error_text", "explanation") if data.get(name)), "")
-    return _cut(found, MAX_NOTE) if isinstance(found, str) else ""
+    text = next((data[name] for name in ("comment", "text", "error_text", "explanation") if data.get(name)), "")
+    return _cut(text, MAX_NOTE) if isinstance(text, str) else ""
 
 
 def _cut(text: str, limit: int) -> str:

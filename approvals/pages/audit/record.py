@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import segno
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -47,24 +48,24 @@ class QrCode:
 @refusals_as_pages
 def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the record of a request that the person may see, decided or not."""
-    found = queries.get_request_for(request.user, pk)
-    decision: Decision | None = getattr(found, "decision", None)
-    result = results_of([found]).get(found.pk)
+    approval_request = queries.get_request_for(request.user, pk)
+    decision: Decision | None = getattr(approval_request, "decision", None)
+    result = results_of([approval_request]).get(approval_request.pk)
     output = result.output if result is not None and result.state == "succeeded" else None
     context = {
-        "asked": found,
-        "workflow": found.workflow,
+        "asked": approval_request,
+        "workflow": approval_request.workflow,
         "decision": decision,
         "result": result,
-        "input": _value(found.input, MAX_INPUT) if found.input else None,
+        "input": _value(approval_request.input, MAX_INPUT) if approval_request.input else None,
         "edited": _value(decision.edited_input, MAX_INPUT) if decision and decision.edited_input is not None else None,
         "answer": _value(decision.answer, MAX_OUTPUT) if decision and decision.answer is not None else None,
         "output": _value(output, MAX_OUTPUT) if output is not None else None,
-        "message": _beginning(visible(found.message), MAX_OUTPUT) if found.message else None,
-        "typed_name": _typed_name(found, decision),
-        "own_workflow": found.workflow.key == str(found.pk),
-        "entries": _entries(found) if _sees_entries(request, found) else [],
-        "qr": _qr_code(found.public_url),
+        "message": _beginning(visible(approval_request.message), MAX_OUTPUT) if approval_request.message else None,
+        "typed_name": _typed_name(approval_request, decision),
+        "own_workflow": approval_request.workflow.key == str(approval_request.pk),
+        "entries": _entries(approval_request) if _sees_entries(request.user, approval_request) else [],
+        "qr": _qr_code(approval_request.public_url),
         "printed_at": timezone.now(),
     }
     return render(request, "approvals/audit/record.html", context)
@@ -78,20 +79,20 @@ def _beginning(text: str, limit: int) -> Value:
     return Value(text[:limit], max(len(text) - limit, 0))
 
 
-def _typed_name(found: ApprovalRequest, decision: Decision | None) -> str:
+def _typed_name(request: ApprovalRequest, decision: Decision | None) -> str:
     """Return the name that was typed to approve a critical request; the pages accept no approval without it."""
     typed = decision is not None and decision.verdict in APPROVING and decision.via in OWN_PAGES
-    return visible(name_to_type(found)) if typed else ""
+    return visible(name_to_type(request)) if typed else ""
 
 
-def _sees_entries(request: SignedIn, found: ApprovalRequest) -> bool:
-    return permissions.reads_record(request.user) or permissions.may_see_workflow(request.user, found.workflow)
+def _sees_entries(user: User, request: ApprovalRequest) -> bool:
+    return permissions.reads_record(user) or permissions.may_see_workflow(user, request.workflow)
 
 
-def _entries(found: ApprovalRequest) -> list[tuple[AuditEntry, str]]:
+def _entries(request: ApprovalRequest) -> list[tuple[AuditEntry, str]]:
     """Return the last audit entries of the request, in order, each with what happened in words."""
-    entries = AuditEntry.objects.filter(request_id=found.pk).order_by("-pk")[:MAX_ENTRIES]
-    return [(entry, words_of(entry, entry.data, found.kind)) for entry in reversed(entries)]
+    entries = AuditEntry.objects.filter(request_id=request.pk).order_by("-pk")[:MAX_ENTRIES]
+    return [(entry, words_of(entry, entry.data, request.kind)) for entry in reversed(entries)]
 
 
 def _qr_code(address: str) -> QrCode:

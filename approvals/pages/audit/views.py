@@ -61,7 +61,7 @@ def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> H
         "next": filters.at(page.next).query if page.next else "",
         "searched_until": page.searched_until,
         "chips": [(label, value, filters.without(name).query) for name, label, value in _chips(filters)],
-        "kept": [(name, filters.given[name]) for name, *_rest in _chips(filters)],
+        "kept": [(name, filters.parameters[name]) for name, *_rest in _chips(filters)],
         "events": EVENT_LABELS,
         "verdicts": Verdict.choices,
         "reports": reports_for(request.user),
@@ -75,13 +75,13 @@ def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> H
 
 def _chips(filters: AuditFilters) -> list[tuple[str, str, str]]:
     """Return the filters that the form has no field for, as (parameter, label, value)."""
-    found = [
+    chips = [
         ("request", _("Request"), filters.request[:8]),
         ("workflow", _("Workflow"), filters.workflow),
         ("run", _("Run"), filters.run),
         ("chat", _("Chat"), filters.chat),
     ]
-    return [each for each in found if each[2]]
+    return [each for each in chips if each[2]]
 
 
 @require_GET

@@ -13,20 +13,20 @@ HOUR = 3600.0
 
 def advice_for(tool: Measure) -> str:
     """Return what the figures of a tool suggest; empty if they suggest nothing."""
-    asked = tool.yes + tool.rejected
-    found = ""
+    verdicts = tool.yes + tool.rejected
+    advice = ""
     if tool.ended < ENOUGH:
-        return found
+        return advice
     if tool.expired * 5 >= tool.ended:
-        found = _("Often expires: extend its deadline, or notify more people.")
-    elif asked >= ENOUGH and tool.rejected * 2 >= asked:
-        found = _("Mostly rejected: tell the agent when not to use it.")
-    elif asked >= ENOUGH and tool.edited * 10 >= asked * 3:
-        found = _("Often changed: give the agent better instructions.")
+        advice = _("Often expires: extend its deadline, or notify more people.")
+    elif verdicts >= ENOUGH and tool.rejected * 2 >= verdicts:
+        advice = _("Mostly rejected: tell the agent when not to use it.")
+    elif verdicts >= ENOUGH and tool.edited * 10 >= verdicts * 3:
+        advice = _("Often changed: give the agent better instructions.")
     elif tool.hasty_rate is not None and tool.hasty_rate >= 50:
-        found = _("Often decided faster than it can be read: choose its key fields.")
-    elif asked >= 2 * ENOUGH and tool.approved == asked:
-        found = _("Always approved unchanged: consider a rule instead of asking.")
+        advice = _("Often decided faster than it can be read: choose its key fields.")
+    elif verdicts >= 2 * ENOUGH and tool.approved == verdicts:
+        advice = _("Always approved unchanged: consider a rule instead of asking.")
     elif tool.decided >= ENOUGH and tool.median is not None and tool.median > HOUR:
-        found = _("Waits for more than an hour: notify more people, or assign it to a team.")
-    return found
+        advice = _("Waits for more than an hour: notify more people, or assign it to a team.")
+    return advice

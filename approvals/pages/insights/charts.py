@@ -50,12 +50,12 @@ def days_chart(measures: Sequence[Measure], links: Mapping[str, str] | None = No
     top = max((measure.ended for measure in measures), default=0)
     step = WIDTH / max(len(measures), 1)
     gap = 1 if len(measures) > 40 else 3
-    found = []
+    columns = []
     for place, measure in enumerate(measures):
         x, right = round(place * step), round((place + 1) * step)
         parts, link = list(_stack(measure, x, right - x - gap, top)), (links or {}).get(measure.name, "")
-        found.append(Column(measure, parts, x, right - x, link if measure.ended else ""))
-    return Days(found, top)
+        columns.append(Column(measure, parts, x, right - x, link if measure.ended else ""))
+    return Days(columns, top)
 
 
 def _stack(measure: Measure, x: int, width: int, top: int) -> Iterable[Rect]:

@@ -65,14 +65,14 @@ def _rows(insights: Insights, ages: Ages, age_names: Sequence[str]) -> Iterator[
         for measure in ranking.measures:
             yield _cells(sort, measure.name, measure)
         if left := ranking.names - len(ranking.measures):
-            words = ngettext(
+            message = ngettext(
                 "%(left)d more “%(sort)s” row is not included.", "%(left)d more “%(sort)s” rows are not included.", left
             )
-            yield _note(words % {"left": left, "sort": sort})
+            yield _note(message % {"left": left, "sort": sort})
 
 
-def _note(words: str) -> list[object]:
-    return ["note", words, *([None] * (len(COLUMNS) - 2))]
+def _note(text: str) -> list[object]:
+    return ["note", text, *([None] * (len(COLUMNS) - 2))]
 
 
 def _cells(sort: str, name: str, of: Measure) -> list[object]:

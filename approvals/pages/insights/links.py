@@ -23,10 +23,10 @@ def waiting(age: str) -> str:
     return _address("approvals:requests", age=age)
 
 
-def totals(found: Insights, *, record: bool) -> Mapping[str, str]:
+def totals(insights: Insights, *, record: bool) -> Mapping[str, str]:
     """Return the address behind each total: for people who may read the audit log, exactly what the period counts."""
     if record:
-        period = {"since": f"{found.since:%Y-%m-%d}"}
+        period = {"since": f"{insights.since:%Y-%m-%d}"}
         return {
             "decided": _address("approvals:audit", event="request.decided", **period),
             "approved": _address("approvals:audit", verdict="approve", **period),
@@ -38,9 +38,9 @@ def totals(found: Insights, *, record: bool) -> Mapping[str, str]:
     return {name: _address("approvals:requests", status=value) for name, value in status.items()}
 
 
-def days(found: Insights) -> Mapping[str, str]:
+def days(insights: Insights) -> Mapping[str, str]:
     """Return the address of what was decided on each day, by its name."""
-    names = [measure.name for measure in found.per_day]
+    names = [measure.name for measure in insights.per_day]
     return {name: _address("approvals:audit", event="request.decided", since=name, until=name) for name in names}
 
 

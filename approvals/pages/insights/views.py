@@ -56,24 +56,25 @@ class Table:
 def insights(request: SignedIn) -> HttpResponse:
     """Show the insights of the last `?days=`, one of PERIODS."""
     now, days = timezone.now(), _period(request)
-    found, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    reads_record = permissions.reads_record(request.user)
     context = {
-        "insights": found,
+        "insights": figures,
         "periods": PERIODS,
         "all": permissions.sees_everything(request.user),
         "ages": [
             (name, count, charts.share(count, max(ages.counts)), links.waiting(age))
             for name, count, age in zip(_ages(), ages.counts, links.AGES, strict=True)
         ],
-        "links": links.totals(found, record=permissions.reads_record(request.user)),
+        "links": links.totals(figures, record=reads_record),
         "time_zone": timezone.get_current_timezone_name(),
         "working_hours": shown_hours(),
         "waiting": ages,
-        "days": charts.days_chart(found.per_day, links.days(found) if permissions.reads_record(request.user) else None),
-        "tables": _tables(found),
+        "days": charts.days_chart(figures.per_day, links.days(figures) if reads_record else None),
+        "tables": _tables(figures),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
-        "total": _line(found.total, "", found.total.p95 or 0),
+        "total": _line(figures.total, "", figures.total.p95 or 0),
     }
     return render(request, "approvals/insights/page.html", context)
 
@@ -83,10 +84,10 @@ def insights(request: SignedIn) -> HttpResponse:
 def insights_csv(request: SignedIn) -> HttpResponse:
     """Download the figures of the page with the same `?days=`."""
     now, days = timezone.now(), _period(request)
-    found, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
     name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(to_csv(found, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(to_csv(figures, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _period(request: SignedIn) -> int:
@@ -108,16 +109,16 @@ def _ages() -> list[str]:
     ]
 
 
-def _tables(found: Insights) -> list[Table]:
+def _tables(figures: Insights) -> list[Table]:
     empty = {
         "tool": gettext("The tools that agents ask about will be listed here, with what to do about each."),
         "agent": gettext("The agents that ask will be listed here, with how often they are approved."),
         "by": gettext("The people who decide will be listed here, with how long their decisions take."),
     }
     return [
-        _table(gettext("By tool"), gettext("Tool"), found.tools, "tool", gettext("(no tool)"), empty),
-        _table(gettext("By agent"), gettext("Agent"), found.agents, "agent", gettext("(no agent)"), empty),
-        _table(gettext("By person"), gettext("Person"), found.people, "by", "", empty),
+        _table(gettext("By tool"), gettext("Tool"), figures.tools, "tool", gettext("(no tool)"), empty),
+        _table(gettext("By agent"), gettext("Agent"), figures.agents, "agent", gettext("(no agent)"), empty),
+        _table(gettext("By person"), gettext("Person"), figures.people, "by", "", empty),
     ]
 
 

@@ -38,11 +38,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """A filter: `words` is what it is set to, `clear` the query without it, `following` the query with its next value."""
+    """A filter: `current` is what it is set to, `clear` the query without it, `following` the query with its next value."""
 
     name: str
     label: str
-    words: str = ""
+    current: str = ""
     clear: str = ""
     options: Sequence[Option] = ()
     limit: int = 0
@@ -54,7 +54,8 @@ class Chip:
 
 def chips_of(filters: Filters) -> list[Chip]:
     """Return the chips in the order of the page."""
-    statuses = [(OVER, _("Decided")), *((str(one), one.label) for one in Status if one in FINAL), (ANY, _("All"))]
+    final = ((str(status), status.label) for status in Status if status in FINAL)
+    statuses = [(OVER, _("Decided")), *final, (ANY, _("All"))]
     return [
         _choice(filters, "status", _("Status"), [("", _("Waiting")), *statuses], default=WAITING),
         _choice(filters, "kind", _("Kind"), Kind.choices),
@@ -71,9 +72,9 @@ def chips_of(filters: Filters) -> list[Chip]:
 
 def order_chips(filters: Filters) -> list[Chip]:
     """Return the chips that sort and group the list."""
-    words = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
-    groups = [("", _("Nothing")), *((group, words[group]) for group in GROUPS)]
-    found = [_choice(filters, "group", _("Group by"), groups, without=("sort",) if filters.sort == BY_DEADLINE else ())]
+    labels = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
+    groups = [("", _("Nothing")), *((group, labels[group]) for group in GROUPS)]
+    chips = [_choice(filters, "group", _("Group by"), groups, without=("sort",) if filters.sort == BY_DEADLINE else ())]
     if filters.waiting:
         sorts = [
             ("", _("Urgency")),
@@ -81,8 +82,8 @@ def order_chips(filters: Filters) -> list[Chip]:
             (NEWEST, _("Newest first")),
             (OLDEST, _("Oldest first")),
         ]
-        found.insert(0, _choice(filters, "sort", _("Sort by"), sorts, without=("group",)))
-    return found
+        chips.insert(0, _choice(filters, "sort", _("Sort by"), sorts, without=("group",)))
+    return chips
 
 
 def _choice(
@@ -98,16 +99,15 @@ def _choice(
     value = "" if chosen == default else chosen
     start = filters.without(name, *without)
     options = [
-        Option(str(words), f"{start}{name}={option}" if option else start.rstrip("&"), option == value)
-        for option, words in choices
+        Option(str(text), f"{start}{name}={option}" if option else start.rstrip("&"), option == value)
+        for option, text in choices
     ]
-    places = [number for number, one in enumerate(options) if one.current]
+    places = [number for number, each in enumerate(options) if each.current]
     following = options[(places[0] + 1) % len(options)] if places else options[0]
-    words = next((one.label for one in options if one.current), "") if value else ""
     return Chip(
         name=name,
         label=label,
-        words=words,
+        current=next((each.label for each in options if each.current), "") if value else "",
         clear=filters.without(name).rstrip("&"),
         options=options,
         following=following.query,
@@ -119,7 +119,7 @@ def _typed(filters: Filters, name: str, label: str) -> Chip:
     return Chip(
         name=name,
         label=label,
-        words=visible(value),
+        current=visible(value),
         clear=filters.without(name).rstrip("&"),
         limit=TYPED[name],
         value=value,
@@ -132,15 +132,15 @@ def _dates(filters: Filters) -> Chip:
     start, end = (
         date_format(date.fromisoformat(day), "SHORT_DATE_FORMAT") if day else "" for day in (filters.start, filters.end)
     )
-    words = ages.words
+    period = ages.current
     if start and end:
-        words = _("%(start)s to %(end)s") % {"start": start, "end": end}
+        period = _("%(start)s to %(end)s") % {"start": start, "end": end}
     elif start or end:
-        words = (_("from %(day)s") if start else _("until %(day)s")) % {"day": start or end}
+        period = (_("from %(day)s") if start else _("until %(day)s")) % {"day": start or end}
     return Chip(
         name="age",
         label=ages.label,
-        words=words,
+        current=period,
         clear=filters.without("age", "start", "end").rstrip("&"),
         options=ages.options,
         kept=kept_fields(filters, "age", "start", "end"),

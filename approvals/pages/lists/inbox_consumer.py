@@ -89,8 +89,10 @@ def render_push(
         return ""
     matching = shared.once(("matching", _visibility(user, shared, filters)), lambda: _matching(user, filters, changed))
     lines = shared.once(("rows", _rights(user)), lambda: {row.request.pk: row for row in rows_for(user, changed)})
-    rows = [_render_row(user, shared, lines[one.pk], matches=one.pk in matching, whole=cards) for one in changed]
-    concerned = {pk for one in changed for pk in (one.requested_by_id, one.assigned_to_id)}
+    rows = [
+        _render_row(user, shared, lines[request.pk], matches=request.pk in matching, whole=cards) for request in changed
+    ]
+    concerned = {pk for request in changed for pk in (request.requested_by_id, request.assigned_to_id)}
     return "".join([*rows, _render_count(user, shared, filters), render_counts(user, shared, concerned)])
 
 
@@ -122,8 +124,8 @@ def _rights(user: User) -> Hashable:
 
 
 def _matching(user: User, filters: Filters, changed: list[ApprovalRequest]) -> set[UUID]:
-    found = request_list.matching(user, filters).filter(pk__in=[one.pk for one in changed])
-    return set(found.values_list("pk", flat=True))
+    matching = request_list.matching(user, filters).filter(pk__in=[request.pk for request in changed])
+    return set(matching.values_list("pk", flat=True))
 
 
 def _render_row(user: User, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:

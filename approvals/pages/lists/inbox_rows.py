@@ -117,20 +117,20 @@ class Group:
 def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     """Return the rows of requests that `request_list.listed` has read."""
     requests = list(requests)
-    settings = settings_of_tools({one.tool_name for one in requests})
+    settings = settings_of_tools({request.tool_name for request in requests})
     longer = _longer_beginnings(requests, settings)
     # Looked up once for all rows: a long list is rendered for every page and push.
     home = reverse("approvals:requests")
     return [
         InboxRow(
-            request=one,
-            decision=None if one.pending else getattr(one, "decision", None),
-            pickable=_may_be_picked(user, one),
-            section=section_of(user, one),
-            values=_values(one, settings.get(one.tool_name), longer.get(str(one.pk), one.gist)),
-            address=f"{home}{one.pk}/",
+            request=request,
+            decision=None if request.pending else getattr(request, "decision", None),
+            pickable=_may_be_picked(user, request),
+            section=section_of(user, request),
+            values=_values(request, settings.get(request.tool_name), longer.get(str(request.pk), request.gist)),
+            address=f"{home}{request.pk}/",
         )
-        for one in requests
+        for request in requests
     ]
 
 
@@ -145,14 +145,14 @@ def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: 
 def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[str, ToolSettings]) -> dict[str, str]:
     """Return more of the inputs that were cut off and whose tool has key fields, by id: these may be further back."""
     wanted = [
-        one.pk
-        for one in requests
-        if len(one.gist) >= GIST and one.tool_name in settings and settings[one.tool_name].key_fields
+        request.pk
+        for request in requests
+        if len(request.gist) >= GIST and request.tool_name in settings and settings[request.tool_name].key_fields
     ]
     if not wanted:
         return {}
-    found = ApprovalRequest.objects.filter(pk__in=wanted)
-    return {str(pk): text for pk, text in found.values_list("pk", beginning_of_input(MUCH, decided=True))}
+    cut_off = ApprovalRequest.objects.filter(pk__in=wanted)
+    return {str(pk): text for pk, text in cut_off.values_list("pk", beginning_of_input(MUCH, decided=True))}
 
 
 def headings() -> dict[str, str]:
@@ -165,12 +165,12 @@ def headings() -> dict[str, str]:
     }
 
 
-def section_rows(user: User, found: Mapping[str, Sequence[ApprovalRequest]]) -> list[Group]:
+def section_rows(user: User, sections: Mapping[str, Sequence[ApprovalRequest]]) -> list[Group]:
     """Return a page of rows in sections; empty ones are there for new requests."""
-    every = rows_for(user, [request for requests in found.values() for request in requests])
+    every = rows_for(user, [request for requests in sections.values() for request in requests])
     by_id = {row.request.pk: row for row in every}
-    words = headings()
-    return [Group(words[name], [by_id[one.pk] for one in requests], name) for name, requests in found.items()]
+    labels = headings()
+    return [Group(labels[name], [by_id[row.pk] for row in requests], name) for name, requests in sections.items()]
 
 
 def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:
@@ -179,8 +179,8 @@ def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) ->
     if not filters.group:
         return [Group("", rows, WAITING)]
     column = COLUMNS[filters.group]
-    groups = [list(found) for _key, found in groupby(rows, key=lambda row: getattr(row.request, column))]
-    return [Group(_heading(user, found, filters), found) for found in groups]
+    groups = [list(group) for _key, group in groupby(rows, key=lambda row: getattr(row.request, column))]
+    return [Group(_heading(user, group, filters), group) for group in groups]
 
 
 def _heading(user: User, rows: Sequence[InboxRow], filters: Filters) -> str:

@@ -27,12 +27,12 @@ def palette(request: SignedIn) -> HttpResponse:
     if q:
         items = [
             {
-                "label": one.title,
-                "hint": status_label(one.kind, one.status),
+                "label": found_request.title,
+                "hint": status_label(found_request.kind, found_request.status),
                 "icon": "file-text",
-                "url": one.get_absolute_url(),
+                "url": found_request.get_absolute_url(),
             }
-            for one in requests_found(request.user, q)
+            for found_request in requests_found(request.user, q)
         ]
         return JsonResponse({"items": items})
     items = [

@@ -26,7 +26,7 @@ class Step:
     """A step of a workflow: what it asks and how that ended."""
 
     status: str
-    words: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class WorkflowRow:
     @property
     def waits_for(self) -> str:
         """The title of the request that waits, or of the last one."""
-        return self.steps[-1].words if self.steps else ""
+        return self.steps[-1].title if self.steps else ""
 
 
 def workflow_row(workflow: Workflow) -> WorkflowRow:

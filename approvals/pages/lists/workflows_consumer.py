@@ -51,8 +51,8 @@ def _changed(user: User, shared: BatchCache, q: str, workflow_pk: int) -> str:
 
 
 def _handled(user: User, shared: BatchCache, q: str, request_id: str) -> str:
-    found = ApprovalRequest.objects.filter(pk=request_id).values_list("workflow", flat=True)
-    return _rows(user, shared, q, shared.once("workflow of the request", lambda: set(found)))
+    workflow_ids = ApprovalRequest.objects.filter(pk=request_id).values_list("workflow", flat=True)
+    return _rows(user, shared, q, shared.once("workflow of the request", lambda: set(workflow_ids)))
 
 
 def _rows(user: User, shared: BatchCache, q: str, pks: set[int]) -> str:
@@ -61,8 +61,8 @@ def _rows(user: User, shared: BatchCache, q: str, pks: set[int]) -> str:
         return ""
 
     def read() -> list[Workflow]:
-        found = with_steps(user, queries.workflows_for(user).filter(pk__in=pks))
-        return list((searched(user, found, q, latest=False, among=pks) if q else found).order_by("pk"))
+        rows = with_steps(user, queries.workflows_for(user).filter(pk__in=pks))
+        return list((searched(user, rows, q, latest=False, among=pks) if q else rows).order_by("pk"))
 
     workflows = shared.once(("workflows", visibility_key(user)), read)
     if not workflows:
@@ -70,8 +70,8 @@ def _rows(user: User, shared: BatchCache, q: str, pks: set[int]) -> str:
     html = shared.once(
         ("workflow rows", visibility_key(user)),
         lambda: "".join(
-            render_to_string("approvals/workflows/_row.html", {"row": workflow_row(one), "oob": True})
-            for one in workflows
+            render_to_string("approvals/workflows/_row.html", {"row": workflow_row(workflow), "oob": True})
+            for workflow in workflows
         ),
     )
-    return html + render_counts(user, shared, {one.owner_id for one in workflows} | {user.pk})
+    return html + render_counts(user, shared, {workflow.owner_id for workflow in workflows} | {user.pk})

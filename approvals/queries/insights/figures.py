@@ -111,20 +111,20 @@ def insights_for(user: User, *, days: int, now: datetime) -> Insights:
     """Return the figures of the requests that ended in the last `days` days and that this person may see."""
     # Begin at midnight, so that the first bar covers a whole day.
     since = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    rows: dict[str, list[Mapping[str, Any]]] = {}
     for row in _rows(_ended(user, since)):
-        found.setdefault(row["axis"], []).append(row)
-    total = _measure(found["all"][0]) if "all" in found else Measure(name="", ended=0)
+        rows.setdefault(row["axis"], []).append(row)
+    total = _measure(rows["all"][0]) if "all" in rows else Measure(name="", ended=0)
     capped = total.ended == LIMIT
     return Insights(
         days=days,
         since=since,
         until=now,
         total=total,
-        per_day=_per_day(found.get("day", []), since, days, known_only=capped),
-        tools=_ranking(found.get("tool", [])),
-        agents=_ranking(found.get("agent", [])),
-        people=_ranking(found.get("person", [])),
+        per_day=_per_day(rows.get("day", []), since, days, known_only=capped),
+        tools=_ranking(rows.get("tool", [])),
+        agents=_ranking(rows.get("agent", [])),
+        people=_ranking(rows.get("person", [])),
         capped=capped,
     )
 
@@ -135,10 +135,10 @@ def ages_for(user: User, *, now: datetime) -> Ages:
     # Count at most LIMIT rows of the index.
     moments = waiting.order_by().values("created_at")[:LIMIT]
     older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}
-    found = moments.aggregate(total=Count("created_at"), oldest=Min("created_at"), **older)
-    steps = [found["total"], *(found[name] for name in older), 0]
+    ages = moments.aggregate(total=Count("created_at"), oldest=Min("created_at"), **older)
+    steps = [ages["total"], *(ages[name] for name in older), 0]
     counts = [steps[place] - steps[place + 1] for place in range(len(steps) - 1)]
-    return Ages(counts=counts, oldest=found["oldest"], capped=found["total"] == LIMIT)
+    return Ages(counts=counts, oldest=ages["oldest"], capped=ages["total"] == LIMIT)
 
 
 def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
@@ -149,20 +149,20 @@ def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRe
 
 def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
     """Return the decisions that this person may see: all, or those on their own and on assigned requests, each by an index."""
-    found = Decision.objects.filter(decided_at__gte=since)
+    decisions = Decision.objects.filter(decided_at__gte=since)
     if not user.is_active:
-        return found.none()
+        return decisions.none()
     if permissions.sees_everything(user):
-        return found
+        return decisions
     # A request changes for the last time when it is decided.
     ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
     sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
-    asked, assigned = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
-    return found.filter(request__in=asked.union(assigned))
+    own, assigned = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
+    return decisions.filter(request__in=own.union(assigned))
 
 
 def _ended(user: User, since: datetime) -> QuerySet[Any]:
-    def one(**condition: Any) -> Case:
+    def flag(**condition: Any) -> Case:
         return Case(When(**condition, then=Value(1)), default=Value(0), output_field=IntegerField())
 
     shown = _decisions_for(user, since).values(
@@ -171,11 +171,11 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
         agent=F("request__workflow__agent"),
         person=F("by_name"),
         words=F("request__words"),
-        approval=one(request__kind=Kind.APPROVAL),
-        human=one(verdict__in=PEOPLES, by_id__isnull=False),
+        approval=flag(request__kind=Kind.APPROVAL),
+        human=flag(verdict__in=PEOPLES, by_id__isnull=False),
         seconds=Waited("decided_at", "request__created_at"),
         day=Day("decided_at"),
-        asked=WeekSeconds("request__created_at"),
+        created=WeekSeconds("request__created_at"),
         ended=WeekSeconds("decided_at"),
     )
     return shown.order_by("-decided_at", "-id")[:LIMIT]

@@ -34,10 +34,10 @@ class WeekSeconds(Func):
 
 
 def worked_seconds() -> str:
-    """Return the SQL of the working time from `asked` to `ended`, or of all of it where no hours are set."""
+    """Return the SQL of the working time from `created` to `ended`, or of all of it where no hours are set."""
     if settings.HITL_WORKING_HOURS is None:
         return "seconds"
-    return f"CASE WHEN ended < asked THEN 0 ELSE {_worked_until('ended')} - {_worked_until('asked')} END"
+    return f"CASE WHEN ended < created THEN 0 ELSE {_worked_until('ended')} - {_worked_until('created')} END"
 
 
 def _worked_until(moment: str) -> str:

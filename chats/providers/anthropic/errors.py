@@ -114,8 +114,8 @@ def request_id_of(error: Exception, secrets: Sequence[str]) -> str:
 
 def error_for_the_log(error: Exception, secrets: Sequence[str]) -> str:
     """Return what is logged of an error: its kind, what the API said and the id of the request, without secrets."""
-    said = (type(error).__name__, scrub(_api_message(error), secrets), request_id_of(error, secrets))
-    return " ".join(filter(None, said))
+    parts = (type(error).__name__, scrub(_api_message(error), secrets), request_id_of(error, secrets))
+    return " ".join(filter(None, parts))
 
 
 def _is_from_a_proxy(error: Exception) -> bool:

@@ -69,6 +69,6 @@ def _file_block(file: UploadedFile) -> dict[str, Any]:
 
 
 def _mcp_server(server: McpServer) -> dict[str, Any]:
-    asked = {"type": "url", "url": server.url, "name": server.name}
+    arguments = {"type": "url", "url": server.url, "name": server.name}
     token = server.secret
-    return asked | ({"authorization_token": token} if token else {})
+    return arguments | ({"authorization_token": token} if token else {})

@@ -235,8 +235,8 @@ def _named(block: Mapping[str, Any], declared: frozenset[str]) -> Block:
             sent |= {"id": sent_id(call_id, LONGEST_NAME), "name": sent_name(name, LONGEST_NAME)}
         case {"type": "tool_result", "tool_use_id": str(call_id)}:
             sent["tool_use_id"] = sent_id(call_id, LONGEST_NAME)
-        case {"type": "tool_search_tool_result", "content": {"tool_references": list(found), **more}}:
-            there = [each for each in found if each.get("tool_name") in declared]
+        case {"type": "tool_search_tool_result", "content": {"tool_references": list(references), **more}}:
+            there = [each for each in references if each.get("tool_name") in declared]
             sent["content"] = {**more, "tool_references": there}
     return sent
 

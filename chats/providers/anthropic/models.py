@@ -77,12 +77,12 @@ _NAME = re.compile(
 
 def known(model: str) -> Takes | None:
     """Return what a model takes, by its name; None if it is not listed."""
-    found = _NAME.search(model)
-    if found is None:
+    match = _NAME.search(model)
+    if match is None:
         return None
-    version = (int(found["major"]), int(found["minor"] or 0))
+    version = (int(match["major"]), int(match["minor"] or 0))
     newest = max(listed for _, listed, _ in _VERSIONS)
-    lines = (line for line in (found["line"], found["late"]) if line)
+    lines = (line for line in (match["line"], match["late"]) if line)
     line = next(lines, "")
     for listed_lines, listed, takes in _VERSIONS:
         if line in listed_lines.split("|") and listed <= version <= newest:

@@ -33,8 +33,8 @@ def problems_of(agent: Agent, model: str, takes: Takes) -> Iterator[str]:
         yield _("%(model)s does not think. Remove thinking, or choose another model.") % named
     if agent.effort and agent.effort not in takes.efforts:
         known = ", ".join(takes.efforts) or _("none")
-        words = _("%(model)s does not take the effort %(effort)r. It takes: %(known)s.")
-        yield words % {"model": model, "effort": agent.effort, "known": known}
+        message = _("%(model)s does not take the effort %(effort)r. It takes: %(known)s.")
+        yield message % {"model": model, "effort": agent.effort, "known": known}
     forced = agent.tool_choice not in {"", "auto", "none"}
     if forced and (not takes.forced_tools or agent.thinking):
         yield _("%(model)s cannot be forced to use a tool, or not while it thinks. Remove tool_choice.") % named
@@ -46,13 +46,13 @@ def problems_of(agent: Agent, model: str, takes: Takes) -> Iterator[str]:
         yield _("The output type contains itself, which Claude does not take. Give it a fixed depth.")
     for server_tool in agent.server_tools:
         if server_tool.name not in takes.server_tools:
-            words = _("%(model)s cannot use the server tool %(tool)s. Remove it, or choose another model.")
-            yield words % {"model": model, "tool": server_tool.name}
+            message = _("%(model)s cannot use the server tool %(tool)s. Remove it, or choose another model.")
+            yield message % {"model": model, "tool": server_tool.name}
     if not takes.typed_tools and (agent.tool_search or any(tool.kind for tool in agent.tools)):
-        words = _(
+        message = _(
             "%(model)s has no tool search, and does not know bash, the text editor and the memory. Choose another model."
         )
-        yield words % named
+        yield message % named
     if model in agent.fallbacks:
         yield _("fallbacks names %(model)s, which is asked first. Remove it from fallbacks.") % named
     if agent.fallbacks != "default":
@@ -93,10 +93,10 @@ def _refers_to_itself(schema: Mapping[str, Any]) -> bool:
     uses = {name: set(_references(definition)) for name, definition in definitions.items()}
     for name in uses:
         reached: set[str] = set()
-        found = set(uses[name])
-        while found - reached:
-            reached |= found
-            found = {used for one in reached for used in uses.get(one, ())}
+        following = set(uses[name])
+        while following - reached:
+            reached |= following
+            following = {used for reference in reached for used in uses.get(reference, ())}
         if name in reached:
             return True
     return False

@@ -37,7 +37,7 @@ from chats.providers.anthropic.features import secrets_in
 from chats.providers.anthropic.history import later_beginning
 from chats.providers.anthropic.patience import ATTEMPTS, PATIENCE, Patience, Reading
 from chats.providers.anthropic.problems import problems_of
-from chats.providers.anthropic.request import NAME, Asked, request_arguments
+from chats.providers.anthropic.request import NAME, Payload, request_arguments
 from chats.providers.anthropic.stream import StreamedAnswer
 from chats.providers.building import build
 from chats.providers.files import details_of_files, with_fewer_files
@@ -99,38 +99,38 @@ class AnthropicProvider:
         without = set(self._unsupported[model])
         sent, skip = request, 0
         while True:
-            asked = await build(sent, partial(request_arguments, sent, model, without, takes, skip=skip))
-            secrets = [self._api_key, *secrets_in(asked.arguments)]
+            payload = await build(sent, partial(request_arguments, sent, model, without, takes, skip=skip))
+            secrets = [self._api_key, *secrets_in(payload.arguments)]
             answer = StreamedAnswer(model, secrets)
-            reading = Reading(partial(_begin, create, asked.arguments, answer))
+            reading = Reading(partial(_begin, create, payload.arguments, answer))
             try:
                 async for item in patience.follow(reading, answer):
                     yield item
             finally:
                 await reading.close()
             if answer.complete:
-                left_out = _left_out(asked, without) | details_of_files(sent, request)
-                yield answer.finished(asked.history.prefix, left_out)
+                left_out = _left_out(payload, without) | details_of_files(sent, request)
+                yield answer.finished(payload.history.prefix, left_out)
                 return
             failure = reading.failure
-            said = error_for_the_log(failure, secrets)
-            if not answer.begun and (feature := unsupported_feature(failure, asked.arguments)):
+            error = error_for_the_log(failure, secrets)
+            if not answer.begun and (feature := unsupported_feature(failure, payload.arguments)):
                 without.add(feature)
                 # Earlier thoughts and containers may be refused for what this one conversation holds.
                 self._unsupported[model] |= {feature} - {"thoughts", "container"}
-                logger.warning("%s does not take %s here: %s", model, feature, said)
+                logger.warning("%s does not take %s here: %s", model, feature, error)
                 continue
             if not answer.begun and about_files(failure, sent):
                 sent = with_fewer_files(sent, request)
-                logger.warning("%s does not take the files of a chat: %s", model, said)
+                logger.warning("%s does not take the files of a chat: %s", model, error)
                 continue
-            shorter = later_beginning(sent.messages, asked.history.skipped) if is_too_long(failure) else 0
+            shorter = later_beginning(sent.messages, payload.history.skipped) if is_too_long(failure) else 0
             if not answer.begun and shorter:
                 skip = shorter
                 logger.warning("The chat is too long for %s: its first %d messages are left out", model, skip)
                 continue
             wait = retries.seconds_to_wait(retry_after(failure), patience.attempt)
-            logger.warning("Try %d of %d to ask %s failed: %s", patience.attempt, ATTEMPTS, model, said)
+            logger.warning("Try %d of %d to ask %s failed: %s", patience.attempt, ATTEMPTS, model, error)
             last = answer.begun or patience.attempt == ATTEMPTS or wait > min(LONGEST_WAIT, patience.left)
             if last or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the upstream's error as the cause.
@@ -182,17 +182,17 @@ async def _begin(
     return events
 
 
-def _left_out(asked: Asked, without: set[str]) -> dict[str, Any]:
+def _left_out(payload: Payload, without: set[str]) -> dict[str, Any]:
     """Return what people are told if messages, thoughts or a container were left out for the first time: how many, and why."""
     refused = "thoughts" in without
     lost: dict[str, Any] = {"container_left_out": {}} if "container" in without else {}
-    if asked.history.shortened:
-        return lost | {"messages_left_out": {"messages": asked.history.skipped}}
-    if not asked.history.left_out or not (refused or asked.history.changed):
+    if payload.history.shortened:
+        return lost | {"messages_left_out": {"messages": payload.history.skipped}}
+    if not payload.history.left_out or not (refused or payload.history.changed):
         return lost
     why = "refused" if refused else "changed"
-    logger.warning("The thoughts of %d earlier answers are left out: %s", asked.history.left_out, _WHY[why])
-    return lost | {"thoughts_left_out": {"answers": asked.history.left_out, "why": why}}
+    logger.warning("The thoughts of %d earlier answers are left out: %s", payload.history.left_out, _WHY[why])
+    return lost | {"thoughts_left_out": {"answers": payload.history.left_out, "why": why}}
 
 
 _WHY = {

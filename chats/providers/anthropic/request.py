@@ -16,13 +16,13 @@ from chats.providers.anthropic.models import Takes
 from chats.providers.anthropic.models import takes as takes_by_name
 from chats.providers.anthropic.settings import setting_arguments, tool_arguments
 
-__all__ = ["NAME", "Asked", "request_arguments"]
+__all__ = ["NAME", "Payload", "request_arguments"]
 
 NO_TOOLS = {"name": "none", "description": "There are no tools any more.", "input_schema": {"type": "object"}}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Payload:
     """The arguments of `messages.create`, and the history in them."""
 
     arguments: dict[str, Any]
@@ -36,7 +36,7 @@ def request_arguments(
     takes: Takes | None = None,
     *,
     skip: int = 0,
-) -> Asked:
+) -> Payload:
     """Return what to ask `model`, with the prompt marked for caching.
 
     `without` names what this model was found to refuse: "temperature", "effort", "compaction", "enabled" or "adaptive"
@@ -73,4 +73,4 @@ def request_arguments(
         arguments["extra_body"] = extra
     if named := list(dict.fromkeys([*betas, *more_betas])):
         arguments["extra_headers"] = {"anthropic-beta": ",".join(named)}
-    return Asked(marked_for_cache(arguments, agent.cache_minutes), history)
+    return Payload(marked_for_cache(arguments, agent.cache_minutes), history)

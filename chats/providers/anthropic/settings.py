@@ -45,9 +45,9 @@ def _own_tool(tool: Tool) -> dict[str, Any]:
     if tool.kind:
         return {"type": TYPED_TOOLS[tool.kind], "name": tool.name} | deferred
     schema = transform_schema(tool.input_schema) if tool.strict else tool.input_schema
-    asked = {"name": tool.name, "description": tool.description, "input_schema": schema} | deferred
+    arguments = {"name": tool.name, "description": tool.description, "input_schema": schema} | deferred
     options = {"strict": tool.strict, "eager_input_streaming": tool.eager}
-    return asked | {name: True for name, wanted in options.items() if wanted}
+    return arguments | {name: True for name, wanted in options.items() if wanted}
 
 
 def _mcp_tools(server: McpServer) -> dict[str, Any]:
@@ -62,18 +62,18 @@ def _mcp_tools(server: McpServer) -> dict[str, Any]:
 
 def _server_tool(tool: ServerTool, *, cites: bool) -> dict[str, Any]:
     """Return a tool that the API runs. An answer that is JSON cannot cite."""
-    asked: dict[str, Any] = {"type": SERVER_TOOLS[tool.name], "name": tool.name}
+    arguments: dict[str, Any] = {"type": SERVER_TOOLS[tool.name], "name": tool.name}
     if tool.name in WEB:
         # Newer versions else call the tool from code, in a container which each later request would have to name.
-        asked["allowed_callers"] = ["direct"]
+        arguments["allowed_callers"] = ["direct"]
     if tool.name == "web_fetch" and cites:
-        asked["citations"] = {"enabled": True}
+        arguments["citations"] = {"enabled": True}
     if tool.max_uses is not None:
-        asked["max_uses"] = tool.max_uses
+        arguments["max_uses"] = tool.max_uses
     for name, domains in (("allowed_domains", tool.allowed_domains), ("blocked_domains", tool.blocked_domains)):
         if domains:
-            asked[name] = list(domains)
-    return asked
+            arguments[name] = list(domains)
+    return arguments
 
 
 def setting_arguments(agent: Agent, messages: Messages, without: Collection[str], takes: Takes) -> dict[str, Any]:

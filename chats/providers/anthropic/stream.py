@@ -117,8 +117,8 @@ class StreamedAnswer:
         known = reason in STOP_REASONS
         details = delta.get("stop_details")
         if isinstance(details, dict):
-            given = {name: value for name, value in list(details.items())[:MAX_DETAILS] if value is not None}
-            self.stop_details = scrub_json(given, self._secrets)
+            known_details = {name: value for name, value in list(details.items())[:MAX_DETAILS] if value is not None}
+            self.stop_details = scrub_json(known_details, self._secrets)
         if not known:
             self.stop_details["reason"] = scrub(str(reason), self._secrets)
         for index in sorted(self._open):
@@ -250,14 +250,14 @@ class StreamedAnswer:
                 yield ToolInputReady(call_id, name, block["input"])
 
 
-def _input(text: str, given: Any) -> dict[str, Any]:
+def _input(text: str, fallback: Any) -> dict[str, Any]:
     """Return a call's input from its JSON text.
 
     Text that is no JSON object within bounds can neither be stored nor be sent back, so it is wrapped in an object that no
     tool accepts.
     """
     try:
-        value = parse(text) if text else given or {}
+        value = parse(text) if text else fallback or {}
     except NotCanonical as error:
         return {"unreadable": text[:1000], "why": str(error)}
     return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}

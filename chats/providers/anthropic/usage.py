@@ -35,18 +35,20 @@ def counts_beside(usage: Mapping[str, Any]) -> dict[str, int]:
     """Return what is paid for and not in the sums: a summary, and what models had said before they refused to go on."""
     total: Counter[str] = Counter()
     served = served_by(usage)
-    for one in _rounds(usage):
+    for step in _rounds(usage):
         # A model that refuses before its first word costs nothing.
-        refused = served and one.get("type") == "message" and one.get("model") != served and one.get("output_tokens")
-        if one.get("type") == SUMMARY or refused:
-            total.update({name: int(one.get(name) or 0) for name in USAGE} | counts_of(one))
+        kind = step.get("type")
+        refused = served and kind == "message" and step.get("model") != served and step.get("output_tokens")
+        if kind == SUMMARY or refused:
+            total.update({name: int(step.get(name) or 0) for name in USAGE} | counts_of(step))
     return {name: count for name, count in total.items() if count}
 
 
 def served_by(usage: Mapping[str, Any]) -> str:
     """Return the model that answered as a fallback; "" if the one that was asked has answered."""
-    return next((str(one["model"]) for one in _rounds(usage) if one.get("type") == SERVED and one.get("model")), "")
+    served = (step.get("model") for step in _rounds(usage) if step.get("type") == SERVED)
+    return next((str(model) for model in served if model), "")
 
 
 def _rounds(usage: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (one for one in usage.get("iterations") or () if isinstance(one, dict))
+    return (item for item in usage.get("iterations") or () if isinstance(item, dict))

@@ -29,7 +29,7 @@ class Failed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Payload:
     """The body of a request.
 
     `thoughts` is the number of earlier answers whose thoughts are in it, or were until the server refused them.
@@ -49,7 +49,7 @@ class Answer(Protocol):
     model: str
     thoughts_refused: bool
     #: Who answers, as the server says, not yet made safe: see `ModelFinished.answered_by`.
-    said: dict[str, Any]
+    identity: dict[str, Any]
 
     @property
     def working(self) -> bool: ...
@@ -73,25 +73,25 @@ class Answer(Protocol):
         ...
 
 
-def note(said: dict[str, Any], raw: Mapping[str, Any]) -> bool:
+def note(identity: dict[str, Any], raw: Mapping[str, Any]) -> bool:
     """Take who answers from what the server says of an answer; return whether that is new."""
-    before = dict(said)
+    before = dict(identity)
     for name, key in (("model", "model"), ("message_id", "id"), ("service_tier", "service_tier")):
         if raw.get(key):
-            said[name] = raw[key]
-    return said != before
+            identity[name] = raw[key]
+    return identity != before
 
 
-def counted(usage: Mapping[str, Any], asked: str, answered: str) -> dict[str, int]:
-    """Return a usage in Anthropic's words; `asked` and `answered` are the names of its two amounts.
+def counted(usage: Mapping[str, Any], inputs_name: str, outputs_name: str) -> dict[str, int]:
+    """Return a usage in Anthropic's words; `inputs_name` and `outputs_name` are the names of its two amounts.
 
     `input_tokens` are those that were not read from the cache.
     """
-    inputs, outputs = usage.get(f"{asked}_details"), usage.get(f"{answered}_details")
+    inputs, outputs = usage.get(f"{inputs_name}_details"), usage.get(f"{outputs_name}_details")
     cached, written = _number(inputs, "cached_tokens"), _number(inputs, "cache_write_tokens")
     amounts = {
-        "input_tokens": max(_number(usage, asked) - cached - written, 0),
-        "output_tokens": _number(usage, answered),
+        "input_tokens": max(_number(usage, inputs_name) - cached - written, 0),
+        "output_tokens": _number(usage, outputs_name),
         "cache_read_input_tokens": cached,
         "cache_creation_input_tokens": written,
         "thinking_tokens": _number(outputs, "reasoning_tokens"),

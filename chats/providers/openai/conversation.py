@@ -30,21 +30,21 @@ def with_results(
     that another provider made are replaced: servers differ in which they take, but all take ours.
     """
     results = [_results_by_id(message) for message in history]
-    asked: dict[str, str] = {}
+    call_ids: dict[str, str] = {}
     for position, message in enumerate(history):
         if message.role == "assistant":
             answered = results[position + 1] if position + 1 < len(history) else {}
             own = message.provider == provider
             made = used_ids([message])
-            asked = {
+            call_ids = {
                 call_id: sent_id(call_id, longest_id) if own else digest(call_id)
                 for call_id in answered
                 if call_id in made
             }
-            yield message, asked, {}
+            yield message, call_ids, {}
         else:
-            yield message, asked, results[position]
-            asked = {}
+            yield message, call_ids, results[position]
+            call_ids = {}
 
 
 def _results_by_id(message: ModelMessage) -> dict[str, Block]:

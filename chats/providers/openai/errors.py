@@ -81,9 +81,9 @@ def unsupported_argument(error: Exception, arguments: Mapping[str, Any], optiona
     """
     if status_of(error) not in {400, 422} or not NOT_TAKEN.search(f"{_code(error)} {said_by(error)}"):
         return ""
-    said = [said_by(error), str(error.param) if isinstance(error, openai.APIError) else ""]
-    said += [name for words, name in UNNAMED.items() if words in said[0]]
-    return next((name for name in optional if name in " ".join(said) and _has(arguments, name)), "")
+    texts = [said_by(error), str(error.param) if isinstance(error, openai.APIError) else ""]
+    texts += [name for message, name in UNNAMED.items() if message in texts[0]]
+    return next((name for name in optional if name in " ".join(texts) and _has(arguments, name)), "")
 
 
 def _has(arguments: Mapping[str, Any], name: str) -> bool:
@@ -127,11 +127,11 @@ def error_for_people(error: Exception, model: str, secrets: Collection[str], *, 
     if status == 402:
         return _("The account of OPENAI_API_KEY has no credit left. Add credit, then send your message again.")
     if status == 403:
-        words = _("The API key does not have access to the model %(model)s. Check OPENAI_API_KEY and HITL_MODEL.")
-        return words % {"model": model}
+        text = _("The API key does not have access to the model %(model)s. Check OPENAI_API_KEY and HITL_MODEL.")
+        return text % {"model": model}
     if status == 404:
-        words = _("The server at this address has no model %(model)s. Check HITL_MODEL and OPENAI_BASE_URL.")
-        return words % {"model": model}
+        text = _("The server at this address has no model %(model)s. Check HITL_MODEL and OPENAI_BASE_URL.")
+        return text % {"model": model}
     if status == 413 or any(word in f"{_code(error)} {message}" for word in TOO_LONG):
         return _("This chat is too long for the model. Start a new chat.")
     if status == 429:
@@ -147,7 +147,7 @@ def _code(error: Exception) -> Any:
     return error.code if isinstance(error, openai.APIError) else ""
 
 
-def _refused(said: str) -> str:
-    if not said:
+def _refused(message: str) -> str:
+    if not message:
         return _("The model's server did not accept the request, and did not say why. Check OPENAI_BASE_URL.")
-    return _("The model's server did not accept the request: %(said)s") % {"said": said}
+    return _("The model's server did not accept the request: %(said)s") % {"said": message}

@@ -28,7 +28,7 @@ from chats.agent.provider import ModelRequest, ProviderError
 from chats.providers import retries
 from chats.providers.building import build
 from chats.providers.files import details_of_files, refuses_files, with_fewer_files
-from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Answer, Asked, Failed, Malformed
+from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Answer, Failed, Malformed, Payload
 from chats.providers.openai.conversation import used_ids
 from chats.providers.openai.errors import (
     REQUEST_ID,
@@ -109,7 +109,7 @@ class ServerProvider(ABC):
         """Yield what the API would refuse of an agent."""
 
     @abstractmethod
-    def _asked(self, request: ModelRequest, model: str, without: Collection[str]) -> Asked:
+    def _payload(self, request: ModelRequest, model: str, without: Collection[str]) -> Payload:
         """Return the body of a request without what this model was found to refuse."""
 
     @abstractmethod
@@ -125,19 +125,19 @@ class ServerProvider(ABC):
         used = {*used_ids(request.messages), *await request.used_ids()}
         sent, without = request, set(self._unsupported[model])
         while True:
-            asked = await build(sent, partial(self._asked, sent, model, without))
+            payload = await build(sent, partial(self._payload, sent, model, without))
             answer = self._answer(model, names, used)
             failure: Exception = StreamBroken()
             try:
-                async with aclosing(self._events(client, asked.arguments, answer, begin)) as events:
+                async with aclosing(self._events(client, payload.arguments, answer, begin)) as events:
                     async for event in events:
                         yield self._safe(event) if event else ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
             except (openai.APIError, httpx2.RequestError, StreamBroken) as error:
                 failure = error
             if answer.complete:
-                yield self._finished(answer, asked, refused=THOUGHTS in without, more=details_of_files(sent, request))
+                yield self._finished(answer, payload, refused=THOUGHTS in without, more=details_of_files(sent, request))
                 return
-            if not answer.begun and (refused := self._refused(failure, asked, without)):
+            if not answer.begun and (refused := self._refused(failure, payload, without)):
                 without.add(refused)
                 # Earlier thoughts may be refused for what this one conversation holds.
                 self._unsupported[model] |= {refused} - {THOUGHTS}
@@ -154,7 +154,8 @@ class ServerProvider(ABC):
             if answer.begun or attempt == ATTEMPTS or too_late or wait > LONGEST_WAIT or not is_temporary(failure):
                 # Raised outside of any `except`, so that no log shows the server's error as the cause.
                 problem = error_for_people(failure, model, self._secrets, begun=answer.working)
-                request_id = self._answered_by(answer.said).get("request_id") or request_id_of(failure, self._secrets)
+                answered_by = self._answered_by(answer.identity)
+                request_id = answered_by.get("request_id") or request_id_of(failure, self._secrets)
                 raise ProviderError(retries.with_request_id(problem, request_id))
             attempt += 1
             yield ModelSilent(attempt, ATTEMPTS, round(clock() - begin))
@@ -195,8 +196,8 @@ class ServerProvider(ABC):
             await raws.aclose()
 
     def _logged(self, failure: Exception) -> str:
-        said = (type(failure).__name__, scrub(said_by(failure), self._secrets), request_id_of(failure, self._secrets))
-        return " ".join(filter(None, said))
+        parts = (type(failure).__name__, scrub(said_by(failure), self._secrets), request_id_of(failure, self._secrets))
+        return " ".join(filter(None, parts))
 
     @property
     def _secrets(self) -> list[str]:
@@ -210,29 +211,29 @@ class ServerProvider(ABC):
         async with await client.post(
             self.path, cast_to=object, body=arguments, stream=True, stream_cls=stream
         ) as events:
-            answer.said["request_id"] = events.response.headers.get(REQUEST_ID)
+            answer.identity["request_id"] = events.response.headers.get(REQUEST_ID)
             try:
                 async for raw in events:
                     yield raw
             except (ValueError, RecursionError) as error:
                 raise StreamBroken from error
 
-    def _refused(self, failure: Exception, asked: Asked, without: Collection[str]) -> str:
+    def _refused(self, failure: Exception, payload: Payload, without: Collection[str]) -> str:
         """Return what of a request the model has refused and can be left out; "" for any other failure."""
-        has_thoughts = asked.thoughts and THOUGHTS not in without
-        refused = unsupported_argument(failure, asked.arguments, self.optional)
+        has_thoughts = payload.thoughts and THOUGHTS not in without
+        refused = unsupported_argument(failure, payload.arguments, self.optional)
         return refused or (THOUGHTS if has_thoughts and refuses_thoughts(failure) else "")
 
-    def _finished(self, answer: Answer, asked: Asked, *, refused: bool, more: dict[str, Any]) -> ModelFinished:
+    def _finished(self, answer: Answer, payload: Payload, *, refused: bool, more: dict[str, Any]) -> ModelFinished:
         """Return the answer, with what the server said about it made safe."""
         finished = answer.finished()
         details = {name: scrub(value, self._secrets) for name, value in finished.stop_details.items()} | more
         prefix = ""
-        if asked.thoughts and (refused or answer.thoughts_refused):
-            logger.warning("%s does not get the thoughts of %d earlier answers", answer.model, asked.thoughts)
-            details["thoughts_left_out"] = {"answers": asked.thoughts, "why": "refused"}
+        if payload.thoughts and (refused or answer.thoughts_refused):
+            logger.warning("%s does not get the thoughts of %d earlier answers", answer.model, payload.thoughts)
+            details["thoughts_left_out"] = {"answers": payload.thoughts, "why": "refused"}
             prefix = THOUGHTS_REFUSED
-        return replace(finished, stop_details=details, prefix=prefix, answered_by=self._answered_by(answer.said))
+        return replace(finished, stop_details=details, prefix=prefix, answered_by=self._answered_by(answer.identity))
 
     def _safe(self, event: Event) -> Event:
         """Return an event of the server with what it says of itself made safe."""
@@ -240,8 +241,8 @@ class ServerProvider(ABC):
             return replace(event, answered_by=self._answered_by(event.answered_by))
         return event
 
-    def _answered_by(self, said: dict[str, Any]) -> dict[str, str]:
-        return scrub_ids(self._secrets, **said)
+    def _answered_by(self, identity: dict[str, Any]) -> dict[str, str]:
+        return scrub_ids(self._secrets, **identity)
 
     async def _client(self) -> openai.AsyncOpenAI:
         """Return the client of the running event loop, to which its connections belong."""

@@ -30,8 +30,8 @@ def problems_of(agent: Agent) -> Iterator[str]:
     """Yield what either API would refuse of an agent, in words that say what to do."""
     if agent.server_tools:
         names = ", ".join(tool.name for tool in agent.server_tools)
-        words = _("Only Claude has the server tools %(tools)s. Remove them, or give the agent tools of its own.")
-        yield words % {"tools": names}
+        message = _("Only Claude has the server tools %(tools)s. Remove them, or give the agent tools of its own.")
+        yield message % {"tools": names}
     if ignored := [name for name in ("mcp_servers", "fallbacks", "files", "extra") if getattr(agent, name)]:
         yield _("Only Claude takes %(fields)s. Remove them from the agent.") % {"fields": ", ".join(ignored)}
     if agent.tool_choice not in {"", "auto", "any", "none"} and agent.tool(agent.tool_choice) is None:

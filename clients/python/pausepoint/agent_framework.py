@@ -34,13 +34,13 @@ class DeskMiddleware(MiddlewareBundle):
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
+    `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
     a name that is given here, if the provider of the model runs it, or if one of its tools is another agent without this
     middleware.
     """
 
-    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
-        self.gate = Gate(desk, tools, questions, asked)
+    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
+        self.gate = Gate(desk, tools, questions, extra)
         super().__init__([_Ask(self.gate), _Check(self.gate)])
 
 
@@ -136,8 +136,8 @@ def _tools_of(agent: Any) -> Iterator[Any]:
 
 
 def _call(context: FunctionInvocationContext) -> ToolCall:
-    given: Any = context.arguments
-    wanted = given if isinstance(given, Mapping) else given.model_dump(mode="json")
+    arguments: Any = context.arguments
+    wanted = arguments if isinstance(arguments, Mapping) else arguments.model_dump(mode="json")
     thread = getattr(context.session, "session_id", None) or ""
     return ToolCall(context.function.name, str(context.metadata.get("call_id", "")), wanted, thread)
 

@@ -27,18 +27,18 @@ TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: 
 Named = str | Callable[..., str]
 
 
-def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, asked: Mapping[str, Any]) -> Callable[..., Any]:
+def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, extra: Mapping[str, Any]) -> Callable[..., Any]:
     """Return the decorator of `Desk.approve`."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(f"{function.__qualname__} is a generator, which runs after it has returned. Return a list.")
-        gated = _Gated(desk, function, name, key, thread_id, asked)
+        gated = _Gated(desk, function, name, key, thread_id, extra)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def run_later(*values: Any, **named: Any) -> Any:
-                ruling = await gate.aclaimed(desk, await gate.adecided(desk, gated.wanted(values, named)), asked)
+                ruling = await gate.aclaimed(desk, await gate.adecided(desk, gated.wanted(values, named)), extra)
                 return await gate.arun(desk, ruling, gated.call, ruling.input)
 
             return run_later
@@ -49,7 +49,7 @@ def approved(desk: AnyDesk, name: str, key: Named, thread_id: Named, asked: Mapp
 
         @functools.wraps(function)
         def run(*values: Any, **named: Any) -> Any:
-            ruling = gate.claimed(desk, gate.decided(desk, gated.wanted(values, named)), asked)
+            ruling = gate.claimed(desk, gate.decided(desk, gated.wanted(values, named)), extra)
             return gate.run(desk, ruling, gated.call, ruling.input)
 
         return run
@@ -67,9 +67,9 @@ class _Gated:
         name: str,
         key: Named,
         thread_id: Named,
-        asked: Mapping[str, Any],
+        extra: Mapping[str, Any],
     ) -> None:
-        self.function, self.name, self.key, self.thread_id, self.asked = function, name, key, thread_id, asked
+        self.function, self.name, self.key, self.thread_id, self.extra = function, name, key, thread_id, extra
         self.signature = inspect.signature(function)
         kinds = {parameter.kind for parameter in self.signature.parameters.values()}
         if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
@@ -92,7 +92,7 @@ class _Gated:
             raise TypeError(f"People can be asked about {self.name} only if its arguments are JSON: {error}") from error
         key, thread = (each(**arguments) if callable(each) else each for each in (self.key, self.thread_id))
         call = ToolCall(self.name, key or self._place(thread, text), json.loads(text), thread)
-        return Wanted(call, question=False, asked=self.asked, schema=self.schema)
+        return Wanted(call, question=False, extra=self.extra, schema=self.schema)
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
         return self.function(**arguments)

@@ -51,12 +51,12 @@ class ToolCall:
     def question(self) -> Asked:
         """Return the fields of a request that asks what the input of the call asks; its `options` are offered."""
         _, message = title_and_message(self.question_text)
-        asked: Asked = {**self._of_thread(), **message, "kind": "question", "tool_call_id": self.key}
+        fields: Asked = {**self._of_thread(), **message, "kind": "question", "tool_call_id": self.key}
         options = self.input.get("options")
         if isinstance(options, list) and options and all(isinstance(option, str) for option in options):
-            asked["options"] = options
-            asked["allow_text"] = True
-        return asked
+            fields["options"] = options
+            fields["allow_text"] = True
+        return fields
 
     @property
     def title(self) -> str:
@@ -74,17 +74,17 @@ class ToolCall:
         return next(texts, f"{self.name} needs an answer.")
 
     def _of_thread(self) -> Asked:
-        asked: Asked = {}
+        fields: Asked = {}
         if self.thread:
-            asked["thread_id"] = shortened(self.thread, 200)
+            fields["thread_id"] = shortened(self.thread, 200)
         if self.agent:
-            asked["agent"] = shortened(self.agent, 100)
-        return asked
+            fields["agent"] = shortened(self.agent, 100)
+        return fields
 
 
-def same_input(one: Any, other: Any) -> bool:
+def same_input(left: Any, right: Any) -> bool:
     """Return whether two inputs are the same JSON; unlike in Python, `true` is not 1."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
 def title_and_message(text: str, *more: str) -> tuple[str, Asked]:

@@ -30,14 +30,14 @@ CLEAR = "\x1b[2J\x1b[H"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = parser().parse_args(arguments)
-    if given.run is hook.run:
-        return int(hook.run(given))
+    args = parser().parse_args(arguments)
+    if args.run is hook.run:
+        return int(hook.run(args))
     try:
-        if given.run is connect.run:
-            return int(connect.run(given))
-        with Desk(given.url, given.key, patience=30) as desk:
-            return int(given.run(desk, given))
+        if args.run is connect.run:
+            return int(connect.run(args))
+        with Desk(args.url, args.key, patience=30) as desk:
+            return int(args.run(desk, args))
     except StillWaiting as waiting:
         print(visible(str(waiting)), file=sys.stderr)
         return 3
@@ -57,11 +57,11 @@ class _Version(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    found = argparse.ArgumentParser(prog="pausepoint", description="Ask people, and answer them, through Pausepoint.")
-    found.add_argument("--version", action=_Version, nargs=0, help="print the version of this package, and end")
-    found.add_argument("--url", default="", help="address of Pausepoint (default: PAUSEPOINT_URL)")
-    found.add_argument("--key", default="", help="API key (default: PAUSEPOINT_KEY)")
-    commands = found.add_subparsers(required=True, metavar="command")
+    root = argparse.ArgumentParser(prog="pausepoint", description="Ask people, and answer them, through Pausepoint.")
+    root.add_argument("--version", action=_Version, nargs=0, help="print the version of this package, and end")
+    root.add_argument("--url", default="", help="address of Pausepoint (default: PAUSEPOINT_URL)")
+    root.add_argument("--key", default="", help="API key (default: PAUSEPOINT_KEY)")
+    commands = root.add_subparsers(required=True, metavar="command")
 
     asking = commands.add_parser("ask", help="ask a question or for an approval, and wait")
     asking.add_argument("title")
@@ -82,8 +82,8 @@ def parser() -> argparse.ArgumentParser:
     _waits(waiting)
     waiting.set_defaults(run=wait)
 
-    for verdict, words in (("approve", "approve a request"), ("reject", "reject a request, or decline a question")):
-        deciding = commands.add_parser(verdict, help=words)
+    for verdict, summary in (("approve", "approve a request"), ("reject", "reject a request, or decline a question")):
+        deciding = commands.add_parser(verdict, help=summary)
         deciding.add_argument("id")
         deciding.add_argument("--comment", default="", help="a message to the agent")
         deciding.set_defaults(run=decide, verdict=verdict)
@@ -97,11 +97,11 @@ def parser() -> argparse.ArgumentParser:
     hooking = commands.add_parser("hook", help="answer a hook of a coding agent: reads stdin, prints the answer")
     hooking.add_argument("agent", choices=hook.AGENTS)
     hooking.add_argument("--defer", action="store_true", help="end at once; a resumed Claude Code gets the decision")
-    for name, default, words in (
+    for name, default, summary in (
         ("--give-up-after", hook.GIVE_UP, "block after this time; must be less than the hook's timeout"),
         ("--patience", 20.0, "block if Pausepoint cannot be reached for this time"),
     ):
-        hooking.add_argument(name, type=_seconds, default=default, metavar="10m", help=words)
+        hooking.add_argument(name, type=_seconds, default=default, metavar="10m", help=summary)
     hooking.set_defaults(run=hook.run)
 
     connecting = commands.add_parser("connect", help="connect the coding agents and frameworks of a project")
@@ -111,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("inbox", help="show the waiting requests, live")
     listing.add_argument("--once", action="store_true", help="print it once and end")
     listing.set_defaults(run=inbox)
-    return found
+    return root
 
 
 def _waits(command: argparse.ArgumentParser) -> None:
@@ -120,9 +120,9 @@ def _waits(command: argparse.ArgumentParser) -> None:
 
 
 def _duration(text: str) -> timedelta:
-    if not (found := re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)):
+    if not (match := re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration like 30s, 10m, 2h or 1d")
-    return timedelta(seconds=int(found[1]) * UNITS[found[2]])
+    return timedelta(seconds=int(match[1]) * UNITS[match[2]])
 
 
 def _seconds(text: str) -> float:
@@ -131,73 +131,73 @@ def _seconds(text: str) -> float:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = strict_json.loads(text)
+        value = strict_json.loads(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"this is not JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("this is not a JSON object")
-    return found
+    return value
 
 
-def ask(desk: Desk, given: argparse.Namespace) -> int:
-    asked: dict[str, Any] = {"message": given.message, "priority": given.priority, "agent": "pausepoint"}
-    if given.tool or given.input:
-        if given.option or given.multiple:
+def ask(desk: Desk, args: argparse.Namespace) -> int:
+    fields: dict[str, Any] = {"message": args.message, "priority": args.priority, "agent": "pausepoint"}
+    if args.tool or args.input:
+        if args.option or args.multiple:
             raise ValueError("An approval has no options: leave out --tool and --input to ask a question.")
-        asked |= {"kind": "approval", "tool_name": given.tool, "input": given.input}
-    elif given.multiple and not given.option:
+        fields |= {"kind": "approval", "tool_name": args.tool, "input": args.input}
+    elif args.multiple and not args.option:
         raise ValueError("With --multiple, give the answers to choose from: --option TEXT for each.")
     else:
-        asked |= {
+        fields |= {
             "kind": "question",
-            "options": given.option,
-            "multiple": given.multiple,
-            "allow_text": bool(given.option),
+            "options": args.option,
+            "multiple": args.multiple,
+            "allow_text": bool(args.option),
         }
-    if given.timeout:
-        asked["timeout"] = given.timeout
+    if args.timeout:
+        fields["timeout"] = args.timeout
     try:
-        found = desk.ask(given.title, idempotency_key=given.name, **asked)
+        request = desk.ask(args.title, idempotency_key=args.name, **fields)
     except Refused as refused:
-        if refused.code == "conflict" and given.name:
-            words = f"{given.name!r} is the name of a request with other content. Use another --name, or ask the same."
-            raise ValueError(words) from refused
+        if refused.code == "conflict" and args.name:
+            message = f"{args.name!r} is the name of a request with other content. Use another --name, or ask the same."
+            raise ValueError(message) from refused
         raise
-    if given.no_wait:
-        print(json.dumps(found) if given.json else visible(found["id"]))
+    if args.no_wait:
+        print(json.dumps(request) if args.json else visible(request["id"]))
         return 0
-    awaited = "a decision" if asked["kind"] == "approval" else "an answer"
-    return _ended(_waited(desk, found["id"], given, f"Waiting for {awaited}: {found['url']}"), given)
+    awaited = "a decision" if fields["kind"] == "approval" else "an answer"
+    return _ended(_waited(desk, request["id"], args, f"Waiting for {awaited}: {request['url']}"), args)
 
 
-def wait(desk: Desk, given: argparse.Namespace) -> int:
-    return _ended(_waited(desk, given.id, given), given)
+def wait(desk: Desk, args: argparse.Namespace) -> int:
+    return _ended(_waited(desk, args.id, args), args)
 
 
-def decide(desk: Desk, given: argparse.Namespace) -> int:
+def decide(desk: Desk, args: argparse.Namespace) -> int:
     try:
-        outcome = desk.decide(given.id, given.verdict, comment=given.comment)
+        outcome = desk.decide(args.id, args.verdict, comment=args.comment)
     except Refused as refused:
         if "verdict" in (refused.problem.get("errors") or ()):
-            words = f"Only an approval can be approved. Answer this request: pausepoint answer {given.id} TEXT"
-            raise ValueError(words) from refused
+            message = f"Only an approval can be approved. Answer this request: pausepoint answer {args.id} TEXT"
+            raise ValueError(message) from refused
         raise
     print(visible(f"{outcome.document['title']}: {outcome.status}"))
     return 0
 
 
-def answer(desk: Desk, given: argparse.Namespace) -> int:
-    asked = desk.get(given.id)
-    if asked["kind"] == "approval":
-        raise ValueError(f"This is an approval. Decide it: pausepoint approve {given.id}, or pausepoint reject.")
-    chosen: Any = given.answer if asked["multiple"] else " ".join(given.answer)
-    outcome = desk.decide(given.id, "respond", comment=given.comment, answer=chosen)
+def answer(desk: Desk, args: argparse.Namespace) -> int:
+    request = desk.get(args.id)
+    if request["kind"] == "approval":
+        raise ValueError(f"This is an approval. Decide it: pausepoint approve {args.id}, or pausepoint reject.")
+    chosen: Any = args.answer if request["multiple"] else " ".join(args.answer)
+    outcome = desk.decide(args.id, "respond", comment=args.comment, answer=chosen)
     print(visible(f"{outcome.document['title']}: {answer_text(outcome)}"))
     return 0
 
 
-def inbox(desk: Desk, given: argparse.Namespace) -> int:
-    if given.once:
+def inbox(desk: Desk, args: argparse.Namespace) -> int:
+    if args.once:
         print(_table(desk.list(status="pending")))
         return 0
     shown = ""
@@ -209,19 +209,19 @@ def inbox(desk: Desk, given: argparse.Namespace) -> int:
         time.sleep(LOOK)
 
 
-def _waited(desk: Desk, request_id: str, given: argparse.Namespace, words: str = "") -> Outcome:
-    limit: timedelta | None = given.give_up_after
+def _waited(desk: Desk, request_id: str, args: argparse.Namespace, notice: str = "") -> Outcome:
+    limit: timedelta | None = args.give_up_after
     try:
-        if words:
-            print(visible(words), file=sys.stderr)
+        if notice:
+            print(visible(notice), file=sys.stderr)
         return desk.wait(request_id, give_up_after=None if limit is None else limit.total_seconds())
     except KeyboardInterrupt:
         print(f"Interrupted. To wait again: pausepoint wait {visible(request_id)}", file=sys.stderr)
         raise
 
 
-def _ended(outcome: Outcome, given: argparse.Namespace) -> int:
-    if given.json:
+def _ended(outcome: Outcome, args: argparse.Namespace) -> int:
+    if args.json:
         print(json.dumps(dict(outcome.document)))
     elif outcome.approved:
         print(json.dumps(dict(outcome.input or {})))

@@ -43,7 +43,7 @@ ADDED = frozenset({"delegate_work_to_coworker", "ask_question_to_coworker"})
 
 
 def ask_before_tools(
-    desk: Desk, *tools: str, thread_id: str, questions: Collection[str] = (), **asked: Any
+    desk: Desk, *tools: str, thread_id: str, questions: Collection[str] = (), **extra: Any
 ) -> Callable[[], None]:
     """Ask before each call of the named tools, or of all tools if none is named, in all crews of this process.
 
@@ -51,12 +51,12 @@ def ask_before_tools(
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
     `thread_id` names the run: CrewAI does not tell the ids of calls, so a call is known by the run, its input, and how often
-    it was made. `asked` are more fields of each request, such as `priority` or `timeout`. Call what is returned to stop asking.
+    it was made. `extra` are more fields of each request, such as `priority` or `timeout`. Call what is returned to stop asking.
     While a crew lacks a tool of a name that is given here, calls that no one is asked about are refused.
     """
     # CrewAI calls the tool "Send Mail" `send_mail` in its hooks; a name that fits no call would never ask.
-    names, question_names = (frozenset(map(sanitize_tool_name, given)) for given in (tools, questions))
-    hooks = _Hooks(Gate(desk, names, question_names, asked), desk, thread_id)
+    names, question_names = (frozenset(map(sanitize_tool_name, group)) for group in (tools, questions))
+    hooks = _Hooks(Gate(desk, names, question_names, extra), desk, thread_id)
     register_before_tool_call_hook(hooks.before)
     register_after_tool_call_hook(hooks.after)
 
@@ -167,8 +167,8 @@ def _uncache(context: ToolCallHookContext, ruling: Ruling) -> None:
     for holder in (context.agent, executor):
         if cache := getattr(getattr(holder, "tools_handler", None), "cache", None):
             # CrewAI caches a changed call by either input, depending on the version.
-            for given in (ruling.input, ruling.outcome.document["input"]):
-                cache.add(tool=context.tool_name, input=json.dumps(given) if given else "", output=None)
+            for arguments in (ruling.input, ruling.outcome.document["input"]):
+                cache.add(tool=context.tool_name, input=json.dumps(arguments) if arguments else "", output=None)
 
 
 def _schema(context: ToolCallHookContext) -> dict[str, Any] | None:
@@ -189,19 +189,19 @@ class DeskFeedback:
     """The provider of `@human_feedback`: `flow_config.hitl_provider = DeskFeedback(desk)`.
 
     It asks the message of the decorator, with the output of the method, and offers its outcomes. With `wait=False` the flow is
-    stored and ends, and `resume` goes on with it. `asked` are more fields of each request.
+    stored and ends, and `resume` goes on with it. `extra` are more fields of each request.
     """
 
-    def __init__(self, desk: Desk, *, wait: bool = True, **asked: Any) -> None:
-        self.desk, self.wait, self.asked = desk, wait, asked
+    def __init__(self, desk: Desk, *, wait: bool = True, **extra: Any) -> None:
+        self.desk, self.wait, self.extra = desk, wait, extra
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def request_feedback(self, context: PendingFeedbackContext, flow: Flow[Any]) -> str:
         if self.wait:
             return _feedback(self.desk.wait(self._ask(context, self._repeatable_key(context))["id"]), context)
-        found = self._ask(context, _stored_key(context))
-        raise HumanFeedbackPending(context=context, callback_info={"request_id": found["id"], "url": found["url"]})
+        request = self._ask(context, _stored_key(context))
+        raise HumanFeedbackPending(context=context, callback_info={"request_id": request["id"], "url": request["url"]})
 
     def resume(self, flow_class: type[Flow[Any]], flow_id: str, persistence: FlowPersistence) -> Any:
         """Wait for the answer to a flow that was stored, go on with it, and return its result or its next pause."""
@@ -214,7 +214,7 @@ class DeskFeedback:
 
     def _ask(self, context: PendingFeedbackContext, key: str) -> dict[str, Any]:
         title, message = calls.title_and_message(context.message)
-        asked: Asked = {
+        fields: Asked = {
             **message,
             "kind": "question",
             "context": json.loads(json.dumps(context.method_output, default=str)),
@@ -223,8 +223,8 @@ class DeskFeedback:
         }
         if context.emit:
             # No free text: CrewAI would let a model guess which outcome it means.
-            asked["options"] = list(context.emit)
-        return self.desk.ask(title, idempotency_key=key, **{**asked, **self.asked})
+            fields["options"] = list(context.emit)
+        return self.desk.ask(title, idempotency_key=key, **{**fields, **self.extra})
 
     def _repeatable_key(self, context: PendingFeedbackContext) -> str:
         """Return a key that is the same when a flow with the same id runs again from its start."""

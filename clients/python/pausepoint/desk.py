@@ -207,17 +207,17 @@ class Resume:
     @property
     def state(self) -> str | None:
         """The `resume_state` of the first request that has one."""
-        return next((one.document["state"] for one in self.taken if one.document["state"] is not None), None)
+        return next((lease.document["state"] for lease in self.taken if lease.document["state"] is not None), None)
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
         """How the requests ended, by their ids."""
-        return {one.request_id: one.outcome for one in self.taken}
+        return {lease.request_id: lease.outcome for lease in self.taken}
 
     @property
     def attempt(self) -> int:
         """1, or more if another process has had it before and did not complete: it may have run something."""
-        return max(int(one.document["attempt"]) for one in self.taken)
+        return max(int(lease.document["attempt"]) for lease in self.taken)
 
     @property
     def lost(self) -> bool:
@@ -229,7 +229,7 @@ class Resume:
         self.returned = reason
 
 
-# A `Talk` is independent of the transport: it yields calls and pauses, and receives the result of each. `Desk` and
+# A `Flow` is independent of the transport: it yields calls and pauses, and receives the result of each. `Desk` and
 # `AsyncDesk` differ only in how they execute these.
 
 
@@ -253,7 +253,7 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     status: int
     content: bytes
     #: Seconds before the next attempt, as requested by the server.
@@ -261,52 +261,53 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class ConnectionLost:
     """The call or its response was lost."""
 
     reason: str
 
 
-Heard = Answer | Lost | None
-Talk = Generator[Call | Pause, Heard, T]
+Reply = Response | ConnectionLost | None
+Flow = Generator[Call | Pause, Reply, T]
 
 
-def _sure(call: Call, patience: float) -> Talk[dict[str, Any]]:
+def _sure(call: Call, patience: float) -> Flow[dict[str, Any]]:
     """Return the JSON response of a call, retried until there is a final one. Raise Refused or Unreachable."""
     pause, until = FIRST_PAUSE, math.inf
     while True:
-        heard = yield call
-        if isinstance(heard, Answer) and heard.status not in PASSING:
-            return _read(heard)
+        reply = yield call
+        if isinstance(reply, Response) and reply.status not in PASSING:
+            return _read(reply)
         # Patience counts from the first failure: a call may wait for long before it fails.
         until = min(until, time.monotonic() + patience)
         left = until - time.monotonic()
         if left <= 0:
-            reason = heard.reason if isinstance(heard, Lost) else f"it answered {getattr(heard, 'status', None)}"
+            status = getattr(reply, "status", None)
+            reason = reply.reason if isinstance(reply, ConnectionLost) else f"it answered {status}"
             raise Unreachable(f"Pausepoint cannot be reached: {reason}. Check the address, and that the server runs.")
-        asked_for = heard.retry_after if isinstance(heard, Answer) else 0.0
+        asked_for = reply.retry_after if isinstance(reply, Response) else 0.0
         # Random, because many agents may be waiting for the same server to come back.
         yield Pause(min(max(asked_for, pause * random.uniform(0.5, 1.5)), left))  # noqa: S311
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _read(answer: Answer) -> dict[str, Any]:
+def _read(response: Response) -> dict[str, Any]:
     try:
-        found = json.loads(answer.content)
+        document = json.loads(response.content)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise Refused(answer.status, {"detail": "The response is not from Pausepoint. Check the address."})
-    if not 200 <= answer.status < 300:
-        raise Refused(answer.status, found)
-    return found
+        document = None
+    if not isinstance(document, dict):
+        raise Refused(response.status, {"detail": "The response is not from Pausepoint. Check the address."})
+    if not 200 <= response.status < 300:
+        raise Refused(response.status, document)
+    return document
 
 
-def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, Any]]:
-    kind = "approval" if QUESTION_FIELDS.isdisjoint(asked) else "question"
-    body = {"kind": kind, **asked, "title": title}
+def _ask(patience: float, title: str, key: str, fields: Asked) -> Flow[dict[str, Any]]:
+    kind = "approval" if QUESTION_FIELDS.isdisjoint(fields) else "question"
+    body = {"kind": kind, **fields, "title": title}
     if "options" in body:
-        body["options"] = [{"label": one} if isinstance(one, str) else one for one in asked["options"]]
+        body["options"] = [{"label": option} if isinstance(option, str) else option for option in fields["options"]]
     if isinstance(timeout := body.get("timeout"), timedelta):
         body["timeout"] = math.ceil(timeout / timedelta(milliseconds=1))
     if isinstance(deadline := body.get("deadline"), datetime):
@@ -314,7 +315,7 @@ def _ask(patience: float, title: str, key: str, asked: Asked) -> Talk[dict[str, 
     if not body.get("tool_call_id"):
         body.pop("tool_call_id", None)
     # A request without a name gets one here, so that a lost response does not create a second request.
-    name = _sendable("idempotency_key", key) or ("" if asked.get("tool_call_id") else str(uuid.uuid4()))
+    name = _sendable("idempotency_key", key) or ("" if fields.get("tool_call_id") else str(uuid.uuid4()))
     return (yield from _sure(Call("POST", "/requests", body, {"Idempotency-Key": name} if name else {}), patience))
 
 
@@ -329,70 +330,70 @@ def _place(kind: str, known_by: str, then: str = "") -> str:
     return f"/{kind}/{quote(known_by, safe='')}{then}"
 
 
-def _wait(patience: float, request_id: str, give_up_after: float | None) -> Talk[Outcome]:
+def _wait(patience: float, request_id: str, give_up_after: float | None) -> Flow[Outcome]:
     until = math.inf if give_up_after is None else time.monotonic() + give_up_after
     while True:
         seconds = max(0, math.ceil(min(WAIT, until - time.monotonic())))
         call = Call("GET", _place("requests", request_id, f"?wait={seconds}"), seconds=seconds + GRACE)
-        found = yield from _sure(call, patience)
-        if found["status"] != "pending":
-            return _outcome(found)
+        request = yield from _sure(call, patience)
+        if request["status"] != "pending":
+            return _outcome(request)
         if time.monotonic() >= until:
-            raise StillWaiting(request_id, found["url"])
+            raise StillWaiting(request_id, request["url"])
 
 
-def _await_human(patience: float, title: str, key: str, give_up_after: float | None, asked: Asked) -> Talk[Outcome]:
-    found = yield from _ask(patience, title, key, asked)
-    if found["status"] != "pending":
-        return _outcome(found)
-    return (yield from _wait(patience, found["id"], give_up_after))
+def _await_human(patience: float, title: str, key: str, give_up_after: float | None, fields: Asked) -> Flow[Outcome]:
+    request = yield from _ask(patience, title, key, fields)
+    if request["status"] != "pending":
+        return _outcome(request)
+    return (yield from _wait(patience, request["id"], give_up_after))
 
 
-def _cancel(patience: float, request_id: str, comment: str) -> Talk[Outcome]:
+def _cancel(patience: float, request_id: str, comment: str) -> Flow[Outcome]:
     try:
-        found = yield from _sure(
+        request = yield from _sure(
             Call("POST", _place("requests", request_id, "/cancel"), {"comment": comment}), patience
         )
     except Refused as refused:
         # Already cancelled: by an earlier attempt whose response was lost, or by someone else.
         if (refused.problem.get("decision") or {}).get("verdict") != "cancel":
             raise
-        found = yield from _sure(Call("GET", _place("requests", request_id)), patience)
-    return _outcome(found)
+        request = yield from _sure(Call("GET", _place("requests", request_id)), patience)
+    return _outcome(request)
 
 
-def _report(patience: float, outcome: Outcome, said: Mapping[str, Any]) -> Talk[None]:
+def _report(patience: float, outcome: Outcome, result: Mapping[str, Any]) -> Flow[None]:
     if outcome.digest is None:
         raise ValueError(f"Request {outcome.request_id} was not approved, so it has no result to report.")
-    body = {"input_digest": outcome.digest, **said}
+    body = {"input_digest": outcome.digest, **result}
     yield from _sure(Call("POST", _place("requests", outcome.request_id, "/result"), body), patience)
 
 
-def _get(patience: float, request_id: str) -> Talk[dict[str, Any]]:
+def _get(patience: float, request_id: str) -> Flow[dict[str, Any]]:
     return (yield from _sure(Call("GET", _place("requests", request_id)), patience))
 
 
-def _list(patience: float, filters: Mapping[str, Any]) -> Talk[list[dict[str, Any]]]:
-    found: list[dict[str, Any]] = []
+def _list(patience: float, filters: Mapping[str, Any]) -> Flow[list[dict[str, Any]]]:
+    items: list[dict[str, Any]] = []
     cursor: dict[str, Any] = {}
     while True:
         page = yield from _sure(Call("GET", f"/requests?{urlencode({**filters, **cursor})}"), patience)
-        found += page["items"]
+        items += page["items"]
         if not page["next"]:
-            return found
+            return items
         cursor = {"cursor": page["next"]}
 
 
-def _decide(patience: float, request_id: str, verdict: str, comment: str, given: Mapping[str, Any]) -> Talk[Outcome]:
-    body = {"verdict": verdict, "comment": comment, **given}
+def _decide(patience: float, request_id: str, verdict: str, comment: str, fields: Mapping[str, Any]) -> Flow[Outcome]:
+    body = {"verdict": verdict, "comment": comment, **fields}
     return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
 
 
-def _end(patience: float, workflow_id: str, outcome: str) -> Talk[dict[str, Any]]:
+def _end(patience: float, workflow_id: str, outcome: str) -> Flow[dict[str, Any]]:
     return (yield from _sure(Call("POST", _place("workflows", workflow_id, "/end"), {"outcome": outcome}), patience))
 
 
-def _take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> Talk[Resume]:
+def _take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> Flow[Resume]:
     """Claim the resume leases of all requests or of none."""
     taken: dict[str, Taken] = {}
     until = time.monotonic() + lease
@@ -401,21 +402,21 @@ def _take(patience: float, request_ids: Sequence[str], by: str, lease: int) -> T
         for request_id in sorted(set(request_ids)):
             body = {"by": by or f"{socket.gethostname()}:{os.getpid()}", "lease_seconds": lease}
             headers = {"Idempotency-Key": str(uuid.uuid4())}
-            found = yield from _sure(Call("POST", _place("requests", request_id, "/resume"), body, headers), patience)
-            taken[request_id] = Taken(request_id, found["token"], found)
+            claim = yield from _sure(Call("POST", _place("requests", request_id, "/resume"), body, headers), patience)
+            taken[request_id] = Taken(request_id, claim["token"], claim)
     except DeskError:
         yield from _give_back(list(taken.values()), "Another request of the same run is not free.")
         raise
     return Resume([taken[request_id] for request_id in dict.fromkeys(request_ids)], lease, until)
 
 
-def _renew(resume: Resume) -> Talk[None]:
+def _renew(resume: Resume) -> Flow[None]:
     """Renew the lease of all requests. If one is lost, all are."""
     until = time.monotonic() + resume.lease
     try:
-        for one in resume.taken:
-            body = {"token": one.token, "lease_seconds": resume.lease}
-            path = _place("requests", one.request_id, "/resume/renew")
+        for lease in resume.taken:
+            body = {"token": lease.token, "lease_seconds": resume.lease}
+            path = _place("requests", lease.request_id, "/resume/renew")
             yield from _sure(Call("POST", path, body, seconds=resume.lease / 3), resume.lease / 3)
         resume.until = until
     except Refused:
@@ -425,26 +426,26 @@ def _renew(resume: Resume) -> Talk[None]:
         return
 
 
-def _give_back(taken: Sequence[Taken], reason: str) -> Talk[None]:
+def _give_back(taken: Sequence[Taken], reason: str) -> Flow[None]:
     """Give back what was taken; what cannot be given back ends with its lease."""
-    for one in taken:
-        body = {"token": one.token, "reason": reason[:2000]}
+    for lease in taken:
+        body = {"token": lease.token, "reason": reason[:2000]}
         with contextlib.suppress(DeskError):
-            yield from _sure(Call("POST", _place("requests", one.request_id, "/resume/release"), body), GRACE)
+            yield from _sure(Call("POST", _place("requests", lease.request_id, "/resume/release"), body), GRACE)
 
 
-def _complete(patience: float, resume: Resume) -> Talk[None]:
-    for one in resume.taken:
-        path = _place("requests", one.request_id, "/resume/complete")
+def _complete(patience: float, resume: Resume) -> Flow[None]:
+    for lease in resume.taken:
+        path = _place("requests", lease.request_id, "/resume/complete")
         try:
-            yield from _sure(Call("POST", path, {"token": one.token}), patience)
+            yield from _sure(Call("POST", path, {"token": lease.token}), patience)
         except Refused as refused:
             if refused.code not in {"resume_lost", "already_resumed"}:
                 raise
-            raise LeaseLost(one.request_id, (refused.problem.get("resume") or {}).get("by") or "") from refused
+            raise LeaseLost(lease.request_id, (refused.problem.get("resume") or {}).get("by") or "") from refused
 
 
-def _leave(patience: float, resume: Resume) -> Talk[None]:
+def _leave(patience: float, resume: Resume) -> Flow[None]:
     """Complete a resume, or give it back if that was asked for."""
     if resume.returned is None:
         yield from _complete(patience, resume)
@@ -452,17 +453,17 @@ def _leave(patience: float, resume: Resume) -> Talk[None]:
         yield from _give_back(resume.taken, resume.returned)
 
 
-def _outcome(found: Mapping[str, Any]) -> Outcome:
-    made = found["decision"]
+def _outcome(document: Mapping[str, Any]) -> Outcome:
+    made = document["decision"]
     return Outcome(
-        request_id=found["id"],
-        status=found["status"],
+        request_id=document["id"],
+        status=document["status"],
         by=made["by"],
         comment=made["comment"],
         answer=made["answer"],
         input=made["approved_input"],
         digest=made["approved_digest"],
-        document=found,
+        document=document,
     )
 
 
@@ -472,8 +473,8 @@ def retry_after(response: httpx.Response) -> float:
     return float(asked_for) if asked_for.isdecimal() else 0.0
 
 
-def _heard(response: httpx.Response) -> Answer:
-    return Answer(response.status_code, response.content, retry_after(response))
+def _response(response: httpx.Response) -> Response:
+    return Response(response.status_code, response.content, retry_after(response))
 
 
 def _check_address(address: str) -> None:
@@ -505,8 +506,8 @@ class _Settings:
         self.base = address.rstrip("/") + "/api/v1"
         self.headers = {"Authorization": f"Bearer {_sendable('key', key)}", "User-Agent": "pausepoint-python"}
 
-    def _lost(self, error: httpx.TransportError) -> Lost:
-        return Lost(f"no response from {self.base} ({f'{type(error).__name__} {error}'.strip()})")
+    def _connection_lost(self, error: httpx.TransportError) -> ConnectionLost:
+        return ConnectionLost(f"no response from {self.base} ({f'{type(error).__name__} {error}'.strip()})")
 
     def _request(self, call: Call) -> dict[str, Any]:
         headers = {**self.headers, **call.headers}
@@ -526,55 +527,55 @@ class Desk(_Settings):
         self._http = httpx.Client(limits=LIMITS)
 
     def await_human(
-        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **asked: Unpack[Asked]
+        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **fields: Unpack[Asked]
     ) -> Outcome:
         """Ask a person and wait for the outcome, however long that takes. Raise Refused or Unreachable.
 
         `give_up_after` (seconds) raises StillWaiting; `timeout` is the deadline of the request itself.
         """
-        return self._carry_out(_await_human(self.patience, title, idempotency_key, give_up_after, asked))
+        return self._run(_await_human(self.patience, title, idempotency_key, give_up_after, fields))
 
-    def ask(self, title: str, *, idempotency_key: str = "", **asked: Unpack[Asked]) -> dict[str, Any]:
+    def ask(self, title: str, *, idempotency_key: str = "", **fields: Unpack[Asked]) -> dict[str, Any]:
         """Ask without waiting; return the request (`id`, `url`, `status`, ...). Raise Refused or Unreachable."""
-        return self._carry_out(_ask(self.patience, title, idempotency_key, asked))
+        return self._run(_ask(self.patience, title, idempotency_key, fields))
 
     def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
         """Wait for the outcome of a request. Raise StillWaiting, Refused or Unreachable."""
-        return self._carry_out(_wait(self.patience, request_id, give_up_after))
+        return self._run(_wait(self.patience, request_id, give_up_after))
 
     def cancel(self, request_id: str, comment: str = "") -> Outcome:
         """Cancel a request. Raise Refused (`already_decided`: someone decided it first) or Unreachable."""
-        return self._carry_out(_cancel(self.patience, request_id, comment))
+        return self._run(_cancel(self.patience, request_id, comment))
 
     def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
         """Record the output or the error of the approved call. Raise Refused or Unreachable."""
-        self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
+        self._run(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
 
     def get(self, request_id: str) -> dict[str, Any]:
         """Return a request. Raise Refused or Unreachable."""
-        return self._carry_out(_get(self.patience, request_id))
+        return self._run(_get(self.patience, request_id))
 
     def list(self, **filters: str) -> list[dict[str, Any]]:
         """Return the requests that the key's user may see, newest first: `status="pending"`, `tool="refund"`, ...
 
         Raise Refused or Unreachable.
         """
-        return self._carry_out(_list(self.patience, filters))
+        return self._run(_list(self.patience, filters))
 
-    def decide(self, request_id: str, verdict: str, *, comment: str = "", **given: Any) -> Outcome:
+    def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
 
         It needs a key with the scope `decide`, of another user than the one that asked. Raise Refused (`already_decided`:
         someone was first) or Unreachable.
         """
-        return self._carry_out(_decide(self.patience, request_id, verdict, comment, given))
+        return self._run(_decide(self.patience, request_id, verdict, comment, fields))
 
     def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """End a workflow as `completed`, `failed` or `cancelled`, and cancel its waiting requests.
 
         Raise Refused or Unreachable.
         """
-        return self._carry_out(_end(self.patience, workflow_id, outcome))
+        return self._run(_end(self.patience, workflow_id, outcome))
 
     @contextlib.contextmanager
     def resume(self, *request_ids: str, by: str = "", lease: int = LEASE) -> Iterator[Resume]:
@@ -587,7 +588,7 @@ class Desk(_Settings):
         meanwhile; if that fails, `resume.lost` says so. Raise Refused (`resume_taken`, `already_resumed`: another process
         was first; `not_decided`), LeaseLost at the end if another process has taken it meanwhile, or Unreachable.
         """
-        resume = self._carry_out(_take(self.patience, request_ids, by, lease))
+        resume = self._run(_take(self.patience, request_ids, by, lease))
         over = threading.Event()
         renewing = threading.Thread(target=self._keep, args=(resume, over), daemon=True)
         renewing.start()
@@ -599,14 +600,14 @@ class Desk(_Settings):
         finally:
             over.set()
             renewing.join()
-            self._carry_out(_leave(self.patience, resume))
+            self._run(_leave(self.patience, resume))
 
     def _keep(self, resume: Resume, over: threading.Event) -> None:
         while not over.wait(resume.lease / 3):
-            self._carry_out(_renew(resume))
+            self._run(_renew(resume))
 
     def approve(
-        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **asked: Any
+        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **fields: Any
     ) -> Callable[[F], F]:
         """Decorate a function, so that a person decides about each of its calls. Needs the package `pausepoint`.
 
@@ -616,11 +617,11 @@ class Desk(_Settings):
         The function runs with the arguments that were approved, and its result is reported. If the call was not approved,
         NotApproved is raised. `key` names a call: one with the same key is never asked about twice and never runs twice, also in
         another process; its reported result is returned, or HasFailed is raised. Without a key, a call is known by `thread_id`,
-        its arguments, and how often it was made; without either, each call asks. `asked` are more fields of each request.
+        its arguments, and how often it was made; without either, each call asks. The `fields` go into each request.
         """
         from pausepoint.approve import approved  # noqa: PLC0415 - not needed by those who copy this file
 
-        return approved(self, tool, key, thread_id, asked)
+        return approved(self, tool, key, thread_id, fields)
 
     def close(self) -> None:
         self._http.close()
@@ -631,25 +632,25 @@ class Desk(_Settings):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _carry_out(self, talk: Talk[T]) -> T:
-        heard: Heard = None
+    def _run(self, flow: Flow[T]) -> T:
+        reply: Reply = None
         while True:
             try:
-                step = talk.send(heard)
+                step = flow.send(reply)
             except StopIteration as done:
-                found: T = done.value
-                return found
+                value: T = done.value
+                return value
             if isinstance(step, Pause):
                 time.sleep(step.seconds)
-                heard = None
+                reply = None
             else:
-                heard = self._call(step)
+                reply = self._call(step)
 
-    def _call(self, call: Call) -> Heard:
+    def _call(self, call: Call) -> Reply:
         try:
-            return _heard(self._http.request(**self._request(call)))
+            return _response(self._http.request(**self._request(call)))
         except httpx.TransportError as error:
-            return self._lost(error)
+            return self._connection_lost(error)
 
 
 class AsyncDesk(_Settings):
@@ -660,47 +661,47 @@ class AsyncDesk(_Settings):
         self._http = httpx.AsyncClient(limits=LIMITS)
 
     async def await_human(
-        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **asked: Unpack[Asked]
+        self, title: str, *, idempotency_key: str = "", give_up_after: float | None = None, **fields: Unpack[Asked]
     ) -> Outcome:
         """Like `Desk.await_human`."""
-        return await self._carry_out(_await_human(self.patience, title, idempotency_key, give_up_after, asked))
+        return await self._run(_await_human(self.patience, title, idempotency_key, give_up_after, fields))
 
-    async def ask(self, title: str, *, idempotency_key: str = "", **asked: Unpack[Asked]) -> dict[str, Any]:
+    async def ask(self, title: str, *, idempotency_key: str = "", **fields: Unpack[Asked]) -> dict[str, Any]:
         """Like `Desk.ask`."""
-        return await self._carry_out(_ask(self.patience, title, idempotency_key, asked))
+        return await self._run(_ask(self.patience, title, idempotency_key, fields))
 
     async def wait(self, request_id: str, *, give_up_after: float | None = None) -> Outcome:
         """Like `Desk.wait`."""
-        return await self._carry_out(_wait(self.patience, request_id, give_up_after))
+        return await self._run(_wait(self.patience, request_id, give_up_after))
 
     async def cancel(self, request_id: str, comment: str = "") -> Outcome:
         """Like `Desk.cancel`."""
-        return await self._carry_out(_cancel(self.patience, request_id, comment))
+        return await self._run(_cancel(self.patience, request_id, comment))
 
     async def report(self, outcome: Outcome, *, output: Any = None, error: str = "") -> None:
         """Like `Desk.report`."""
-        await self._carry_out(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
+        await self._run(_report(self.patience, outcome, {"error": error} if error else {"output": output}))
 
     async def get(self, request_id: str) -> dict[str, Any]:
         """Like `Desk.get`."""
-        return await self._carry_out(_get(self.patience, request_id))
+        return await self._run(_get(self.patience, request_id))
 
     async def list(self, **filters: str) -> list[dict[str, Any]]:
         """Like `Desk.list`."""
-        return await self._carry_out(_list(self.patience, filters))
+        return await self._run(_list(self.patience, filters))
 
-    async def decide(self, request_id: str, verdict: str, *, comment: str = "", **given: Any) -> Outcome:
+    async def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Like `Desk.decide`."""
-        return await self._carry_out(_decide(self.patience, request_id, verdict, comment, given))
+        return await self._run(_decide(self.patience, request_id, verdict, comment, fields))
 
     async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """Like `Desk.end_workflow`."""
-        return await self._carry_out(_end(self.patience, workflow_id, outcome))
+        return await self._run(_end(self.patience, workflow_id, outcome))
 
     @contextlib.asynccontextmanager
     async def resume(self, *request_ids: str, by: str = "", lease: int = LEASE) -> AsyncIterator[Resume]:
         """Like `Desk.resume`, with `async with`."""
-        resume = await self._carry_out(_take(self.patience, request_ids, by, lease))
+        resume = await self._run(_take(self.patience, request_ids, by, lease))
         renewing = asyncio.create_task(self._keep(resume))
         try:
             yield resume
@@ -710,20 +711,20 @@ class AsyncDesk(_Settings):
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-            await self._carry_out(_leave(self.patience, resume))
+            await self._run(_leave(self.patience, resume))
 
     async def _keep(self, resume: Resume) -> None:
         while True:
             await asyncio.sleep(resume.lease / 3)
-            await self._carry_out(_renew(resume))
+            await self._run(_renew(resume))
 
     def approve(
-        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **asked: Any
+        self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **fields: Any
     ) -> Callable[[F], F]:
         """Like `Desk.approve`, for coroutine functions."""
         from pausepoint.approve import approved  # noqa: PLC0415 - not needed by those who copy this file
 
-        return approved(self, tool, key, thread_id, asked)
+        return approved(self, tool, key, thread_id, fields)
 
     async def can_use_tool(
         self, name: str, input: dict[str, Any], context: ToolPermissionContext
@@ -742,22 +743,22 @@ class AsyncDesk(_Settings):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _carry_out(self, talk: Talk[T]) -> T:
-        heard: Heard = None
+    async def _run(self, flow: Flow[T]) -> T:
+        reply: Reply = None
         while True:
             try:
-                step = talk.send(heard)
+                step = flow.send(reply)
             except StopIteration as done:
-                found: T = done.value
-                return found
+                value: T = done.value
+                return value
             if isinstance(step, Pause):
                 await asyncio.sleep(step.seconds)
-                heard = None
+                reply = None
             else:
-                heard = await self._call(step)
+                reply = await self._call(step)
 
-    async def _call(self, call: Call) -> Heard:
+    async def _call(self, call: Call) -> Reply:
         try:
-            return _heard(await self._http.request(**self._request(call)))
+            return _response(await self._http.request(**self._request(call)))
         except httpx.TransportError as error:
-            return self._lost(error)
+            return self._connection_lost(error)

@@ -58,12 +58,12 @@ async def store(
     if workflow_title:
         workflow["workflow_title"] = workflow_title
     requests: list[Mapping[str, Any]] = []
-    for place, one in enumerate(wanted, 1):
-        more: dict[str, Any] = {**one.fields, **workflow}
+    for place, call in enumerate(wanted, 1):
+        more: dict[str, Any] = {**call.fields, **workflow}
         if place == len(wanted):
-            known = {asked.call.id: request["id"] for asked, request in zip(wanted, requests, strict=False)}
-            more["resume_state"] = json.dumps({"run": run, "requests": known, "last": one.call.id}, ensure_ascii=False)
-        requests.append(await aask(desk, one.title, more))
+            known = {earlier.call.id: request["id"] for earlier, request in zip(wanted, requests, strict=False)}
+            more["resume_state"] = json.dumps({"run": run, "requests": known, "last": call.call.id}, ensure_ascii=False)
+        requests.append(await aask(desk, call.title, more))
     return Resumption("waiting", requests=requests)
 
 
@@ -71,8 +71,8 @@ async def store(
 async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: int = LEASE) -> AsyncIterator[StoredRun]:
     """Take the run that waits for this request and others. Raise NotYet, Refused, LeaseLost or Unreachable."""
     # The list is newest first, and the state was stored with the last request of a pause.
-    asked = await desk.get(request_id)
-    pause = await desk.list(workflow=asked["workflow_id"])
+    request = await desk.get(request_id)
+    pause = await desk.list(workflow=request["workflow_id"])
     waiting = [request for request in pause if request["status"] == "pending"]
     if waiting:
         raise NotYet(Resumption("waiting", requests=waiting))
@@ -85,11 +85,11 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
             more = await held.enter_async_context(desk.resume(*rest, by=by, lease=lease)) if rest else None
         except Refused as refused:
             raise NotYet(taken_by_other(refused)) from refused
-        taken = {one.request_id: one for one in [*last.taken, *(more.taken if more else ())]}
+        taken = {each.request_id: each for each in [*last.taken, *(more.taken if more else ())]}
         yield StoredRun(
             run=stored["run"],
-            workflow_id=asked["workflow_id"],
-            thread_id=asked["thread_id"],
+            workflow_id=request["workflow_id"],
+            thread_id=request["thread_id"],
             outcomes={call: taken[known].outcome for call, known in ids.items()},
             resume=last,
         )

@@ -47,7 +47,7 @@ class Wanted:
 
     call: ToolCall
     question: bool
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
 
     @property
@@ -59,7 +59,7 @@ class Wanted:
         fields = self.call.question() if self.question else self.call.approval()
         if self.schema and not self.question:
             fields["response_schema"] = self.schema
-        return {**fields, **self.asked}  # type: ignore[typeddict-item]
+        return {**fields, **self.extra}  # type: ignore[typeddict-item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +119,13 @@ class Ruling:
 
 class Gate:
     """Which calls people are asked about: the calls of the named tools, or all if none is named. Tools named in `questions`
-    never run: a person answers. `asked` are more fields of each request.
+    never run: a person answers. `extra` are more fields of each request.
     """
 
     def __init__(
-        self, desk: AnyDesk, tools: Iterable[str], questions: Collection[str], asked: Mapping[str, Any]
+        self, desk: AnyDesk, tools: Iterable[str], questions: Collection[str], extra: Mapping[str, Any]
     ) -> None:
-        self.desk, self.names, self.questions, self.asked = desk, frozenset(tools), frozenset(questions), dict(asked)
+        self.desk, self.names, self.questions, self.extra = desk, frozenset(tools), frozenset(questions), dict(extra)
         #: The names of the tools of agents that have passed `check`.
         self.known: frozenset[str] = frozenset()
 
@@ -160,15 +160,15 @@ class Gate:
             )
 
     def wanted(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Wanted:
-        return Wanted(call, call.name in self.questions, self.asked, schema)
+        return Wanted(call, call.name in self.questions, self.extra, schema)
 
     def decided(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Ruling:
         """Ask a person about a call that is about to run, wait, and claim it; raise TypeError if the desk needs an event loop."""
         desk = blocking(self.desk)
-        return claimed(desk, decided(desk, self.wanted(call, schema)), self.asked)
+        return claimed(desk, decided(desk, self.wanted(call, schema)), self.extra)
 
     async def adecided(self, call: ToolCall, schema: Mapping[str, Any] | None = None) -> Ruling:
-        return await aclaimed(self.desk, await adecided(self.desk, self.wanted(call, schema)), self.asked)
+        return await aclaimed(self.desk, await adecided(self.desk, self.wanted(call, schema)), self.extra)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -200,8 +200,8 @@ def ask(desk: Desk, title: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return desk.ask(title, **fields)
     except Refused as refused:
-        if (known := _known_id(fields, refused)) and _same_call(found := desk.get(known), fields):
-            return found
+        if (known := _known_id(fields, refused)) and _same_call(request := desk.get(known), fields):
+            return request
         return desk.ask(title, **_without_schema(fields, refused))
 
 
@@ -210,8 +210,8 @@ async def aask(desk: AsyncDesk, title: str, fields: Mapping[str, Any]) -> dict[s
     try:
         return await desk.ask(title, **fields)
     except Refused as refused:
-        if (known := _known_id(fields, refused)) and _same_call(found := await desk.get(known), fields):
-            return found
+        if (known := _known_id(fields, refused)) and _same_call(request := await desk.get(known), fields):
+            return request
         return await desk.ask(title, **_without_schema(fields, refused))
 
 
@@ -244,11 +244,11 @@ def _without_schema(fields: Mapping[str, Any], refused: Refused) -> dict[str, An
     return {name: value for name, value in fields.items() if name != "response_schema"}
 
 
-async def await_human(desk: AnyDesk, title: str, **asked: Any) -> Outcome:
+async def await_human(desk: AnyDesk, title: str, **fields: Any) -> Outcome:
     """Ask and wait without blocking the event loop, with either kind of desk."""
     if isinstance(desk, AsyncDesk):
-        return await desk.await_human(title, **asked)
-    return await asyncio.to_thread(desk.await_human, title, **asked)
+        return await desk.await_human(title, **fields)
+    return await asyncio.to_thread(desk.await_human, title, **fields)
 
 
 def blocking(desk: AnyDesk) -> Desk:
@@ -258,20 +258,20 @@ def blocking(desk: AnyDesk) -> Desk:
     return desk
 
 
-def claimed(desk: Desk, ruling: Ruling, asked: Mapping[str, Any]) -> Ruling:
+def claimed(desk: Desk, ruling: Ruling, extra: Mapping[str, Any]) -> Ruling:
     """Claim the right to run a call. If another process has it, wait; if that ended without a result, ask a person again."""
     if not ruling.runs:
         return ruling
-    claim = desk._carry_out(leases.claim(desk.patience, ruling.outcome, asked))
+    claim = desk._run(leases.claim(desk.patience, ruling.outcome, extra))
     return _of_claim(ruling, claim, leases.keep(desk, claim.resume) if claim.resume else None)
 
 
-async def aclaimed(desk: AnyDesk, ruling: Ruling, asked: Mapping[str, Any]) -> Ruling:
+async def aclaimed(desk: AnyDesk, ruling: Ruling, extra: Mapping[str, Any]) -> Ruling:
     """Like `claimed`, without blocking the event loop."""
     if not ruling.runs:
         return ruling
-    talk = leases.claim(desk.patience, ruling.outcome, asked)
-    claim = await (asyncio.to_thread(desk._carry_out, talk) if isinstance(desk, Desk) else desk._carry_out(talk))
+    flow = leases.claim(desk.patience, ruling.outcome, extra)
+    claim = await (asyncio.to_thread(desk._run, flow) if isinstance(desk, Desk) else desk._run(flow))
     return _of_claim(ruling, claim, leases.akeep(desk, claim.resume) if claim.resume else None)
 
 
@@ -307,7 +307,7 @@ def ended(desk: Desk, ruling: Ruling, *, output: Any = None, error: BaseExceptio
         ruling.lease.stop()
     if report(desk, ruling.outcome, output=output, error=error) and ruling.lease:
         with _logged(ruling):
-            desk._carry_out(_complete(desk.patience, ruling.lease.resume))
+            desk._run(_complete(desk.patience, ruling.lease.resume))
 
 
 async def aended(desk: AnyDesk, ruling: Ruling, *, output: Any = None, error: BaseException | None = None) -> None:
@@ -320,7 +320,7 @@ async def aended(desk: AnyDesk, ruling: Ruling, *, output: Any = None, error: Ba
             if isinstance(desk, Desk):
                 await asyncio.to_thread(ended, desk, ruling, output=output, error=error)
             elif await areport(desk, ruling.outcome, output=output, error=error) and ruling.lease:
-                await desk._carry_out(_complete(desk.patience, ruling.lease.resume))
+                await desk._run(_complete(desk.patience, ruling.lease.resume))
 
 
 @contextlib.contextmanager
@@ -336,7 +336,7 @@ def release(desk: Desk, ruling: Ruling) -> None:
     """Give a call back that was claimed and did not run, so that it can be claimed at once."""
     if ruling.lease:
         ruling.lease.stop()
-        desk._carry_out(_give_back(ruling.lease.resume.taken, NOT_RUN))
+        desk._run(_give_back(ruling.lease.resume.taken, NOT_RUN))
 
 
 async def arelease(desk: AnyDesk, ruling: Ruling) -> None:
@@ -345,7 +345,7 @@ async def arelease(desk: AnyDesk, ruling: Ruling) -> None:
         await asyncio.to_thread(release, desk, ruling)
     elif ruling.lease:
         ruling.lease.stop()
-        await desk._carry_out(_give_back(ruling.lease.resume.taken, NOT_RUN))
+        await desk._run(_give_back(ruling.lease.resume.taken, NOT_RUN))
 
 
 def run(desk: Desk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:

@@ -28,13 +28,13 @@ class DeskPlugin(BasePlugin):
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if no agent of the app has
+    `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if no agent of the app has
     a tool of a name that is given here, or if the model runs it itself.
     """
 
-    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
+    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
         super().__init__(name="pausepoint")
-        self.gate = Gate(desk, tools, questions, asked)
+        self.gate = Gate(desk, tools, questions, extra)
         #: Approved calls that have not run yet, by invocation and call.
         self._approved: dict[tuple[str, str], Ruling] = {}
 

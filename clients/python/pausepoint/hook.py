@@ -49,16 +49,16 @@ class Blocked(Exception):
     """The call must not run; the message says why."""
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Answer one hook. Every failure, of whatever kind, returns BLOCK, except where nothing can be blocked."""
     event = ""
     try:
-        _end_in_time(given.give_up_after)
+        _end_in_time(args.give_up_after)
         for number in SIGNALS:
             signal.signal(number, _interrupt)
         body = sys.stdin.buffer.read(MAX_BYTES + 1)
         event = _event_of(body)
-        answer = json.dumps(ask(given, body, event), allow_nan=False)
+        answer = json.dumps(ask(args, body, event), allow_nan=False)
         # Not `print`, which does nothing if there is no stdout.
         sys.stdout.write(f"{answer}\n")
         sys.stdout.flush()
@@ -74,20 +74,20 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _note(words: str) -> int:
-    _say(f"The result of this call was not reported to Pausepoint. {words}")
+def _note(explanation: str) -> int:
+    _say(f"The result of this call was not reported to Pausepoint. {explanation}")
     return 1
 
 
-def _block(words: str) -> int:
-    _say(f"Pausepoint could not be asked, so this was not run. {words}")
+def _block(reason: str) -> int:
+    _say(f"Pausepoint could not be asked, so this was not run. {reason}")
     return BLOCK
 
 
-def _say(words: str) -> None:
+def _say(message: str) -> None:
     # The exit code blocks, also where no one can read why.
     with contextlib.suppress(Exception):
-        print(visible(words), file=sys.stderr, flush=True)
+        print(visible(message), file=sys.stderr, flush=True)
 
 
 def _words(error: BaseException) -> str:
@@ -112,21 +112,21 @@ def _end_in_time(seconds: float) -> None:
     clock.start()
 
 
-def ask(given: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
+def ask(args: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     """Return the answer to one hook, after as many calls as it takes. Raise Blocked or ValueError if there is none."""
     # Checks the address and the key, and knows how they are sent.
-    desk = Desk(given.url, given.key)
+    desk = Desk(args.url, args.key)
     # No one waits for a report, so it gets no longer than an outage.
-    seconds = min(given.give_up_after, given.patience) if event in REPORTS else given.give_up_after
+    seconds = min(args.give_up_after, args.patience) if event in REPORTS else args.give_up_after
     until = time.monotonic() + seconds
     # One name for all calls of this hook, so that it gets again what it had taken when an answer was lost.
     named = {"Idempotency-Key": uuid4().hex}
     with desk, httpx.Client(limits=LIMITS, headers=named) as http:
         while True:
-            response = _post(http, desk, given, body, until)
+            response = _post(http, desk, args, body, until)
             answer = _read(response, event)
             decided = response.headers.get(STATUS) != "pending"
-            if given.defer or decided or until - time.monotonic() < SHORTEST:
+            if args.defer or decided or until - time.monotonic() < SHORTEST:
                 return answer
 
 
@@ -138,37 +138,37 @@ def _event_of(body: bytes) -> str:
     if len(body) > MAX_BYTES:
         raise Blocked("The agent reported too much.")
     try:
-        found = strict_json.loads(body)
+        report = strict_json.loads(body)
     except ValueError as error:
         raise Blocked(f"The agent did not report JSON: {error}") from error
-    if not isinstance(found, dict) or not isinstance(event := found.get("hook_event_name"), str):
+    if not isinstance(report, dict) or not isinstance(event := report.get("hook_event_name"), str):
         raise Blocked("The agent did not report a hook event.")
     return event
 
 
-def _post(http: httpx.Client, desk: Desk, given: argparse.Namespace, body: bytes, until: float) -> httpx.Response:
+def _post(http: httpx.Client, desk: Desk, args: argparse.Namespace, body: bytes, until: float) -> httpx.Response:
     """Return the response of a call, which is repeated while the server cannot be reached. A repeat finds its request."""
-    url, pause = f"{desk.base}/hooks/{given.agent}", FIRST_PAUSE
+    url, pause = f"{desk.base}/hooks/{args.agent}", FIRST_PAUSE
     away_since: float | None = None
     while True:
         started = time.monotonic()
-        found = _attempt(http, url, desk.headers, body, until - started, defer=given.defer)
-        if isinstance(found, httpx.Response) and found.status_code not in PASSING:
-            return found
+        reply = _attempt(http, url, desk.headers, body, until - started, defer=args.defer)
+        if isinstance(reply, httpx.Response) and reply.status_code not in PASSING:
+            return reply
         now, busy, asked_for = time.monotonic(), False, 0.0
-        if isinstance(found, httpx.Response):
-            busy, asked_for = found.status_code == httpx.codes.TOO_MANY_REQUESTS, retry_after(found)
+        if isinstance(reply, httpx.Response):
+            busy, asked_for = reply.status_code == httpx.codes.TOO_MANY_REQUESTS, retry_after(reply)
         if busy:
             away_since = None
         elif away_since is None:
             away_since = now
-        elif not isinstance(found, httpx.ConnectError | httpx.TimeoutException):
+        elif not isinstance(reply, httpx.ConnectError | httpx.TimeoutException):
             # The server was there for as long as it held the call.
             away_since += now - started
         # After that, not even the shortest request would expire before the hook ends.
-        last = until - SHORTEST if away_since is None else min(until - SHORTEST, away_since + given.patience)
+        last = until - SHORTEST if away_since is None else min(until - SHORTEST, away_since + args.patience)
         if now >= last or (busy and now + asked_for > last):
-            raise Blocked(_failure(url, found, asked_for))
+            raise Blocked(_failure(url, reply, asked_for))
         time.sleep(min(max(pause, asked_for), last - now))
         pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -191,14 +191,14 @@ def _attempt(
         return error
 
 
-def _failure(url: str, found: httpx.Response | httpx.TransportError, asked_for: float) -> str:
-    if not isinstance(found, httpx.Response):
-        reason = f"{type(found).__name__} {found}".strip()
-    elif found.status_code == httpx.codes.TOO_MANY_REQUESTS:
+def _failure(url: str, reply: httpx.Response | httpx.TransportError, asked_for: float) -> str:
+    if not isinstance(reply, httpx.Response):
+        reason = f"{type(reply).__name__} {reply}".strip()
+    elif reply.status_code == httpx.codes.TOO_MANY_REQUESTS:
         then = f"in {asked_for:.0f} seconds" if asked_for else "later"
         return f"There are too many requests: {url} answered 429. Try again {then}."
     else:
-        reason = f"{found.status_code} {found.reason_phrase}"
+        reason = f"{reply.status_code} {reply.reason_phrase}"
     return f"{url} did not answer: {reason}. Check that the server runs."
 
 
@@ -212,13 +212,13 @@ def _read(response: httpx.Response, event: str) -> dict[str, Any]:
         raise Blocked(f"The response ({response.status_code}) is not from Pausepoint. Check the address.")
     if response.status_code != httpx.codes.OK:
         errors = answer.get("errors")
-        more = "".join(f" {name}: {words}." for name, words in errors.items()) if isinstance(errors, dict) else ""
+        more = "".join(f" {name}: {message}." for name, message in errors.items()) if isinstance(errors, dict) else ""
         raise Blocked(f"{response.status_code}: {answer.get('detail', '')}{more}")
     # Without it, a `{}` of any server would be taken for "not gated".
     if response.headers.get(MARK) != "1":
-        words = "The response is not from Pausepoint, or Pausepoint is older than this command."
-        raise Blocked(f"{words} Check the address, or update the server.")
-    said = answer.get("hookSpecificOutput")
-    if answer and not (isinstance(said, dict) and said.get("hookEventName") == event):
+        message = "The response is not from Pausepoint, or Pausepoint is older than this command."
+        raise Blocked(f"{message} Check the address, or update the server.")
+    output = answer.get("hookSpecificOutput")
+    if answer and not (isinstance(output, dict) and output.get("hookEventName") == event):
         raise Blocked("The response is not an answer to this hook.")
     return answer

@@ -46,7 +46,8 @@ class Pause:
     resumed: Callable[[Sequence[Any]], Any]
 
     def value(self, outcomes: Sequence[Outcome]) -> Any:
-        return self.resumed([one.told(outcome) for one, outcome in zip(self.questions, outcomes, strict=True)])
+        pairs = zip(self.questions, outcomes, strict=True)
+        return self.resumed([question.told(outcome) for question, outcome in pairs])
 
 
 def pause_of(interrupt: Any, thread: str) -> Pause:
@@ -62,10 +63,10 @@ def pause_of(interrupt: Any, thread: str) -> Pause:
         return Pause(interrupt.id, questions, lambda decisions: {"decisions": list(decisions)})
     if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         call = key.call(value["name"], value["args"])
-        one = _action(value, _allowed_by(schema), call, str(value.get("tool_call_id") or ""))
-        if one.name and (edits := _schema_of_edits(schema)):
-            one.fields["response_schema"] = edits
-        return Pause(interrupt.id, [one], _only)
+        question = _action(value, _allowed_by(schema), call, str(value.get("tool_call_id") or ""))
+        if question.name and (edits := _schema_of_edits(schema)):
+            question.fields["response_schema"] = edits
+        return Pause(interrupt.id, [question], _only)
     if inbox := _inbox(value):
         questions = [_human_interrupt(each, key, place) for place, each in enumerate(inbox)]
         return Pause(interrupt.id, questions, list)
@@ -82,8 +83,8 @@ class _Key:
     id: str
 
     def call(self, name: str, args: Any, place: int = 0) -> ToolCall:
-        given = args if isinstance(args, Mapping) else {"args": args}
-        return ToolCall(name, f"{self.id}:{place}", given, self.thread)
+        arguments = args if isinstance(args, Mapping) else {"args": args}
+        return ToolCall(name, f"{self.id}:{place}", arguments, self.thread)
 
 
 # LangChain
@@ -92,8 +93,8 @@ class _Key:
 def _allowed(configs: Sequence[Mapping[str, Any]], place: int, name: str) -> Sequence[str]:
     """Return the decisions that an action takes: its own configuration, or the one of its name."""
     own = configs[place] if place < len(configs) and configs[place].get("action_name") == name else None
-    found = own or next((one for one in configs if one.get("action_name") == name), {})
-    return list(found.get("allowed_decisions") or ALL)
+    config = own or next((each for each in configs if each.get("action_name") == name), {})
+    return list(config.get("allowed_decisions") or ALL)
 
 
 def _allowed_by(schema: Any) -> Sequence[str]:
@@ -112,9 +113,9 @@ def _schema_of_edits(schema: Any) -> dict[str, Any] | None:
     args = ((defined.get("EditedAction") or {}).get("properties") or {}).get("args")
     if not isinstance(args, Mapping):
         return None
-    found = defined.get(str(args.get("$ref", "")).removeprefix("#/$defs/"), args)
+    edited = defined.get(str(args.get("$ref", "")).removeprefix("#/$defs/"), args)
     own = {name: each for name, each in defined.items() if not name.endswith(("Decision", "EditedAction"))}
-    return {**found, "$defs": own} if own else dict(found)
+    return {**edited, "$defs": own} if own else dict(edited)
 
 
 def _action(action: Mapping[str, Any], allowed: Sequence[str], call: ToolCall, call_id: str = "") -> Question:
@@ -138,11 +139,11 @@ def _action(action: Mapping[str, Any], allowed: Sequence[str], call: ToolCall, c
     return Question(title, fields, told, "" if question else call.name, call.input, call_id)
 
 
-def _refused(allowed: Sequence[str], words: str) -> dict[str, Any]:
+def _refused(allowed: Sequence[str], message: str) -> dict[str, Any]:
     for decision in ("reject", "respond"):
         if decision in allowed:
-            return {"type": decision, "message": words}
-    raise CannotTell(f"This call accepts only {', '.join(allowed)}, so it cannot be told: {words}")
+            return {"type": decision, "message": message}
+    raise CannotTell(f"This call accepts only {', '.join(allowed)}, so it cannot be told: {message}")
 
 
 # The Agent Inbox
@@ -150,7 +151,7 @@ def _refused(allowed: Sequence[str], words: str) -> dict[str, Any]:
 
 def _inbox(value: Any) -> Sequence[Mapping[str, Any]]:
     each = value if isinstance(value, list) else [value]
-    return each if each and all(isinstance(one, Mapping) and "action_request" in one for one in each) else []
+    return each if each and all(isinstance(item, Mapping) and "action_request" in item for item in each) else []
 
 
 def _human_interrupt(value: Mapping[str, Any], key: _Key, place: int) -> Question:
@@ -185,8 +186,8 @@ def _plain(value: Any, schema: Any, key: _Key) -> Question:
     call = key.call("", {})
     named: Asked = {"tool_call_id": call.key, **({"thread_id": shortened(key.thread, 200)} if key.thread else {})}
     if isinstance(value, Mapping) and isinstance(value.get("title"), str):
-        given = {name: field for name, field in value.items() if name != "title"}
-        return Question(value["title"], {**named, **given}, _outcome_told)
+        rest = {name: field for name, field in value.items() if name != "title"}
+        return Question(value["title"], {**named, **rest}, _outcome_told)
     fields: Asked = {**named, "kind": "question"}
     if isinstance(schema, Mapping):
         fields = {**named, "kind": "form", "response_schema": schema}

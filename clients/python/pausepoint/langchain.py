@@ -37,13 +37,13 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     The call runs with the input that was approved, and its result is reported. If it was not approved, the model is told why.
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
-    `asked` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
+    `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
     a name that is given here, or if the provider of the model runs it.
     """
 
-    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **asked: Any) -> None:
+    def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
         super().__init__()
-        self.gate = Gate(desk, tools, questions, asked)
+        self.gate = Gate(desk, tools, questions, extra)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]

@@ -17,11 +17,11 @@ from pausepoint.desk import (
     LEASE,
     AsyncDesk,
     Desk,
+    Flow,
     Outcome,
     Pause,
     Refused,
     Resume,
-    Talk,
     _await_human,
     _get,
     _give_back,
@@ -57,8 +57,8 @@ class Claim:
     resume: Resume | None = None
 
 
-def claim(patience: float, outcome: Outcome, asked: Mapping[str, Any]) -> Talk[Claim]:
-    """Claim the right to run an approved call; `asked` are more fields of a request about another run. Raise StillWaiting,
+def claim(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[Claim]:
+    """Claim the right to run an approved call; `extra` are more fields of a request about another run. Raise StillWaiting,
     Refused or Unreachable.
     """
     earlier: tuple[Outcome, ...] = ()
@@ -73,7 +73,7 @@ def claim(patience: float, outcome: Outcome, asked: Mapping[str, Any]) -> Talk[C
             yield from _give_back(resume.taken, "The call was not run again.")
         if outcome.result is not None:
             break
-        again = yield from _ask_again(patience, outcome, asked)
+        again = yield from _ask_again(patience, outcome, extra)
         # The first process was perhaps only slow.
         late = _outcome((yield from _get(patience, outcome.request_id)))
         if late.result is not None:
@@ -82,7 +82,7 @@ def claim(patience: float, outcome: Outcome, asked: Mapping[str, Any]) -> Talk[C
     return Claim(outcome, earlier)
 
 
-def _claim_lease(patience: float, request_id: str) -> Talk[Resume | None]:
+def _claim_lease(patience: float, request_id: str) -> Flow[Resume | None]:
     """Claim the lease of a request as soon as no other process has it; None if one has completed it."""
     pause = FIRST_PAUSE
     while True:
@@ -97,11 +97,11 @@ def _claim_lease(patience: float, request_id: str) -> Talk[Resume | None]:
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _ask_again(patience: float, outcome: Outcome, asked: Mapping[str, Any]) -> Talk[Outcome]:
+def _ask_again(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[Outcome]:
     """Ask a person whether a call may run again; the request is the same for all processes that come to this point."""
     document = outcome.document
     fields: Any = {name: document[name] for name in KEPT if document.get(name)}
-    fields |= asked
+    fields |= extra
     give_up_after = fields.pop("give_up_after", None)
     fields |= {
         "tool_call_id": f"again-{outcome.request_id}",

@@ -96,9 +96,9 @@ class _Run:
     """The events of one run that people are asked about."""
 
     def __init__(
-        self, handler: WorkflowHandler, desk: AnyDesk, thread_id: str, asked: dict[str, Any], stored: dict[str, Any]
+        self, handler: WorkflowHandler, desk: AnyDesk, thread_id: str, extra: dict[str, Any], stored: dict[str, Any]
     ) -> None:
-        self.handler, self.desk, self.thread_id, self.asked = handler, desk, thread_id, asked
+        self.handler, self.desk, self.thread_id, self.extra = handler, desk, thread_id, extra
         #: Events without an answer, each with its `key`. A workflow that goes on does not emit them again.
         self.open: list[dict[str, Any]] = stored["open"]
         self.counts = Counter(stored["counts"])
@@ -122,17 +122,17 @@ class _Run:
         self.open.remove(noted)
         context = self.handler.ctx
         assert context is not None
-        said = {"id": event["id"]} if "id" in event else {}
-        context.send_event(HumanResponseEvent(**said, **_response(event, outcome)))
+        event_id = {"id": event["id"]} if "id" in event else {}
+        context.send_event(HumanResponseEvent(**event_id, **_response(event, outcome)))
 
     async def _ask(self, key: str, event: dict[str, Any]) -> Outcome:
         prefix = str(event.get("prefix") or "")
         if "tool" in event:
             call = ToolCall(str(event["tool"]), key, event.get("input") or {}, self.thread_id)
             title, message = calls.title_and_message(prefix or call.title)
-            return await gate.await_human(self.desk, title, **{**call.approval(), **message, **self.asked})
+            return await gate.await_human(self.desk, title, **{**call.approval(), **message, **self.extra})
         call = ToolCall("ask_human", key, {"question": prefix, "options": event.get("options")}, self.thread_id)
-        return await gate.await_human(self.desk, call.question_title, **{**call.question(), **self.asked})
+        return await gate.await_human(self.desk, call.question_title, **{**call.question(), **self.extra})
 
 
 def _fields(event: InputRequiredEvent) -> dict[str, Any]:

@@ -70,9 +70,9 @@ class StreamedRun:
     """The events of a run, from `stream_with_desk`."""
 
     def __init__(
-        self, agent: Agent[Any], input: Any, desk_calls: _Calls, asked: Mapping[str, Any], run: dict[str, Any]
+        self, agent: Agent[Any], input: Any, desk_calls: _Calls, extra: Mapping[str, Any], run: dict[str, Any]
     ) -> None:
-        self._agent, self._input, self._calls, self._asked = agent, input, desk_calls, asked
+        self._agent, self._input, self._calls, self._extra = agent, input, desk_calls, extra
         self._run = watched(desk_calls, run)
         #: What `Runner.run_streamed` has returned last: after the last event, it has the final output.
         self.result: RunResultStreaming | None = None
@@ -80,7 +80,7 @@ class StreamedRun:
     async def __aiter__(self) -> AsyncIterator[Any]:
         while self.result is None or self.result.interruptions:
             if self.result is not None:
-                self._input = await self._calls.decided(self.result, self._asked)
+                self._input = await self._calls.decided(self.result, self._extra)
             self.result = Runner.run_streamed(self._agent, self._input, **self._run)
             try:
                 async for event in self.result.stream_events():
@@ -128,7 +128,7 @@ async def resume_from_desk(
 
 
 async def _resumed(
-    agent: Agent[Any], desk: AsyncDesk, stored: StoredRun, asked: Mapping[str, Any], run: dict[str, Any]
+    agent: Agent[Any], desk: AsyncDesk, stored: StoredRun, extra: Mapping[str, Any], run: dict[str, Any]
 ) -> Resumption:
     desk_calls = _Calls(desk, stored.thread_id, claims=False)
     if stored.resume.attempt == 1:
@@ -138,7 +138,7 @@ async def _resumed(
     for item in state.get_interruptions():
         if item.call_id in stored.outcomes:
             ruling = Ruling(stored.outcomes[item.call_id], question=False)
-            _rule(state, item, await desk_calls.refusal(item, ruling, asked))
+            _rule(state, item, await desk_calls.refusal(item, ruling, extra))
     run = watched(desk_calls, run)
     while True:
         result = await desk_calls.run(agent, state, run)
@@ -148,24 +148,24 @@ async def _resumed(
         state = result.to_state()
         repeated = [(item, kept) for item in state.get_interruptions() if (kept := desk_calls.repeated(item))]
         if not repeated:
-            waiting = await _store(state, desk_calls, desk, asked, stored.workflow_id)
+            waiting = await _store(state, desk_calls, desk, extra, stored.workflow_id)
             return Resumption("waiting", result, waiting.requests)
         # These run before the others are stored: their results belong to requests of this pause, not of the next one.
         for item, approval in repeated:
-            _rule(state, item, await desk_calls.refusal(item, approval, asked))
+            _rule(state, item, await desk_calls.refusal(item, approval, extra))
 
 
 async def _store(
     state: RunState[Any, Any],
     desk_calls: _Calls,
     desk: AsyncDesk,
-    asked: Mapping[str, Any],
+    extra: Mapping[str, Any],
     workflow_id: str,
 ) -> Resumption:
     items = state.get_interruptions()
     if not items:
         raise ValueError("This run has no interruptions, so there is nothing to ask.")
-    wanted = [desk_calls.wanted(item, asked) for item in items]
+    wanted = [desk_calls.wanted(item, extra) for item in items]
     changed = [[name, _kept(ruling.outcome)] for name, ruling in desk_calls.changed]
     return await durable.store(
         desk, wanted, {"state": json.loads(state.to_string()), "changed": changed}, workflow_id=workflow_id
@@ -210,18 +210,18 @@ class _Calls:
         await self.report(result)
         return result
 
-    async def decided(self, result: RunResult | RunResultStreaming, asked: Mapping[str, Any]) -> RunState[Any, Any]:
+    async def decided(self, result: RunResult | RunResultStreaming, extra: Mapping[str, Any]) -> RunState[Any, Any]:
         """Return the state in which a run goes on, with the decisions about all its interruptions."""
         state: RunState[Any, Any] = result.to_state()
         items = state.get_interruptions()
-        rulings = await asyncio.gather(*(self._ask(item, asked) for item in items))
+        rulings = await asyncio.gather(*(self._ask(item, extra) for item in items))
         # Only now: a call that waits for the decision about another one does not run.
         for item, ruling in zip(items, rulings, strict=True):
-            _rule(state, item, await self.refusal(item, ruling, asked))
+            _rule(state, item, await self.refusal(item, ruling, extra))
         return state
 
-    async def _ask(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> Ruling:
-        return self.repeated(item) or await gate.adecided(self.desk, self.wanted(item, asked))
+    async def _ask(self, item: ToolApprovalItem, extra: Mapping[str, Any]) -> Ruling:
+        return self.repeated(item) or await gate.adecided(self.desk, self.wanted(item, extra))
 
     def repeated(self, item: ToolApprovalItem) -> Ruling | None:
         """Return the approval of a call that this one repeats exactly as people have changed it; each such one counts once."""
@@ -235,10 +235,10 @@ class _Calls:
         """Return whether a call has the input that was approved: the SDK cannot change it."""
         return calls.same_input(ruling.input, self.call(item).input)
 
-    async def refusal(self, item: ToolApprovalItem, ruling: Ruling, asked: Mapping[str, Any]) -> str:
+    async def refusal(self, item: ToolApprovalItem, ruling: Ruling, extra: Mapping[str, Any]) -> str:
         """Return what the model is told if the call may not run, and else nothing."""
         if self.claims and self._fits(item, ruling):
-            ruling = await gate.aclaimed(self.desk, ruling, asked)
+            ruling = await gate.aclaimed(self.desk, ruling, extra)
         if not ruling.runs:
             known = ruling.outcome.result
             return ruling.text if known is None else ruling.noted(calls.known_result(known))
@@ -278,11 +278,11 @@ class _Calls:
             elif (ruling := self.approved.pop(call_id, None)) and ruling.lease:
                 ruling.lease.stop()
 
-    def wanted(self, item: ToolApprovalItem, asked: Mapping[str, Any]) -> Wanted:
+    def wanted(self, item: ToolApprovalItem, extra: Mapping[str, Any]) -> Wanted:
         tool = next((tool for tool in item.agent.tools if tool.name == item.name), None)
-        return Wanted(self.call(item), question=False, asked=asked, schema=getattr(tool, "params_json_schema", None))
+        return Wanted(self.call(item), question=False, extra=extra, schema=getattr(tool, "params_json_schema", None))
 
     def call(self, item: ToolApprovalItem) -> ToolCall:
-        given = json.loads(item.arguments or "{}")
-        wanted = given if isinstance(given, dict) else {"arguments": given}
+        arguments = json.loads(item.arguments or "{}")
+        wanted = arguments if isinstance(arguments, dict) else {"arguments": arguments}
         return ToolCall(item.name or "tool", item.call_id or "", wanted, self.thread_id, item.agent.name)

@@ -108,15 +108,15 @@ class HandleDeferredToolCalls(_RunsOnce):
     """Asks about all deferred calls of a step at once, and reports the results of those that ran. A call whose result was
     reported in an earlier run does not run again: the model gets that result.
 
-    Calls of the kind `external` are left to others. `asked` are more fields of each request, such as `priority`.
+    Calls of the kind `external` are left to others. `extra` are more fields of each request, such as `priority`.
     """
 
-    def __init__(self, desk: AnyDesk, **asked: Any) -> None:
+    def __init__(self, desk: AnyDesk, **extra: Any) -> None:
         super().__init__(desk)
-        self.asked = asked
+        self.extra = extra
 
     async def claimed(self, ruling: Ruling) -> Ruling:
-        return await gate.aclaimed(self.desk, ruling, self.asked)
+        return await gate.aclaimed(self.desk, ruling, self.extra)
 
     async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         gated = [each.name for each in tool_defs if each.kind == "unapproved"]
@@ -140,15 +140,15 @@ class HandleDeferredToolCalls(_RunsOnce):
         for call, outcome in zip(requests.approvals, approvals, strict=True):
             if outcome.approved:
                 self.approve(ctx.run_id or "", call.tool_call_id, outcome)
-        asked = [call.tool_call_id for call in [*requests.approvals, *questions]]
-        return _results(requests, dict(zip(asked, [*approvals, *answers], strict=True)))
+        call_ids = [call.tool_call_id for call in [*requests.approvals, *questions]]
+        return _results(requests, dict(zip(call_ids, [*approvals, *answers], strict=True)))
 
     async def _approval(self, ctx: RunContext[Any], call: ToolCallPart, requests: DeferredToolRequests) -> Outcome:
-        wanted = _wanted(_call(ctx, call), requests, self.asked, self.schemas)
+        wanted = _wanted(_call(ctx, call), requests, self.extra, self.schemas)
         return (await gate.adecided(self.desk, wanted)).outcome
 
     async def _answer(self, ctx: RunContext[Any], call: ToolCallPart) -> Outcome:
-        return (await gate.adecided(self.desk, Wanted(_call(ctx, call), question=True, asked=self.asked))).outcome
+        return (await gate.adecided(self.desk, Wanted(_call(ctx, call), question=True, extra=self.extra))).outcome
 
 
 def _in_run_stream() -> bool:
@@ -210,7 +210,7 @@ async def _resumed(
     agent: Agent[Any, Any],
     desk: AsyncDesk,
     stored: StoredRun,
-    asked: Mapping[str, Any],
+    extra: Mapping[str, Any],
     external: Mapping[str, Any],
     run: dict[str, Any],
 ) -> Resumption:
@@ -229,7 +229,7 @@ async def _resumed(
         **run,
     )
     if isinstance(result.output, DeferredToolRequests):
-        waiting = await _store(result, desk, stored.thread_id, asked, stored.workflow_id, once.schemas)
+        waiting = await _store(result, desk, stored.thread_id, extra, stored.workflow_id, once.schemas)
         return Resumption("waiting", result, waiting.requests)
     await durable.end_workflow(desk, stored.workflow_id)
     return Resumption("finished", result)
@@ -239,7 +239,7 @@ async def _store(
     result: AgentRunResult[Any],
     desk: AsyncDesk,
     thread: str,
-    asked: Mapping[str, Any],
+    extra: Mapping[str, Any],
     workflow_id: str,
     schemas: Mapping[str, dict[str, Any]],
 ) -> Resumption:
@@ -248,8 +248,8 @@ async def _store(
         raise TypeError("The run did not end with DeferredToolRequests: add it to the output_type of the agent.")
     questions = [call for call in requests.calls if requests.kind(call.tool_call_id) == "question"]
     wanted = [
-        *(_wanted(_part(call, thread), requests, asked, schemas) for call in requests.approvals),
-        *(Wanted(_part(call, thread), question=True, asked=asked) for call in questions),
+        *(_wanted(_part(call, thread), requests, extra, schemas) for call in requests.approvals),
+        *(Wanted(_part(call, thread), question=True, extra=extra) for call in questions),
     ]
     if not wanted:
         raise ValueError("The run waits for nothing that people can answer.")
@@ -263,13 +263,13 @@ async def _store(
 def _wanted(
     call: ToolCall,
     requests: DeferredToolRequests,
-    asked: Mapping[str, Any],
+    extra: Mapping[str, Any],
     schemas: Mapping[str, dict[str, Any]],
 ) -> Wanted:
     """Return an approval with what the tool says about it."""
     metadata = requests.metadata.get(call.id)
     context = {"context": metadata} if metadata else {}
-    return Wanted(call, question=False, asked={**context, **asked}, schema=schemas.get(call.name))
+    return Wanted(call, question=False, extra={**context, **extra}, schema=schemas.get(call.name))
 
 
 def _results(requests: DeferredToolRequests, outcomes: Mapping[str, Outcome]) -> DeferredToolResults:

@@ -46,7 +46,7 @@ def resume_from_desk(
         step = _Step.of(history, config)
         if step is None:
             return Resumption("finished", output)
-        requests = [gate.ask(desk, one.title, {**one.fields, **(asked or {})}) for one in step.questions]
+        requests = [gate.ask(desk, question.title, {**question.fields, **(asked or {})}) for question in step.questions]
         waiting = [request["id"] for request in requests if request["status"] == "pending"]
         if waiting and not wait:
             return Resumption("waiting", output, requests)
@@ -83,7 +83,9 @@ async def aresume_from_desk(
         step = _Step.of(history, config)
         if step is None:
             return Resumption("finished", output)
-        requests = [await gate.aask(desk, one.title, {**one.fields, **(asked or {})}) for one in step.questions]
+        requests = [
+            await gate.aask(desk, question.title, {**question.fields, **(asked or {})}) for question in step.questions
+        ]
         waiting = [request["id"] for request in requests if request["status"] == "pending"]
         if waiting and not wait:
             return Resumption("waiting", output, requests)
@@ -125,11 +127,11 @@ class _Step:
         if state is None:
             return None
         pauses = [pause_of(interrupt, thread) for interrupt in state.interrupts]
-        return cls(pauses, _call_ids(state, [one for pause in pauses for one in pause.questions]))
+        return cls(pauses, _call_ids(state, [question for pause in pauses for question in pause.questions]))
 
     @property
     def questions(self) -> list[Question]:
-        return [one for pause in self.pauses for one in pause.questions]
+        return [question for pause in self.pauses for question in pause.questions]
 
     def command(self, state: Any, resume: Resume) -> Any:
         """Return what the graph is invoked with."""
@@ -156,18 +158,19 @@ class _Step:
 def _call_ids(state: Any, questions: Sequence[Question]) -> list[str]:
     """Return the ids of the calls that are asked about: a batched request does not name them."""
     last: list[Any] = next(
-        (found for each in reversed(_messages(state)) if (found := getattr(each, "tool_calls", None))), []
+        (made for each in reversed(_messages(state)) if (made := getattr(each, "tool_calls", None))), []
     )
-    left, found = list(last), []
-    for one in questions:
-        same = next((call for call in left if one.name and (call["name"], call["args"]) == (one.name, one.args)), None)
+    left, ids = list(last), []
+    for question in questions:
+        wanted = question.name, question.args
+        same = next((call for call in left if question.name and (call["name"], call["args"]) == wanted), None)
         if same is not None:
             left.remove(same)
-        found.append(one.call_id or (str(same["id"]) if same is not None else ""))
-    return found
+        ids.append(question.call_id or (str(same["id"]) if same is not None else ""))
+    return ids
 
 
 def _messages(state: Any) -> list[Any]:
     values = state.values
-    found = values.get("messages") if isinstance(values, Mapping) else None
-    return found if isinstance(found, list) else []
+    messages = values.get("messages") if isinstance(values, Mapping) else None
+    return messages if isinstance(messages, list) else []

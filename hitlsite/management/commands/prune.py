@@ -95,8 +95,8 @@ class Command(RefusingCommand):
             inside: Counter[str] = Counter()
             for pks in _pages(before):
                 inside.update(chats.count_contents(pks))
-            for table, words in INSIDE.items():
-                self._print_count(inside[table], f"  {words}")
+            for table, label in INSIDE.items():
+                self._print_count(inside[table], f"  {label}")
             self._print_count(chats.partly_pruned_chats().count(), _("chats partly removed by an interrupted run"))
         self._print_count(desk.old_delivered(before).count(), _("delivered events"))
         self._print_count(desk.old_states(before).count(), _("stored states of runs"))
@@ -105,8 +105,8 @@ class Command(RefusingCommand):
             _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")
         )
 
-    def _print_count(self, number: int, words: str) -> None:
-        self.stdout.write(f"{number:>12,} {words}")
+    def _print_count(self, number: int, label: str) -> None:
+        self.stdout.write(f"{number:>12,} {label}")
 
     def _prune_chats(self, before: datetime) -> None:
         rows = removed = skipped = 0
@@ -123,10 +123,10 @@ class Command(RefusingCommand):
             % {"removed": f"{removed:,}", "rows": f"{rows:,}"}
         )
         if skipped:
-            words = ngettext(
+            message = ngettext(
                 "%(count)s chat is in use and was kept.", "%(count)s chats are in use and were kept.", skipped
             )
-            self.stdout.write(words % {"count": f"{skipped:,}"})
+            self.stdout.write(message % {"count": f"{skipped:,}"})
 
     def _empty(self, pk: int) -> int:
         rows = 0

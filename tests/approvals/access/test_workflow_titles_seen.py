@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from django.template import Context, Template
 
 from approvals import actions
 from approvals.asking.answers import Answer
+from approvals.models.requests import Workflow
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
@@ -47,6 +49,14 @@ def test_those_who_see_the_whole_workflow_read_its_title(asked):
     for person in (asked.requested_by, bob()):
         for path in paths(asked):
             assert (path, SECRET in browser(person).get(path).text) == (path, True)
+
+
+def test_a_workflow_that_was_read_for_no_one_has_no_title_to_show(asked):
+    workflow = Workflow.objects.get(pk=asked.workflow_id)
+    assert (hasattr(workflow, "shown_title"), Template("{{ w.shown_title }}").render(Context({"w": workflow}))) == (
+        False,
+        "",
+    )
 
 
 def test_the_list_of_ended_workflows_shows_an_assignee_their_own_title(asked):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pausepoint.calls import ToolCall, same_input
-from pausepoint.desk import Answer, Call, Lost, Pause
+from pausepoint.desk import Call, ConnectionLost, Pause, Response
 
 from approvals.api.rest.documents import NewRequest
 
@@ -37,11 +37,11 @@ EXPIRED = {
 }
 
 
-def said(document: Any, status: int = 200) -> Answer:
-    return Answer(status, json.dumps(document).encode())
+def said(document: Any, status: int = 200) -> Response:
+    return Response(status, json.dumps(document).encode())
 
 
-def carry_out(talk: pausepoint.Talk[Any], heard: Sequence[Any]) -> tuple[Any, list[Call], list[Pause]]:
+def carry_out(talk: pausepoint.Flow[Any], heard: Sequence[Any]) -> tuple[Any, list[Call], list[Pause]]:
     """Tell the talk, call by call, what is heard; its result, its calls and its pauses."""
     left, calls, pauses, last = list(heard), [], [], None
     while True:
@@ -65,7 +65,10 @@ def asking(title: str = "Pay?", key: str = "", **asked: Any) -> dict[str, Any]:
 
 
 failures = st.lists(
-    st.one_of(st.just(Lost("gone")), st.sampled_from(sorted(pausepoint.PASSING)).map(lambda n: Answer(n, b"<html>"))),
+    st.one_of(
+        st.just(ConnectionLost("gone")),
+        st.sampled_from(sorted(pausepoint.PASSING)).map(lambda n: Response(n, b"<html>")),
+    ),
     max_size=8,
 )
 
@@ -87,15 +90,15 @@ def test_the_same_request_is_sent_until_it_is_answered(lost):
 
 
 def test_pauses_grow_and_respect_retry_after():
-    busy = Answer(429, b"", retry_after=7)
-    _, _, pauses = carry_out(pausepoint._end(1000, "w", "completed"), [busy, *[Lost("gone")] * 7, said({})])
+    busy = Response(429, b"", retry_after=7)
+    _, _, pauses = carry_out(pausepoint._end(1000, "w", "completed"), [busy, *[ConnectionLost("gone")] * 7, said({})])
     seconds = [pause.seconds for pause in pauses]
     assert seconds[0] == 7
     assert seconds[-1] > 5 * 0.25
 
 
 @pytest.mark.parametrize(
-    ("heard", "words"), [(Lost("ConnectError"), "ConnectError"), (Answer(503, b""), "it answered 503")]
+    ("heard", "words"), [(ConnectionLost("ConnectError"), "ConnectError"), (Response(503, b""), "it answered 503")]
 )
 def test_a_desk_that_stays_away_is_reported_as_unreachable(monkeypatch, heard, words):
     clock = iter(range(0, 1000, 10))
@@ -111,7 +114,7 @@ def test_a_refusal_is_raised_with_its_code_and_the_fields():
     assert (refused.value.status, refused.value.code, refused.value.problem) == (422, "invalid", problem)
 
 
-@pytest.mark.parametrize("answer", [Answer(200, b"<html>"), Answer(301, b""), said([1]), said("x", 404)])
+@pytest.mark.parametrize("answer", [Response(200, b"<html>"), Response(301, b""), said([1]), said("x", 404)])
 def test_a_response_of_another_server_is_refused(answer):
     with pytest.raises(pausepoint.Refused, match="not from Pausepoint"):
         carry_out(pausepoint._ask(60, "Pay?", "", {}), [answer])

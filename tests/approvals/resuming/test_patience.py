@@ -38,8 +38,8 @@ def test_patience_counts_from_the_first_failure(monkeypatch):
     assert next(talk) is call
     # It was held for a minute, and is then lost, as in a restart.
     clock.now += 60
-    assert isinstance(talk.send(desk.Lost("gone")), desk.Pause)
+    assert isinstance(talk.send(desk.ConnectionLost("gone")), desk.Pause)
     assert talk.send(None) is call
     with pytest.raises(StopIteration) as ended:
-        talk.send(desk.Answer(200, b'{"status": "approved"}'))
+        talk.send(desk.Response(200, b'{"status": "approved"}'))
     assert ended.value.value == {"status": "approved"}

@@ -6,7 +6,7 @@ import math
 
 import pausepoint.desk as pausepoint
 import pytest
-from pausepoint.desk import Answer, LeaseLost, Lost, Refused, Resume, Taken
+from pausepoint.desk import ConnectionLost, LeaseLost, Refused, Response, Resume, Taken
 
 from tests.approvals.api.test_python_client import APPROVED, carry_out, said
 
@@ -24,7 +24,7 @@ def held(*request_ids: str) -> Resume:
 
 def test_a_take_whose_response_is_lost_is_repeated_with_the_same_key():
     talk = pausepoint._take(1000, ["r1"], "worker-1", 60)
-    resume, calls, _ = carry_out(talk, [Lost("gone"), Answer(502, b""), said(TAKEN)])
+    resume, calls, _ = carry_out(talk, [ConnectionLost("gone"), Response(502, b""), said(TAKEN)])
     assert calls == [calls[0]] * 3
     assert (calls[0].body, len(calls[0].headers["Idempotency-Key"])) == ({"by": "worker-1", "lease_seconds": 60}, 36)
     assert (resume.attempt, resume.state, resume.lost) == (1, None, False)

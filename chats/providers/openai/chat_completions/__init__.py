@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from chats.agent.agent import Agent
 from chats.agent.provider import ModelRequest
-from chats.providers.openai.answer import Asked
+from chats.providers.openai.answer import Payload
 from chats.providers.openai.chat_completions.request import LIMITS, NAME, OPTIONAL, problems_of, request_arguments
 from chats.providers.openai.chat_completions.stream import StreamedAnswer
 from chats.providers.openai.provider import ServerProvider
@@ -24,9 +24,9 @@ class OpenAIProvider(ServerProvider):
     def _problems(self, agent: Agent) -> Iterator[str]:
         return problems_of(agent)
 
-    def _asked(self, request: ModelRequest, model: str, without: Collection[str]) -> Asked:
+    def _payload(self, request: ModelRequest, model: str, without: Collection[str]) -> Payload:
         limits = LIMITS if self._theirs else LIMITS[::-1]
-        return Asked(request_arguments(request, model, without, limits))
+        return Payload(request_arguments(request, model, without, limits))
 
     def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:
         return StreamedAnswer(model, names, used)

@@ -84,17 +84,17 @@ def _named(tool: str) -> dict[str, Any]:
 def _messages(history: Sequence[ModelMessage], model: str) -> list[Message]:
     """Return the conversation. Neighbours of one role are joined, because some servers refuse them."""
     messages: list[Message] = []
-    for message, asked, results in with_results(history, NAME, LONGEST_ID):
+    for message, call_ids, results in with_results(history, NAME, LONGEST_ID):
         if message.role == "assistant":
-            _add(messages, _assistant(message, asked, own=message.provider == NAME and message.model == model))
+            _add(messages, _assistant(message, call_ids, own=message.provider == NAME and message.model == model))
             continue
-        for call_id, sent_as in asked.items():
+        for call_id, sent_as in call_ids.items():
             messages.append({"role": "tool", "tool_call_id": sent_as, "content": result_text(results[call_id])})
-        returned = [part for call_id in asked for file in result_files(results[call_id]) if (part := _part(file))]
-        said = [{"type": "text", "text": RETURNED}, *returned] if returned else []
-        said += [part for block in message.content if (part := _part(block)) is not None]
-        if said:
-            _add(messages, {"role": "user", "content": _simplest(said)})
+        returned = [part for call_id in call_ids for file in result_files(results[call_id]) if (part := _part(file))]
+        content = [{"type": "text", "text": RETURNED}, *returned] if returned else []
+        content += [part for block in message.content if (part := _part(block)) is not None]
+        if content:
+            _add(messages, {"role": "user", "content": _simplest(content)})
     if messages and messages[-1]["role"] == "assistant":
         # Another provider paused this answer. Servers differ in whether they go on with one.
         messages.append({"role": "user", "content": GO_ON})
@@ -113,16 +113,16 @@ def _add(messages: list[Message], message: Message) -> None:
         messages[-1] = message | {"content": last["content"]}
 
 
-def _assistant(message: ModelMessage, asked: Mapping[str, str], *, own: bool) -> Message:
+def _assistant(message: ModelMessage, call_ids: Mapping[str, str], *, own: bool) -> Message:
     """Return an answer of a model. Its thoughts go back only to the server whose model made them, in its own field."""
     content, calls, thoughts = "", [], {}
     for block in message.content:
         match block:
             case {"type": "text", "text": str(text)}:
                 content += text
-            case {"type": "tool_use", "id": str(call_id), "name": str(name)} if call_id in asked:
+            case {"type": "tool_use", "id": str(call_id), "name": str(name)} if call_id in call_ids:
                 function = {"name": sent_name(name), "arguments": json.dumps(block["input"], ensure_ascii=False)}
-                calls.append({"id": asked[call_id], "type": "function", "function": function})
+                calls.append({"id": call_ids[call_id], "type": "function", "function": function})
             case {"type": "thinking", "thinking": str(text), "field": str(field)} if own:
                 thoughts[field] = text
     if not calls:

@@ -76,7 +76,7 @@ class StreamedAnswer:
         self._refused = False
         self._usage: dict[str, int] = {}
         #: Who answers, as the server says, not yet made safe: see `ModelFinished.answered_by`.
-        self.said: dict[str, Any] = {}
+        self.identity: dict[str, Any] = {}
 
     @property
     def begun(self) -> bool:
@@ -97,7 +97,7 @@ class StreamedAnswer:
         """Take one event of the stream; yield what it gives to show. Malformed."""
         if not isinstance(raw, dict) or not isinstance(raw.get("choices") or [], list):
             raise Malformed
-        if self._count(raw.get("usage")) | note(self.said, raw):
+        if self._count(raw.get("usage")) | note(self.identity, raw):
             yield self.metered()
         for choice in raw.get("choices") or []:
             if not isinstance(choice, dict) or not isinstance(choice.get("delta") or {}, dict):
@@ -106,8 +106,8 @@ class StreamedAnswer:
             if not self.complete:
                 yield from self._delta(choice.get("delta") or {})
             filters = choice.get("content_filter_results")
-            for name, found in filters.items() if isinstance(filters, dict) else ():
-                if isinstance(found, dict) and found.get("filtered") and name not in self._filtered:
+            for name, filter_result in filters.items() if isinstance(filters, dict) else ():
+                if isinstance(filter_result, dict) and filter_result.get("filtered") and name not in self._filtered:
                     self._filtered.append(str(name))
             reason = choice.get("finish_reason")
             if reason and not self.complete:
@@ -129,7 +129,7 @@ class StreamedAnswer:
 
     def metered(self) -> AnswerMetered:
         """Return what is known of the answer so far."""
-        return AnswerMetered(self.model, dict(self._usage), dict(self.said))
+        return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
     def _block(self, part: _Text | _Call) -> dict[str, Any]:
         if isinstance(part, _Call):

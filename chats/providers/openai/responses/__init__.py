@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from chats.agent.agent import Agent
 from chats.agent.provider import ModelRequest
-from chats.providers.openai.answer import Asked
+from chats.providers.openai.answer import Payload
 from chats.providers.openai.provider import ServerProvider
 from chats.providers.openai.responses.request import NAME, OPTIONAL, problems_of, request_arguments
 from chats.providers.openai.responses.stream import StreamedAnswer
@@ -24,7 +24,7 @@ class ResponsesProvider(ServerProvider):
     def _problems(self, agent: Agent) -> Iterator[str]:
         return problems_of(agent)
 
-    def _asked(self, request: ModelRequest, model: str, without: Collection[str]) -> Asked:
+    def _payload(self, request: ModelRequest, model: str, without: Collection[str]) -> Payload:
         return request_arguments(request, model, without)
 
     def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from chats.agent.agent import Agent
 from chats.agent.provider import GO_ON, ITEM, ModelMessage, ModelRequest
 from chats.providers.openai import settings
-from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Asked
+from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Payload
 from chats.providers.openai.conversation import EMPTY, Block, result_files, result_text, with_results
 from chats.providers.openai.responses.items import CONTENT, SEALED
 from chats.providers.openai.settings import sent_name
@@ -30,7 +30,7 @@ LONGEST_ID, LOWEST_LIMIT = 64, 16
 Item = dict[str, Any]
 
 
-def request_arguments(request: ModelRequest, model: str, without: Collection[str] = ()) -> Asked:
+def request_arguments(request: ModelRequest, model: str, without: Collection[str] = ()) -> Payload:
     """Return the body of the request. `without` names what this model was found to refuse: arguments, or THOUGHTS."""
     agent = request.agent
     begin = _thoughts_begin(request.messages, model)
@@ -52,7 +52,7 @@ def request_arguments(request: ModelRequest, model: str, without: Collection[str
         "text": _form(agent.output) if agent.output is not None else None,
     }
     sent = {name: value for name, value in arguments.items() if value is not None and name not in without}
-    return Asked(sent, thoughts)
+    return Payload(sent, thoughts)
 
 
 def problems_of(agent: Agent) -> Iterator[str]:
@@ -68,8 +68,8 @@ def _budget(agent: Agent) -> int:
 
 
 def _reasoning(agent: Agent, without: Collection[str]) -> dict[str, str]:
-    asked = {"effort": agent.effort, "summary": "auto" if agent.show_thinking else ""}
-    return {name: value for name, value in asked.items() if value and f"reasoning.{name}" not in without}
+    options = {"effort": agent.effort, "summary": "auto" if agent.show_thinking else ""}
+    return {name: value for name, value in options.items() if value and f"reasoning.{name}" not in without}
 
 
 def _tool(function: dict[str, Any]) -> dict[str, Any]:
@@ -101,18 +101,18 @@ def _items(history: Sequence[ModelMessage], model: str, begin: int, *, shown: bo
     items: list[Item] = []
     seen: set[str] = set()
     thoughts = 0
-    for place, (message, asked, results) in enumerate(with_results(history, NAME, LONGEST_ID)):
+    for place, (message, call_ids, results) in enumerate(with_results(history, NAME, LONGEST_ID)):
         if message.role == "assistant":
             whole = place >= begin and _is_own(message, model) and _goes_back(message, seen)
             has_thoughts = whole and any(block.get("type") == "thinking" for block in message.content)
             thoughts += has_thoughts
-            items += _answer(message, asked, whole=whole and (shown or not has_thoughts))
+            items += _answer(message, call_ids, whole=whole and (shown or not has_thoughts))
             continue
-        for call_id, sent_as in asked.items():
+        for call_id, sent_as in call_ids.items():
             items.append({"type": "function_call_output", "call_id": sent_as, "output": _output(results[call_id])})
-        said = [part for block in message.content if (part := _part(block)) is not None]
-        if said:
-            items.append({"type": "message", "role": "user", "content": said})
+        content = [part for block in message.content if (part := _part(block)) is not None]
+        if content:
+            items.append({"type": "message", "role": "user", "content": content})
     if items and items[-1].get("role") == "assistant":
         # Another provider paused this answer.
         items.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": GO_ON}]})
@@ -129,11 +129,11 @@ def _goes_back(message: ModelMessage, seen: set[str]) -> bool:
     return fits
 
 
-def _answer(message: ModelMessage, asked: Mapping[str, str], *, whole: bool) -> list[Item]:
+def _answer(message: ModelMessage, call_ids: Mapping[str, str], *, whole: bool) -> list[Item]:
     """Return an answer of a model; `whole` with its thoughts and the ids of its items, which belong together."""
     items: list[Item | None] = []
     #: The message that the next text may belong to, and its id.
-    said: tuple[str, Item] | None = None
+    last_message: tuple[str, Item] | None = None
     for block in message.content:
         kept: Mapping[str, Any] = block.get(ITEM) or {}
         named = {"id": kept["id"]} if whole and kept else {}
@@ -141,18 +141,18 @@ def _answer(message: ModelMessage, asked: Mapping[str, str], *, whole: bool) -> 
             case {"type": "text", "text": str(text)}:
                 # Only messages with an id have parts.
                 more: Any = [{"type": "output_text", "text": text, "annotations": []}] if named else text
-                if said is not None and said[0] == kept.get("id", ""):
-                    said[1]["content"] += more
+                if last_message is not None and last_message[0] == kept.get("id", ""):
+                    last_message[1]["content"] += more
                     continue
                 status = {"status": kept.get("status", "completed")} if named else {}
                 phase = {"phase": kept["phase"]} if kept.get("phase") else {}
-                said = kept.get("id", ""), _message(more, **named, **status, **phase)
-                items.append(said[1])
+                last_message = kept.get("id", ""), _message(more, **named, **status, **phase)
+                items.append(last_message[1])
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 arguments = json.dumps(block["input"], ensure_ascii=False)
-                call = {"call_id": asked.get(call_id), "name": sent_name(name), "arguments": arguments}
-                items.append({"type": "function_call", **named, **call} if call_id in asked else None)
-                said = None
+                call = {"call_id": call_ids.get(call_id), "name": sent_name(name), "arguments": arguments}
+                items.append({"type": "function_call", **named, **call} if call_id in call_ids else None)
+                last_message = None
             case {"type": "thinking"} if whole:
                 items.append({"type": "reasoning", **kept})
     return _followed(items) or [_message(EMPTY)]

@@ -57,7 +57,7 @@ class StreamedAnswer:
         self.begun = False
         #: COMPLETED, or why the answer is incomplete.
         self.reason = ""
-        self.said: dict[str, Any] = {}
+        self.identity: dict[str, Any] = {}
         self._names = names
         self._used = set(used)
         self._items: dict[int, OutputItem] = {}
@@ -86,7 +86,7 @@ class StreamedAnswer:
             case {"type": str(kind), "output_index": int(index), "delta": str(text)} if kind in PIECES:
                 yield from self._piece(kind, index, raw, text)
             case {"type": str(kind), "response": dict(response)} if kind in BEGINS:
-                if note(self.said, response):
+                if note(self.identity, response):
                     yield self.metered()
             case {"type": str(kind), "response": dict(response)} if kind in ENDS:
                 yield from self._end(kind.removeprefix("response."), response)
@@ -112,7 +112,7 @@ class StreamedAnswer:
 
     def metered(self) -> AnswerMetered:
         """Return what is known of the answer so far."""
-        return AnswerMetered(self.model, dict(self._usage), dict(self.said))
+        return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
     def _add(self, index: int, raw: Mapping[str, Any]) -> Iterator[Event]:
         if index in self._items or len(self._items) >= MAX_ITEMS:
@@ -186,7 +186,7 @@ class StreamedAnswer:
         usage = response.get("usage")
         if isinstance(usage, dict):
             self._usage = counted(usage, "input_tokens", "output_tokens")
-        note(self.said, response)
+        note(self.identity, response)
         yield self.metered()
         if status == "failed":
             error = response.get("error")

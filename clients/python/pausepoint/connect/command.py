@@ -52,43 +52,43 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--wait", action="store_true", help="wait until someone has answered the test request")
 
 
-def run(given: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Connect a project. Returns 0 if everything is as it should be, 1 if a change was not wanted."""
-    if not given.project.is_dir():
-        raise ValueError(f"There is no folder {given.project}.")
-    found = projects.search(given.project)
-    if given.remove:
-        changes = _changes(given, found)
-        return CANNOT if changes is None else _make_all(changes, given)
-    with Desk(given.url, given.key, patience=10) as desk:
+    if not args.project.is_dir():
+        raise ValueError(f"There is no folder {args.project}.")
+    project = projects.search(args.project)
+    if args.remove:
+        changes = _changes(args, project)
+        return CANNOT if changes is None else _make_all(changes, args)
+    with Desk(args.url, args.key, patience=10) as desk:
         # First what no server is needed for, so that settings that cannot be changed leave no request in the Inbox.
-        changes = _changes(given, found, desk.base.removesuffix("/api/v1"))
+        changes = _changes(args, project, desk.base.removesuffix("/api/v1"))
         if changes is None:
             return CANNOT
         # Before anything is written, because hooks with a wrong address or key block every call.
-        test = None if given.no_test else _test_request(desk)
-        code = _make_all(changes, given)
+        test = None if args.no_test else _test_request(desk)
+        code = _make_all(changes, args)
         if code == CANNOT:
             return code
-        if found.frameworks:
+        if project.frameworks:
             print(f"Add these lines to your agent. The pages are in {PAGES} of the repository of Pausepoint.")
-        for framework in found.frameworks:
+        for framework in project.frameworks:
             print("\n    ".join([f"  {framework.name} ({framework.page}.md):", *framework.lines]))
-        if test and given.wait:
+        if test and args.wait:
             print(f"Answer: {visible(answer_text(desk.wait(test)))}")
         return code
 
 
-def _changes(given: argparse.Namespace, found: projects.Found, address: str = "") -> dict[Agent, Change] | None:
+def _changes(args: argparse.Namespace, project: projects.Found, address: str = "") -> dict[Agent, Change] | None:
     """Return what becomes of the settings of each agent, or None if some cannot be changed, which is printed."""
-    chosen = [AGENTS[name] for name in given.agent] or list(found.agents)
+    chosen = [AGENTS[name] for name in args.agent] or list(project.agents)
     if not chosen:
         print("No coding agent was found. Name it: --agent claude-code, or --agent codex.")
     changes = {}
     for agent in chosen:
-        file = _file(agent, given)
+        file = _file(agent, args)
         try:
-            changes[agent] = _change(agent, given, address)
+            changes[agent] = _change(agent, args, address)
         except (CannotChange, OSError, UnicodeDecodeError) as error:
             print(f"{visible(str(file))} is left as it is, because {visible(str(error))}", file=sys.stderr)
             print(f"Correct it and try again, or edit it by hand: see {PAGES}{agent.name}.md.", file=sys.stderr)
@@ -96,35 +96,35 @@ def _changes(given: argparse.Namespace, found: projects.Found, address: str = ""
     return changes
 
 
-def _file(agent: Agent, given: argparse.Namespace) -> Path:
+def _file(agent: Agent, args: argparse.Namespace) -> Path:
     if agent is CODEX:
         return agents.codex_folder() / "config.toml"
-    folder = agents.claude_folder() if given.user else given.project / ".claude"
+    folder = agents.claude_folder() if args.user else args.project / ".claude"
     return (folder / "settings.json").absolute()
 
 
-def _change(agent: Agent, given: argparse.Namespace, address: str) -> Change:
+def _change(agent: Agent, args: argparse.Namespace, address: str) -> Change:
     """Return the change of an agent's settings. Raise CannotChange if hooks in them would stop nothing."""
-    file = _file(agent, given)
+    file = _file(agent, args)
     # A link of the user's own, as in a folder of dotfiles, stays one. A project may come from anyone.
-    place = followed(file) if agent is CODEX or given.user else inside(given.project, file)
+    place = followed(file) if agent is CODEX or args.user else inside(args.project, file)
     before = read(place)
-    change = Change(place, before, _editor(agent, given, address)(before))
-    if not given.remove:
-        agents.check(agent, given.project)
+    change = Change(place, before, _editor(agent, args, address)(before))
+    if not args.remove:
+        agents.check(agent, args.project)
     return change
 
 
-def _editor(agent: Agent, given: argparse.Namespace, address: str) -> Callable[[str], str]:
+def _editor(agent: Agent, args: argparse.Namespace, address: str) -> Callable[[str], str]:
     """Return what makes the new text of the settings out of the old one."""
     if agent is CODEX:
-        if given.remove:
+        if args.remove:
             return settings.codex_config_without
         return partial(settings.codex_config, command=f"{_command()} --url {shlex.quote(address)}")
-    if given.remove:
+    if args.remove:
         return settings.claude_settings_without
-    command = _command() if given.user else _command_for(given.project)
-    return partial(settings.claude_settings, command=f"{command} --url {shlex.quote(address)}", defer=given.defer)
+    command = _command() if args.user else _command_for(args.project)
+    return partial(settings.claude_settings, command=f"{command} --url {shlex.quote(address)}", defer=args.defer)
 
 
 def _command() -> str:
@@ -142,11 +142,11 @@ def _command_for(project: Path) -> str:
     return "pausepoint" if shutil.which("pausepoint") else _command()
 
 
-def _make_all(changes: dict[Agent, Change], given: argparse.Namespace) -> int:
+def _make_all(changes: dict[Agent, Change], args: argparse.Namespace) -> int:
     code = 0
     for agent, change in changes.items():
         try:
-            if not _make(agent, change, given):
+            if not _make(agent, change, args):
                 code = 1
         except (ChangedMeanwhile, CannotChange, OSError, UnicodeDecodeError) as error:
             reason = "was changed meanwhile and" if isinstance(error, ChangedMeanwhile) else f"({visible(str(error))})"
@@ -158,19 +158,19 @@ def _make_all(changes: dict[Agent, Change], given: argparse.Namespace) -> int:
     return code
 
 
-def _make(agent: Agent, change: Change, given: argparse.Namespace) -> bool:
+def _make(agent: Agent, change: Change, args: argparse.Namespace) -> bool:
     """Show a change and make it if it is wanted; return whether the settings are as they should be."""
     file = visible(str(change.file))
     if change.text == change.before:
         print(f"{agent.title}: nothing to change in {file}")
         return True
     print(f"{agent.title}:\n{change.diff}")
-    if not given.yes and not _agrees(f"Write {file}?"):
+    if not args.yes and not _agrees(f"Write {file}?"):
         print("Nothing was written.")
         return False
     change.make()
     print(f"{agent.title}: {'written' if change.text else 'removed'}.")
-    if not given.remove:
+    if not args.remove:
         print(THEN[agent])
     return True
 
@@ -186,8 +186,8 @@ def _agrees(question: str) -> bool:
 def _test_request(desk: Desk) -> str:
     """Ask a question that shows that the address and the key are right; return its id."""
     # The answer is the request as Pausepoint has stored it; reading it again would need one more scope of the key.
-    asked = desk.ask(
+    request = desk.ask(
         "Is Pausepoint connected?", options=["Yes", "No"], timeout=timedelta(hours=1), agent="pausepoint connect"
     )
-    print(f"A test request waits in the Inbox for an hour: {visible(asked['url'])}")
-    return str(asked["id"])
+    print(f"A test request waits in the Inbox for an hour: {visible(request['url'])}")
+    return str(request["id"])

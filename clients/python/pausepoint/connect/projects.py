@@ -143,8 +143,8 @@ def search(project: Path) -> Found:
     """Look for coding agents on the path and in the project, and for frameworks in its files of dependencies."""
     traces = {CLAUDE_CODE: (".claude", ".mcp.json"), CODEX: (".codex",)}
     python, javascript = set(_python_packages(project)), set(_javascript_packages(project))
-    frameworks = [one for one in PYTHON if one.packages & python] + [
-        one for one in JAVASCRIPT if one.packages & javascript
+    frameworks = [framework for framework in PYTHON if framework.packages & python] + [
+        framework for framework in JAVASCRIPT if framework.packages & javascript
     ]
     return Found(
         agents=tuple(
@@ -161,30 +161,30 @@ def _python_packages(project: Path) -> Iterator[str]:
         for line in _text(file).splitlines():
             yield _package(line)
     try:
-        found = tomllib.loads(_text(project / "pyproject.toml"))
+        document = tomllib.loads(_text(project / "pyproject.toml"))
     except tomllib.TOMLDecodeError:
         return
-    about = _table(found.get("project"))
+    about = _table(document.get("project"))
     groups = [about.get("dependencies"), *_table(about.get("optional-dependencies")).values()]
-    groups += list(_table(found.get("dependency-groups")).values())
+    groups += list(_table(document.get("dependency-groups")).values())
     for group in groups:
         for line in group if isinstance(group, list) else ():
             yield _package(line) if isinstance(line, str) else ""
-    yield from map(_package, _table(_table(_table(found.get("tool")).get("poetry")).get("dependencies")))
+    yield from map(_package, _table(_table(_table(document.get("tool")).get("poetry")).get("dependencies")))
 
 
 def _javascript_packages(project: Path) -> Iterator[str]:
     try:
-        found = _table(json.loads(_text(project / "package.json") or "{}"))
+        document = _table(json.loads(_text(project / "package.json") or "{}"))
     except ValueError:
         return
     for name in ("dependencies", "devDependencies"):
-        yield from _table(found.get(name))
+        yield from _table(document.get(name))
 
 
 def _package(line: str) -> str:
-    found = _NAME.match(line.strip())
-    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
+    match = _NAME.match(line.strip())
+    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else ""
 
 
 def _table(value: Any) -> dict[str, Any]:

@@ -91,14 +91,14 @@ def _object(text: str) -> dict[str, Any]:
 
 def _without_ours(hooks: Mapping[str, Any]) -> dict[str, Any]:
     """Return the hooks without ours, and without the lists that held nothing else."""
-    found: dict[str, Any] = {}
+    others: dict[str, Any] = {}
     for event, groups in hooks.items():
         if not isinstance(groups, list):
             raise CannotChange(f"its hooks for {event} are not a list")
         kept = [left for group in groups for left in _group_without_ours(group)]
         if kept or not groups:
-            found[event] = kept
-    return found
+            others[event] = kept
+    return others
 
 
 def _group_without_ours(group: Any) -> list[Any]:
@@ -120,8 +120,8 @@ def _is_ours(hook: Any) -> bool:
 
 def _written(value: Mapping[str, Any], before: str) -> str:
     """Return JSON with the indentation of the file as it was."""
-    found = re.search(r"^[ \t]+(?=\")", before, re.MULTILINE)
-    text = json.dumps(value, indent=found[0] if found else 2, ensure_ascii=False)
+    indentation = re.search(r"^[ \t]+(?=\")", before, re.MULTILINE)
+    text = json.dumps(value, indent=indentation[0] if indentation else 2, ensure_ascii=False)
     return text if before and not before.endswith("\n") else text + "\n"
 
 
@@ -177,32 +177,32 @@ def _codex_changed(text: str, tables: Mapping[str, str]) -> str:
         return text
     left = dict(tables)
 
-    def replaced(found: re.Match[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
         # In the same place, because Codex trusts hooks by their places: those of others stay trusted.
-        if not _is_ours_alone(found[0]):
-            return found[0]
-        new = left.pop(found["event"], "")
-        return new and found["space"] + new
+        if not _is_ours_alone(match[0]):
+            return match[0]
+        new = left.pop(match["event"], "")
+        return new and match["space"] + new
 
-    found = _TABLES.sub(replaced, _MARKS.sub("", text)).lstrip("\n")
+    changed = _TABLES.sub(replaced, _MARKS.sub("", text)).lstrip("\n")
     if left:
-        found = "\n".join([*([found.rstrip("\n") + "\n"] if found.strip() else []), *left.values()])
-    words = "its hooks are written in a form that cannot be changed"
-    if _codex_read(found, words) != CodexConfig(wanted.ours, before.others):
-        raise CannotChange(words)
-    return found if found.strip() else ""
+        changed = "\n".join([*([changed.rstrip("\n") + "\n"] if changed.strip() else []), *left.values()])
+    problem = "its hooks are written in a form that cannot be changed"
+    if _codex_read(changed, problem) != CodexConfig(wanted.ours, before.others):
+        raise CannotChange(problem)
+    return changed if changed.strip() else ""
 
 
-def _codex_read(text: str, words: str) -> CodexConfig:
+def _codex_read(text: str, problem: str) -> CodexConfig:
     """Return what the text says. Raise CannotChange with these words if it is not TOML."""
     try:
         # Fractions as texts, because NaN would not equal itself.
-        found = tomllib.loads(text, parse_float=str)
+        document = tomllib.loads(text, parse_float=str)
     except tomllib.TOMLDecodeError as error:
-        raise CannotChange(f"{words}: {error}") from error
-    hooks = found.get("hooks")
+        raise CannotChange(f"{problem}: {error}") from error
+    hooks = document.get("hooks")
     if not isinstance(hooks, dict):
-        return CodexConfig([], found)
+        return CodexConfig([], document)
     lists = {event: groups for event in CODEX_EVENTS if isinstance(groups := hooks.get(event), list)}
     ours = [
         (event, {**group, "hooks": [hook]})
@@ -213,7 +213,7 @@ def _codex_read(text: str, words: str) -> CodexConfig:
         if _is_ours(hook)
     ]
     kept = {name: value for name, value in hooks.items() if name not in lists} | _without_ours(lists)
-    others = {name: value for name, value in found.items() if name != "hooks"}
+    others = {name: value for name, value in document.items() if name != "hooks"}
     return CodexConfig(ours, others | {"hooks": kept} if kept else others)
 
 

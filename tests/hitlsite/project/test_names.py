@@ -1,0 +1,68 @@
+"""Locals, parameters and attributes say what they hold."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.root import ROOT
+from tests.support.sources import APPS, parsed, sources
+
+#: Say instead what was found or asked: `requests`, `row`, `message`, `error`, `parameters`.
+REFUSED = {"found", "asked", "given", "said"}
+#: Folders and modules that still have such names.
+EXEMPT = (
+    "approvals/actions/",
+    "approvals/addresses.py",
+    "approvals/admin/",
+    "approvals/api/",
+    "approvals/checks.py",
+    "approvals/db/",
+    "approvals/management/",
+    "approvals/pages/settings/",
+    "approvals/queries/administration/",
+    "approvals/states.py",
+    "approvals/text/",
+    "chats/actions/",
+    "chats/checks.py",
+    "chats/engine/",
+    "chats/exceptions.py",
+    "chats/history.py",
+    "chats/protocols/",
+    "hitlsite/backups.py",
+    "hitlsite/checks.py",
+    "hitlsite/env.py",
+    "hitlsite/installing.py",
+    "hitlsite/logs.py",
+    "hitlsite/security.py",
+    "hitlsite/server/",
+    "hitlsite/views.py",
+)
+CLIENT = ROOT / "clients" / "python" / "pausepoint"
+#: Names that callers of the client write.
+PUBLIC = {"asked"}
+
+
+def bound(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield each name that a module binds, with its line."""
+    for node in ast.walk(parsed(path)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name, node.lineno
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name, node.lineno
+
+
+def test_names_say_what_they_hold():
+    used = defaultdict(list)
+    for path in sources(*APPS):
+        used[str(path.relative_to(ROOT))] += [f"{line}: {name}" for name, line in bound(path) if name in REFUSED]
+    for path in CLIENT.rglob("*.py"):
+        used[str(path.relative_to(ROOT))] += [
+            f"{line}: {name}" for name, line in bound(path) if name in REFUSED - PUBLIC
+        ]
+    exempt = {place for place in EXEMPT for path, lines in used.items() if lines and path.startswith(place)}
+    lines = {path: lines for path, lines in used.items() if lines and not path.startswith(EXEMPT)}
+    assert (lines, exempt) == ({}, set(EXEMPT))
