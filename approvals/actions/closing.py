@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.actions import publishing
-from approvals.actions.deciding import cancel_requests
+from approvals.actions.deciding import Outcome, cancel_requests
 from approvals.actions.locking import lock_known_workflow, lock_visible_request
 from approvals.actions.results import ToolResult, record_other_input, record_tool_result
 from approvals.asking.answers import ABSENT
@@ -68,8 +68,8 @@ def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Do
     return not known
 
 
-def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, via: Door) -> bool:
-    """Record what an approved call did, once; False if the same was reported before.
+def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, via: Door) -> Outcome:
+    """Record what an approved call did, once; `replayed` if the same was reported before.
 
     Only for the client (`scope`) that asked. NotFound, NotAllowed, NotApproved, OtherInput (another input ran than was
     approved, which is recorded, but not as the result), Conflict (another result was reported before).
@@ -82,7 +82,8 @@ def report_result(request_id: UUID, result: Result, *, scope: str, by: Actor, vi
             raise NotApproved(request)
         done = _tool_result(request, result)
         if result.input_digest == request.decision.approved_digest:
-            return _record_result(request, done, by, via)
+            replayed = not _record_result(request, done, by, via)
+            return Outcome(request, request.decision, replayed=replayed)
         record_other_input(done, request, actor=by, via=via)
     # Outside the transaction: what was just recorded has to stay.
     raise OtherInput(request.decision.approved_digest)
@@ -92,11 +93,13 @@ def _record_result(request: ApprovalRequest, done: ToolResult, by: Actor, via: D
     subject = audit.subject_of(request, request.workflow)
     # A request outside any tool call counts as one of its own.
     subject = replace(subject, tool_call_id=subject.tool_call_id or str(request.pk))
-    known = audit.find_recorded("tool.result", subject)
-    if known is not None and not same_json(known.data, done.data):
-        raise Conflict(_("A different result was already reported for this call."), str(request.pk))
     event = outbox.request_data(request, request.workflow)
-    return record_tool_result(done, subject, event=event, actor=by, via=via, request=request)
+    if record_tool_result(done, subject, event=event, actor=by, via=via, request=request):
+        return True
+    known = audit.find_recorded("tool.result", subject)
+    if known is None or not same_json(known.data, done.data):
+        raise Conflict(_("A different result was already reported for this call."), str(request.pk))
+    return False
 
 
 def _tool_result(request: ApprovalRequest, result: Result) -> ToolResult:

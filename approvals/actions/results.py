@@ -66,17 +66,16 @@ def record_tool_result(
     actor: Signatory | None,
     via: str,
     request: ApprovalRequest | None,
-    heard: bool = True,
 ) -> bool:
     """Put a result on record and into the outbox; False, and only counted, if the call has one already.
 
     `event` is what the outbox event holds beside the call's id, its state and its number of runs. `request` is the request
-    of the call, if there is one: it is found by the words of the result, and open pages show the result. `heard` is as for
-    `outbox.enqueue`.
+    of the call, if there is one: it is found by the words of the result, and open pages show the result.
     """
     pointer = request.amount_pointer if request is not None else _amount_pointer(result, subject.tool_name)
     subject = replace(subject, amount=amount_at(result.input, pointer))
-    if not audit.record_once("tool.result", subject, data=result.data, actor=actor, via=via):
+    heard = audit.record_new("tool.result", subject, data=result.data, actor=actor, via=via)
+    if heard is None:
         return False
     data = {**event, "tool_call_id": subject.tool_call_id, "state": result.state, "executions": result.executions}
     outbox.enqueue("tool.result", stream=outbox.stream_of(subject.scope, subject.run_id), data=data, heard=heard)

@@ -112,7 +112,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def clean_text(text: str) -> str:
     """Replace what no database can store (NUL, lone surrogates) in text from a model, a tool or a client."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8") if _is_dirty(text) else text
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8") if _DIRTY.search(text) else text
 
 
 def clean_json(value: Any) -> Any:
@@ -126,10 +126,6 @@ def clean_json(value: Any) -> Any:
             return [clean_json(item) for item in value]
         case _:
             return value
-
-
-def _is_dirty(text: str) -> bool:
-    return _DIRTY.search(text) is not None
 
 
 def _refuse_constant(name: str) -> None:
@@ -164,36 +160,37 @@ def _count(value: Any, max_values: int) -> None:
 def _check(value: Any, levels_left: int) -> bool:
     """Raise NotCanonical for what has no canonical form. Return whether a value is plain.
 
-    A plain value holds no floats, which RFC 8785 writes in another way than Python, and only names in ASCII, of which both
+    A plain value holds no floats that RFC 8785 writes in another way than Python, and only names in ASCII, of which both
     have the same order.
     """
     plain = True
     if levels_left < 0:
         raise NotCanonical(gettext_noop("nested too deeply"))
-    match value:
-        case str():
-            if _is_dirty(value):
-                raise NotCanonical(gettext_noop("text contains a NUL or an unpaired surrogate"))
-        case bool() | None:
-            pass
-        case int():
-            if abs(value) > MAX_SAFE_INTEGER:
-                raise NotCanonical(gettext_noop("an integer is larger than 2^53; send it as a string"))
-        case float():
-            if not math.isfinite(value):
-                raise NotCanonical(gettext_noop("NaN and Infinity are not JSON"))
-            plain = False
-        case dict():
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    raise NotCanonical(gettext_noop("object keys must be text"))
-                _check(key, levels_left - 1)
-                plain = _check(item, levels_left - 1) and plain and key.isascii()
-        case list() | tuple():
-            for item in value:
-                plain = _check(item, levels_left - 1) and plain
-        case _:
-            raise NotCanonical(gettext_noop("%(type)s is not a JSON type"), type=type(value).__name__)
+    # Not with `match`, which takes half as long again.
+    if isinstance(value, str):
+        if _DIRTY.search(value):
+            raise NotCanonical(gettext_noop("text contains a NUL or an unpaired surrogate"))
+    elif isinstance(value, bool) or value is None:
+        pass
+    elif isinstance(value, int):
+        if abs(value) > MAX_SAFE_INTEGER:
+            raise NotCanonical(gettext_noop("an integer is larger than 2^53; send it as a string"))
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotCanonical(gettext_noop("NaN and Infinity are not JSON"))
+        # Of a fraction that is not tiny, both write the same digits without an exponent.
+        plain = abs(value) >= 1e-4 and not value.is_integer()
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise NotCanonical(gettext_noop("object keys must be text"))
+            _check(key, levels_left - 1)
+            plain = _check(item, levels_left - 1) and plain and key.isascii()
+    elif isinstance(value, list | tuple):
+        for item in value:
+            plain = _check(item, levels_left - 1) and plain
+    else:
+        raise NotCanonical(gettext_noop("%(type)s is not a JSON type"), type=type(value).__name__)
     return plain
 
 

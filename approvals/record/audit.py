@@ -129,7 +129,7 @@ def subject_of(request: ApprovalRequest, workflow: Workflow, *, changed: Any = N
 
 
 _ENTRY = Insert(AuditEntry, returning=(heard(),))
-_NEW_ENTRY = Insert(AuditEntry, ignore_conflicts=True)
+_NEW_ENTRY = Insert(AuditEntry, ignore_conflicts=True, returning=(heard(),))
 _REPEAT = Update(
     lambda: AuditEntry.objects.filter(dedup_key=Parameter("key", CharField())),
     "last_seen_at",
@@ -165,14 +165,27 @@ def record_once(
     via: str,
 ) -> bool:
     """As `record`, but once per `repeat_key`: a repeat only counts as a retry. Return whether it is new."""
+    return record_new(event, subject, data=data, actor=actor, via=via) is not None
+
+
+def record_new(
+    event: str,
+    subject: Subject,
+    *,
+    data: Mapping[str, Any],
+    actor: Signatory | None,
+    via: str,
+) -> bool | None:
+    """As `record_once`, but return what `record` returns if the entry is new, or else None."""
     assert event in ONCE, event
     dedup_key = repeat_key(event, subject, data)
     row = _row(event, subject, data, actor, via, timezone.now())
-    if _NEW_ENTRY.row(**row, dedup_key=dedup_key) is not None:
-        return True
+    added = _NEW_ENTRY.row(**row, dedup_key=dedup_key)
+    if added is not None:
+        return bool(added[0])
     repeated = _REPEAT.run(key=dedup_key, last_seen_at=row["last_seen_at"])
     assert repeated, f"{dedup_key} is neither new nor there"
-    return False
+    return None
 
 
 def find_recorded(event: str, subject: Subject) -> AuditEntry | None:
@@ -229,7 +242,9 @@ def _row(
         "via": via,
     }
     # Each value was checked when it came in; together they may exceed the bounds of one value.
-    held = {name: value for name, value in columns.items() if name != "amount" or value is not None}
+    held = {name: value for name, value in columns.items() if name != "amount"}
+    if subject.amount is not None:
+        held["amount"] = plain(subject.amount)
     body = canonical({**held, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""

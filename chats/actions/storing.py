@@ -131,7 +131,7 @@ def record_result(locked: Locked, call: CallView, *, actor: Signatory | None, vi
     event = _event_data(turn) | {"tool_name": call.name}
     subject = audit_subject(turn, call)
     request = queries.request_of(call)
-    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request, heard=locked.heard)
+    desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request)
 
 
 def enqueue_event(event: str, locked: Locked, data: dict[str, Any]) -> None:

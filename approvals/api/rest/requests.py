@@ -225,12 +225,13 @@ def report_result(
     if (output is ABSENT) == (sent.error is None):
         raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
-    new = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
-    found = queries.get_request_for(caller.user, request_id)
-    mark_replayed(response, not new)
+    outcome = actions.report_result(request_id, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+    mark_replayed(response, outcome.replayed)
     state: Literal["succeeded", "failed"] = "failed" if output is ABSENT else "succeeded"
-    call = found.tool_call_id or str(request_id)
-    return Reply(201 if new else 200, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state))
+    call = outcome.request.tool_call_id or str(request_id)
+    return Reply(
+        200 if outcome.replayed else 201, ResultDocument(request_id=str(request_id), tool_call_id=call, state=state)
+    )
 
 
 def _answer(found: ApprovalRequest, *, status: int = 200, replayed: bool = False) -> HttpResponse:

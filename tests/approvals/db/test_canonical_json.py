@@ -62,8 +62,14 @@ def test_the_canonical_form_parses_back_to_the_value(value):
 
 @given(VALUES | json_values(TEXT, INTEGERS))
 def test_the_canonical_form_is_that_of_the_library(value):
-    """Python's own encoder makes it of values without floats whose names are in ASCII."""
+    """Python's own encoder makes it of values whose names are in ASCII, and whose floats both write alike."""
     assert canonical(value) == rfc8785.dumps(value)
+
+
+@given(st.floats(1e-6, 1e-3) | st.floats(1, 1e4) | st.floats(1e14, 1e17) | st.integers(1, 2**53).map(float))
+def test_the_canonical_form_of_a_float_is_that_of_the_library(number):
+    for signed in (number, -number):
+        assert canonical([signed]) == rfc8785.dumps([signed])
 
 
 @given(READABLE)
