@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from django.utils.translation import gettext
 
@@ -54,11 +56,32 @@ def with_change_of_model(
     return replace(finished, stop_details=finished.stop_details | {MODEL_CHANGED: changed})
 
 
-class ModelSteps:
-    """The steps that one runner adds to a turn. Setting `stop` cuts an answer short."""
+@asynccontextmanager
+async def unless(stopped: asyncio.Future[Any]) -> AsyncIterator[None]:
+    """Run a block, and cut it short when `stopped` is done. StopRequested, unless the block has ended all the same."""
+    limit = asyncio.timeout(None)
 
-    def __init__(self, turn: Turn, ledger: Ledger, stop: asyncio.Event) -> None:
-        self._turn, self._ledger, self._stop = turn, ledger, stop
+    def cut(_: asyncio.Future[Any]) -> None:
+        with suppress(RuntimeError):  # the block has ended in the same moment
+            limit.reschedule(0)
+
+    stopped.add_done_callback(cut)
+    try:
+        async with limit:
+            yield
+    except TimeoutError:
+        if limit.expired():
+            raise StopRequested from None
+        raise
+    finally:
+        stopped.remove_done_callback(cut)
+
+
+class ModelSteps:
+    """The steps that one runner adds to a turn."""
+
+    def __init__(self, turn: Turn, ledger: Ledger) -> None:
+        self._turn, self._ledger = turn, ledger
         self._texts: dict[str, list[str]] = {}
         self._calls: list[str] = []
         self._metered: events.AnswerMetered | None = None
@@ -71,8 +94,8 @@ class ModelSteps:
         provider = current().name if self._metered is not None else ""
         return actions.UnfinishedAnswer(texts, self._metered, provider, self._calls)
 
-    async def ask(self, agent: Agent, progress: Progress) -> actions.Written:
-        """Commit the model's next answer as the next step; return what was written.
+    async def ask(self, agent: Agent, progress: Progress, stopped: asyncio.Future[Any]) -> actions.Written:
+        """Commit the model's next answer as the next step; return what was written. It is cut short when `stopped` is done.
 
         Raises StopRequested, ProviderError and LeaseLost.
         """
@@ -85,18 +108,9 @@ class ModelSteps:
             return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
         agent = agent.offered(progress.approved)
         provider = current()
-        answer = asyncio.create_task(self._stream(agent, provider, progress.history, index))
-        stopped = asyncio.create_task(self._stop.wait())
-        try:
-            await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopped.cancel()
-            answer.cancel()
-        if not answer.done():
-            await asyncio.wait({answer})
-        if answer.cancelled():
-            raise StopRequested
-        finished = with_change_of_model(answer.result(), progress.history, provider.name)
+        async with unless(stopped):
+            answer = await self._stream(agent, provider, progress.history, index)
+        finished = with_change_of_model(answer, progress.history, provider.name)
         return await self._commit(agent, index, finished, provider.name)
 
     async def _stream(
@@ -104,17 +118,18 @@ class ModelSteps:
     ) -> events.ModelFinished:
         """Record the model's events; return its whole answer."""
         used_ids = partial(pool.run, subagents.used_call_ids, self._turn)
-        async for event in loop.stream_step(agent, provider, history, index, used_ids):
-            if isinstance(event, events.ModelFinished):
-                return event
-            if isinstance(event, events.AnswerMetered):
-                self._metered = event
-                continue
-            if isinstance(event, events.ToolInputStarted):
-                self._calls.append(event.tool_call_id)
-            if isinstance(event, events.TextDelta):
-                self._texts.setdefault(event.id, []).append(event.text)
-            self._ledger.record(event)
+        async with aclosing(loop.stream_step(agent, provider, history, index, used_ids)) as answer:
+            async for event in answer:
+                if isinstance(event, events.ModelFinished):
+                    return event
+                if isinstance(event, events.AnswerMetered):
+                    self._metered = event
+                    continue
+                if isinstance(event, events.ToolInputStarted):
+                    self._calls.append(event.tool_call_id)
+                if isinstance(event, events.TextDelta):
+                    self._texts.setdefault(event.id, []).append(event.text)
+                self._ledger.record(event)
         raise ProviderError(gettext("The model's answer ended before it was complete. Send your message again."))
 
     async def _commit(self, agent: Agent, index: int, finished: events.ModelFinished, provider: str) -> actions.Written:

@@ -25,7 +25,7 @@ from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
 from chats.engine import leases, results, streams
 from chats.engine.ledger import Ledger, rests_with
-from chats.engine.model_steps import ModelSteps, finish_reason
+from chats.engine.model_steps import ModelSteps, finish_reason, unless
 from chats.engine.tool_calls import ToolCalls
 from chats.exceptions import LeaseLost, StopRequested
 from chats.models import Turn
@@ -96,12 +96,15 @@ class Run:
     ) -> None:
         self.ledger, self.stop = ledger, stop
         self._turn, self._started = turn, started
-        self._model = ModelSteps(turn, ledger, stop)
+        #: Done once `stop` is set.
+        self._stopped: asyncio.Future[Any]
+        self._model = ModelSteps(turn, ledger)
         self._tools = ToolCalls(turn, ledger)
         self._read_reported = False
 
     async def drive(self) -> None:
         """Act until the turn is suspended, has ended, or belongs to another runner. LeaseLost, `pool.AWAY`."""
+        self._stopped = asyncio.create_task(self.stop.wait())
         try:
             await self._drive()
         except (LeaseLost, *pool.AWAY):
@@ -110,6 +113,8 @@ class Run:
             # The next runner would ask the model again and fail in the same place.
             logger.exception("The end of turn %s cannot be stored; it fails without its message", self._turn.pk)
             await self._close(actions.abandon_turn, _something_wrong(), begun=self.ledger.begun)
+        finally:
+            self._stopped.cancel()
 
     async def _drive(self) -> None:
         try:
@@ -151,7 +156,7 @@ class Run:
         if progress.steps and over and progress.stop_reason != "pause_turn":
             await self._close(actions.finish_turn, reason)
             return False
-        written = await self._model.ask(agent, progress)
+        written = await self._model.ask(agent, progress, self._stopped)
         self._started = written.started
         return not rests_with(written.added)
 
@@ -181,14 +186,8 @@ class Run:
             if not at_work:
                 # After a wait, results that have arrived in the meantime are reported before the pause.
                 return waited
-            waiting = [asyncio.create_task(watch.wait(at_work)), asyncio.create_task(self.stop.wait())]
-            try:
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in waiting:
-                    task.cancel()
-            if self.stop.is_set():
-                return True
+            async with unless(self._stopped):
+                await watch.wait(at_work)
             waited = True
 
     async def _close(self, action: Any, *arguments: Any, **more: Any) -> bool:

@@ -9,7 +9,7 @@ import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,66 +53,76 @@ async def run_tool(tool: Tool, value: Any, context: ToolContext, *, late: Late) 
 
     A sync tool that got no thread within its limit is not started; its result says so.
     """
-    threads: list[Future[Any]] = []
-    task = asyncio.create_task(_guarded(tool, value, context, threads))
-    try:
-        return await asyncio.wait_for(asyncio.shield(task), tool.timeout)
-    except TimeoutError:
-        if any(thread.cancel() for thread in threads):
-            return Result(
-                error_text=f"{tool.name} was not started: all {THREADS} threads for tools were busy. Try again later."
-            )
-        _late_runs.add(waiting := asyncio.create_task(_wait_longer(task, late)))
-        waiting.add_done_callback(_late_runs.discard)
-        return None
+    if inspect.iscoroutinefunction(tool.run):
+        thread, running = None, asyncio.ensure_future(_run_on_loop(tool, value, context))
+    else:
+        thread = _pool.submit(_run_in_thread, tool, value, context)
+        running = asyncio.wrap_future(thread)
+    await asyncio.wait({running}, timeout=tool.timeout)
+    if running.done():
+        return running.result()
+    if thread is not None and thread.cancel():
+        return Result(
+            error_text=f"{tool.name} was not started: all {THREADS} threads for tools were busy. Try again later."
+        )
+    _late_runs.add(waiting := asyncio.create_task(_wait_longer(running, late)))
+    waiting.add_done_callback(_late_runs.discard)
+    return None
 
 
 _late_runs: set[asyncio.Task[None]] = set()
 
 
-async def _wait_longer(task: asyncio.Task[Result], late: Late) -> None:
+async def _wait_longer(running: asyncio.Future[Result], late: Late) -> None:
     with contextlib.suppress(TimeoutError):
-        await late(await asyncio.wait_for(task, LATE_LIMIT))
+        await late(await asyncio.wait_for(running, LATE_LIMIT))
 
 
-async def _guarded(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Result:
+def _run_in_thread(tool: Tool, value: Any, context: ToolContext) -> Result:
     try:
-        output = await _call(tool, value, context, threads)
-    except (ToolError, InvalidInput) as error:
-        return Result(error_text=clean_text(str(error))[:2000] or f"{tool.name} failed.")
+        output = pool.call_and_close(_bound(tool, value, context))
     except (Exception, SystemExit) as error:
-        # SystemExit too: a tool that calls `sys.exit` must not end the server.
-        logger.exception("Tool %s raised (call %s)", tool.name, context.tool_call_id)
-        return Result(error_text=f"{tool.name} failed ({type(error).__name__}). The server's log has the details.")
+        return _failure(tool, context, error)
+    return _kept(tool, context, output)
+
+
+async def _run_on_loop(tool: Tool, value: Any, context: ToolContext) -> Result:
     try:
-        files = ResultFiles(tool.name, context.tool_call_id)
-        kept = await asyncio.to_thread(_storable, output, files)
-        return Result(output=kept, files=files.rows)
-    except Exception as error:
-        # The tool did run, so the model must not be told that it failed.
-        problem = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
-        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {problem}.")
+        output = await _bound(tool, value, context)()
+    except (Exception, SystemExit) as error:
+        return _failure(tool, context, error)
+    # A large output would hold up the loop.
+    return await asyncio.to_thread(_kept, tool, context, output)
 
 
-async def _call(tool: Tool, value: Any, context: ToolContext, threads: list[Future[Any]]) -> Any:
+def _bound(tool: Tool, value: Any, context: ToolContext) -> Callable[[], Any]:
+    """Return the tool's function with its checked arguments. InvalidInput, ToolError."""
     if tool.run is None:
         raise ToolError(f"{tool.name} is a question to a person and cannot be run.")
     arguments = tool.arguments(tool.validate(value))
     if tool.context_parameter:
         arguments[tool.context_parameter] = context
-    bound = functools.partial(tool.run, **arguments)
-    if inspect.iscoroutinefunction(tool.run):
-        return await bound()
-    threads.append(_pool.submit(_in_thread, bound))
-    return await asyncio.wrap_future(threads[0])
+    return functools.partial(tool.run, **arguments)
 
 
-def _in_thread(bound: Callable[[], Any]) -> Any:
+def _failure(tool: Tool, context: ToolContext, error: BaseException) -> Result:
+    """Return what an error of a tool means. SystemExit too: a tool that calls `sys.exit` must not end the server."""
+    if isinstance(error, (ToolError, InvalidInput)):
+        return Result(error_text=clean_text(str(error))[:2000] or f"{tool.name} failed.")
+    logger.error("Tool %s raised (call %s)", tool.name, context.tool_call_id, exc_info=error)
+    # As Python calls a StopIteration that leaves a coroutine.
+    name = "RuntimeError" if isinstance(error, StopIteration) else type(error).__name__
+    return Result(error_text=f"{tool.name} failed ({name}). The server's log has the details.")
+
+
+def _kept(tool: Tool, context: ToolContext, output: Any) -> Result:
+    """Return the result of a tool that has run, or that it cannot be kept: the model must not be told that it failed."""
+    files = ResultFiles(tool.name, context.tool_call_id)
     try:
-        return pool.call_and_close(bound)
-    except StopIteration as error:
-        # asyncio futures cannot carry StopIteration: the caller would wait for ever.
-        raise RuntimeError("the tool raised StopIteration") from error
+        return Result(output=_storable(output, files), files=files.rows)
+    except Exception as error:
+        problem = clean_text(str(error))[:300] if isinstance(error, ValueError) else type(error).__name__
+        return Result(error_text=f"{tool.name} ran, but its result cannot be kept: {problem}.")
 
 
 def _storable(output: Any, files: ResultFiles) -> Any:
