@@ -29,20 +29,30 @@ async def with_keep_alive(
     source: AsyncIterator[bytes], every: float = HEARTBEAT_SECONDS, *, beat: bytes = KEEP_ALIVE
 ) -> AsyncGenerator[bytes, None]:
     """Yield from `source`, and a comment whenever it was silent for `every` seconds."""
-    waiting: asyncio.Future[bytes] | None = None
+    pieces: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(1)
+
+    async def read() -> None:
+        try:
+            async for piece in source:
+                await pieces.put(piece)
+        except Exception as error:
+            await pieces.put(error)
+        await pieces.put(None)
+
+    # One task for the whole stream, because a silence must not cancel what the source waits for.
+    reading = asyncio.create_task(read())
     try:
         while True:
-            waiting = waiting or asyncio.ensure_future(anext(source))
-            done, _ = await asyncio.wait({waiting}, timeout=every)
-            if not done:
+            try:
+                async with asyncio.timeout(every):
+                    piece = await pieces.get()
+            except TimeoutError:
                 yield beat
                 continue
-            try:
-                piece = waiting.result()
-            except StopAsyncIteration:
+            if piece is None:
                 return
-            waiting = None
+            if isinstance(piece, Exception):
+                raise piece
             yield piece
     finally:
-        if waiting is not None:
-            waiting.cancel()
+        reading.cancel()

@@ -64,7 +64,7 @@ class Ledger:
         self._sender: asyncio.Task[None] | None = None
         self._rests = asyncio.Event()
         self._closed = False
-        streams.begin(claim.turn_id)
+        streams.begin(claim.turn_id, last_seq)
 
     @property
     def progress(self) -> Progress:

@@ -35,11 +35,15 @@ Numbered = tuple[int, events.Event]
 
 
 class _Feed:
-    """The latest events of one turn that runs, without gaps, and its followers in this process."""
+    """The latest events of one turn that runs, without gaps, and its followers in this process.
+
+    `begun` is the number after which a run in this process goes on, if none of its events has come yet.
+    """
 
     def __init__(self) -> None:
         self.events: deque[Numbered] = deque(maxlen=RECENT)
         self.followers: set[_Follower] = set()
+        self.begun: int | None = None
 
     def add(self, seq: int, event: events.Event) -> None:
         last = self.events[-1][0] if self.events else 0
@@ -61,6 +65,10 @@ class _Feed:
             if isinstance(found[-1][1], CLOSING):
                 break
         return found
+
+    def has_next(self, seen: int) -> bool:
+        """Return whether the event after number `seen` is here, or comes here first."""
+        return self.begun == seen if not self.events else bool(self.after(seen))
 
 
 class _Follower:
@@ -136,10 +144,11 @@ def publish(turn_id: int, published: Sequence[Numbered], *, stored: int = 0) -> 
         follower.wake(stored=stored)
 
 
-def begin(turn_id: int) -> None:
-    """Forget the events of an earlier run of a turn, which a run in this process is about to replace."""
-    if turn_id in _feeds:
-        _feeds[turn_id].events.clear()
+def begin(turn_id: int, last_seq: int) -> None:
+    """Replace the events of an earlier run of a turn by those of a run in this process, which goes on after `last_seq`."""
+    feed = _feed(turn_id)
+    feed.events.clear()
+    feed.begun = last_seq
 
 
 def _feed(turn_id: int) -> _Feed:
@@ -177,7 +186,7 @@ async def follow(turn_id: int, after: int = 0) -> AsyncIterator[Numbered]:
 async def follow_together(turn_id: int, after: int = 0) -> AsyncIterator[Sequence[Numbered]]:
     """Yield the events of `follow`, those together that are there at the same time."""
     feed = _feed(turn_id)
-    follower = _Follower(after, due=not feed.after(after))
+    follower = _Follower(after, due=not feed.has_next(after))
     feed.followers.add(follower)
     try:
         async for found in _events_of(turn_id, feed, follower):
