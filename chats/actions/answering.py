@@ -16,76 +16,95 @@ from approvals.asking.answers import Answer
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_line
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
-from approvals.models import ApprovalRequest, Decision
+from approvals.models import Decision, subscriptions
 from approvals.models.actors import Actor
 from approvals.states import Door, Verdict
-from chats import history, queries
-from chats.actions.claiming import wake_turn
+from chats import doorbell, history, queries
+from chats.actions.claiming import continue_locked, hand_over, wake_turn
 from chats.actions.forgeries import check_part, contradicts
+from chats.actions.locking import Locked
 from chats.exceptions import ChatNotFound, Forged, NothingNew, UnknownMessage
 from chats.models import Chat, Message, ToolCall, Turn
-from chats.states import CLOSED, CallState
+from chats.queries.values import CallView
+from chats.states import CLOSED, CallState, TurnState
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """The turn whose calls were answered, and the last `seq` of its stream before that.
 
-    `unreported` are the toolCallIds of the calls that were sent and that no event after `after` may report: those that were
-    closed before, and those that people close.
+    No event after `after` reports the calls that were sent and that had ended before, which are in `ended`, nor those that
+    people have closed now, whose toolCallIds are in `closed`.
     """
 
     turn: Turn
     after: int
-    unreported: frozenset[str]
+    ended: Mapping[str, CallView]
+    closed: Sequence[str]
 
 
 def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]], *, by: Actor, via: Door) -> Taken:
     """Decide the pending requests that these tool parts of an assistant's message answer, all of them or none.
+
+    The turn goes on in the same commit, if this process runs turns and it need not wait.
 
     Late and repeated answers change nothing; a message with nothing else is refused with AlreadyDecided, Expired or
     NothingNew. Also raises ChatNotFound, UnknownMessage, Forged, NotAllowed, Invalid.
     """
     if chat.owner_id != by.pk:
         raise ChatNotFound
+    owner, begun = doorbell.claims_as(), None
     with transaction.atomic():
         turn = _lock_turn(chat, message_id)
-        named = [part["toolCallId"] for part in parts]
-        calls = {call.tool_call_id: call for call in queries.calls_of(turn, named)}
-        if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in calls]:
+        # Only these can be open.
+        rows = {row.tool_call_id: row for row in queries.last_calls(turn)}
+        progress = queries.progress_of(turn, [queries.call_view(row) for row in rows.values()])
+        known = {call.tool_call_id: call for step in progress.steps for call in step.calls}
+        if unknown := [part["toolCallId"] for part in parts if part["toolCallId"] not in known]:
             raise Forged(_("This message has no such tool call."), str(unknown[0])[:200])
         for part in parts:
-            check_part(part, calls[part["toolCallId"]])
+            check_part(part, known[part["toolCallId"]])
+        calls = {part["toolCallId"]: known[part["toolCallId"]] for part in parts}
         after = queries.last_seq(turn)
-        answers = _new_answers(queries.chain_of(turn, calls.values()), parts)
+        chain = queries.chain_of(turn, progress.calls)
+        answers = _new_answers(chain, [part for part in parts if part["toolCallId"] in rows])
         refused = [
-            _decide(request, answer, by, via)
+            _decide(rows[call_id], answer, by, via)
             for call_id, answer in answers.items()
-            if (request := calls[call_id].approval) is not None and request.pending
+            if (request := rows[call_id].approval) is not None and request.pending
         ]
+        if owner and None in refused and turn.state == TurnState.SUSPENDED:
+            decided = queries.last_calls(turn) if any(refused) else rows.values()
+            progress = progress.with_calls([queries.call_view(row) for row in decided])
+            begun = continue_locked(Locked(turn, after, progress, progress, turn.heard), owner)
     if None not in refused:
         # Raised after the commit: a request that `decide` found overdue has to stay expired.
-        raise _reason_nothing_is_new(parts, calls, refused)
-    # The signal that follows a decision may have been lost.
-    wake_turn(turn.pk)
+        raise _reason_nothing_is_new(turn, parts, calls, refused)
+    if begun is not None:
+        hand_over(begun)
+    elif not owner:
+        # The signal that follows a decision may have been lost.
+        wake_turn(turn.pk)
     # What may run now is reported when it has run.
     approved = {call_id for call_id, answer in answers.items() if answer.verdict == Verdict.APPROVE}
-    closed = {call_id for call_id, call in calls.items() if call.state in {*CLOSED, CallState.WAITING}}
-    return Taken(turn, after, frozenset(closed - approved))
+    ended = {call_id: call for call_id, call in calls.items() if call.state in CLOSED}
+    waited = [call_id for call_id, call in calls.items() if call.state == CallState.WAITING]
+    return Taken(turn, after, ended, [call_id for call_id in waited if call_id not in approved])
 
 
-def _turns_of_shown_messages() -> QuerySet[Turn]:
+def _turns_of_shown_messages() -> QuerySet[Any]:
     shown = Message.objects.filter(
         chat=OuterRef("chat"), message_id=OuterRef("message_id"), role="assistant", cut_at=None
     )
     turns = Turn.objects.filter(chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField()))
-    return turns.filter(Exists(shown)).select_for_update(of=("self",), no_key=True)
+    found = turns.filter(Exists(shown)).select_for_update(of=("self",), no_key=True)
+    return found.annotate(heard=subscriptions.heard())
 
 
-_LOCKED: Prepared[Turn] = Prepared(_turns_of_shown_messages)
+_LOCKED: Prepared[Any] = Prepared(_turns_of_shown_messages)
 
 
-def _lock_turn(chat: Chat, message_id: str) -> Turn:
+def _lock_turn(chat: Chat, message_id: str) -> Any:
     """Return the locked turn of a shown assistant's message. UnknownMessage."""
     with in_line(("turn", chat.pk, message_id)):
         turn = _LOCKED.first(chat=chat.pk, message_id=message_id)
@@ -113,26 +132,32 @@ def _new_answers(chain: list[dict[str, Any]], parts: Sequence[Mapping[str, Any]]
     return {part["toolCallId"]: found[part["toolCallId"]] for part in parts if part["toolCallId"] in found}
 
 
-def _decide(request: ApprovalRequest, answer: Answer, by: Actor, via: Door) -> Refusal | None:
-    """Decide a request; return None if this answer decided it, else the refusal that says why it came too late."""
+def _decide(row: ToolCall, answer: Answer, by: Actor, via: Door) -> Refusal | None:
+    """Decide the request of a call; return None if this answer decided it, else the refusal that says why it came too late.
+
+    The row then has the request as it is now.
+    """
+    assert row.approval_id is not None
     try:
-        outcome = desk.decide(request.pk, answer, by=by, via=via)
+        outcome = desk.decide(row.approval_id, answer, by=by, via=via)
     except (AlreadyDecided, Expired) as refusal:
         return refusal
+    row.approval = outcome.request
     return too_late(outcome.decision) if outcome.replayed else None
 
 
 def _reason_nothing_is_new(
-    parts: Sequence[Mapping[str, Any]], calls: Mapping[str, ToolCall], refused: Sequence[Refusal | None]
+    turn: Turn, parts: Sequence[Mapping[str, Any]], calls: Mapping[str, CallView], refused: Sequence[Refusal | None]
 ) -> Refusal:
     """Return the refusal of a message without a new answer; it names the decision that stands, of a late answer first."""
     if refusal := next((refusal for refusal in refused if refusal is not None), None):
         return refusal
+    rows = {row.tool_call_id: row for row in queries.calls_of(turn, list(calls))}
     late: list[Decision] = []
     repeated: list[Decision] = []
     for part in parts:
-        call = calls[part["toolCallId"]]
-        if (decision := queries.decision_of(call.approval)) is not None:
-            (late if contradicts(part, call) else repeated).append(decision)
+        call_id = part["toolCallId"]
+        if (decision := queries.decision_of(rows[call_id].approval)) is not None:
+            (late if contradicts(part, calls[call_id]) else repeated).append(decision)
     standing = [*late, *repeated]
     return too_late(standing[0]) if standing else NothingNew()

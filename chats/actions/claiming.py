@@ -54,14 +54,25 @@ def continue_turn(turn_id: int, *, owner: str) -> Begun | None:
             suspended = _SUSPENDED.first(pk=turn_id)
         if suspended is None:
             return None
-        locked = locked_turn(suspended)
-        signed = settle_requests(locked)
-        notify_all_after_commit(locked.turn)
-        if subagents.at_rest(locked.turn, locked.progress.calls):
-            store(locked, signed)
-            return None
-        resume_parent(locked.turn)
-        return _begin(locked, owner, signed)
+        return continue_locked(locked_turn(suspended), owner)
+
+
+def continue_locked(locked: Locked, owner: str) -> Begun | None:
+    """Do what `continue_turn` does with a suspended turn that the open transaction has locked."""
+    signed = settle_requests(locked)
+    notify_all_after_commit(locked.turn)
+    if subagents.at_rest(locked.turn, locked.progress.calls):
+        store(locked, signed)
+        return None
+    resume_parent(locked.turn)
+    return _begin(locked, owner, signed)
+
+
+def hand_over(begun: Begun) -> None:
+    """Have this process go on with a run that one of its threads has begun."""
+    if not doorbell.notify_claimed(begun):
+        # The process has begun to shut down. After a crash, no one could tell that the started calls never ran.
+        release_turn(begun[0])
 
 
 def wake_turn(turn_id: int) -> None:
@@ -69,9 +80,8 @@ def wake_turn(turn_id: int) -> None:
     owner = doorbell.claims_as()
     if not owner:
         resume_turn(turn_id)
-    elif (begun := continue_turn(turn_id, owner=owner)) is not None and not doorbell.notify_claimed(begun):
-        # The process has begun to shut down. After a crash, no one could tell that the started calls never ran.
-        release_turn(begun[0])
+    elif (begun := continue_turn(turn_id, owner=owner)) is not None:
+        hand_over(begun)
 
 
 def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:

@@ -8,11 +8,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.db.canonical_json import same_json
-from approvals.models import ApprovalRequest
-from approvals.states import Kind, Status
 from chats.exceptions import Forged
 from chats.history import tool_name
-from chats.models import ToolCall
+from chats.queries.values import CallView
 from chats.states import CallState
 
 #: The states in which a part answers its call, or repeats how it ended. Parts in other states say nothing.
@@ -20,30 +18,28 @@ _ANSWERS = frozenset({"approval-responded", "output-available", "output-error", 
 _ENDED_WITHOUT_OUTPUT = frozenset({CallState.FAILED, CallState.CANCELLED})
 
 
-def check_part(part: Mapping[str, Any], call: ToolCall) -> None:
+def check_part(part: Mapping[str, Any], call: CallView) -> None:
     """Raise Forged if a tool part (AI SDK UIMessage, shape checked) says of its call what only the server can say."""
-    asked, state = call.approval, part["state"]
-    if state not in _ANSWERS:
+    if part["state"] not in _ANSWERS:
         return
-    if asked is not None and tool_name(part) != call.name:
+    if call.request_id and tool_name(part) != call.name:
         # A person who was shown another tool did not answer this request.
         raise Forged(_("The tool differs from the stored one, which is the one to decide on."), call.tool_call_id)
-    if state == "output-available" and "output" not in part:
+    if part["state"] == "output-available" and "output" not in part:
         raise Forged(_("The output is missing."), call.tool_call_id)
-    if asked is None or call.attempt:
+    if not call.request_id or call.attempt:
         _check_run(part, call)
-    elif asked.kind == Kind.APPROVAL:
-        _check_approval(part, call, asked)
+    elif call.approval_id:
+        _check_approval(part, call)
     else:
-        _check_question(part, call, asked)
+        _check_question(part, call)
 
 
-def contradicts(part: Mapping[str, Any], call: ToolCall) -> bool:
+def contradicts(part: Mapping[str, Any], call: CallView) -> bool:
     """Whether a checked part of a call whose request has ended says something else than how it ended."""
     match part["state"]:
         case "approval-responded":
-            approved = call.approval is not None and call.approval.status == Status.APPROVED
-            return bool(part["approval"]["approved"] != approved)
+            return bool(part["approval"]["approved"] != bool(call.approved))
         case "output-available":
             return not _repeats_output(part, call)
         case "output-error":
@@ -52,11 +48,11 @@ def contradicts(part: Mapping[str, Any], call: ToolCall) -> bool:
             return False
 
 
-def _check_run(part: Mapping[str, Any], call: ToolCall) -> None:
+def _check_run(part: Mapping[str, Any], call: CallView) -> None:
     """The server runs or ran this call itself, so a client can only repeat its outcome."""
     match part["state"]:
-        case "approval-responded" if call.approval is not None:
-            _check_approval(part, call, call.approval)
+        case "approval-responded" if call.request_id:
+            _check_approval(part, call)
         case "output-available" if _repeats_output(part, call):
             return
         case "output-error" if call.state in _ENDED_WITHOUT_OUTPUT:
@@ -66,7 +62,7 @@ def _check_run(part: Mapping[str, Any], call: ToolCall) -> None:
             raise Forged(problem % {"name": call.name}, call.tool_call_id)
 
 
-def _check_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
+def _check_approval(part: Mapping[str, Any], call: CallView) -> None:
     match part["state"]:
         case "output-error" if call.state in _ENDED_WITHOUT_OUTPUT:
             return
@@ -79,27 +75,28 @@ def _check_approval(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequ
             raise Forged(problem % {"name": call.name}, call.tool_call_id)
     approval = part.get("approval")
     given = approval if isinstance(approval, dict) else {}
-    if given.get("id") != str(asked.pk):
+    if given.get("id") != call.request_id:
         raise Forged(_("This approval id belongs to a different call."), call.tool_call_id)
     if not isinstance(given.get("approved"), bool) or not isinstance(given.get("reason") or "", str):
         raise Forged(_("An approval must be true or false, and its reason must be text."), call.tool_call_id)
-    _check_input(part, call, asked)
+    _check_input(part, call)
 
 
-def _check_question(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
+def _check_question(part: Mapping[str, Any], call: CallView) -> None:
     if part["state"] in {"approval-responded", "output-denied"}:
         problem = _("%(name)s is a question. Send its answer as the output.")
         raise Forged(problem % {"name": call.name}, call.tool_call_id)
     if part["state"] == "output-error" and not isinstance(part.get("errorText", ""), str):
         raise Forged(_("An error must be text."), call.tool_call_id)
-    _check_input(part, call, asked)
+    _check_input(part, call)
 
 
-def _check_input(part: Mapping[str, Any], call: ToolCall, asked: ApprovalRequest) -> None:
+def _check_input(part: Mapping[str, Any], call: CallView) -> None:
     """A person who was shown another input than the stored one did not answer this request."""
-    if asked.status == Status.PENDING and "input" in part and not same_json(part["input"], call.input):
+    pending = call.approved is None if call.approval_id else not call.decided
+    if pending and "input" in part and not same_json(part["input"], call.input):
         raise Forged(_("The input differs from the stored input, which is the one to decide on."), call.tool_call_id)
 
 
-def _repeats_output(part: Mapping[str, Any], call: ToolCall) -> bool:
+def _repeats_output(part: Mapping[str, Any], call: CallView) -> bool:
     return call.state == CallState.SUCCEEDED and same_json(part["output"], call.output)

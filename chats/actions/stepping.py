@@ -8,9 +8,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.db import transactions
+from approvals.runtime import transactions
 from approvals.db.canonical_json import clean_text
-from approvals.db.transactions import async_commit
+from approvals.db.transactions import after_commit, async_commit
+from chats import queries
 from chats.actions import transitions
 from chats.actions.asking import ask_people, has_asked_nothing
 from chats.actions.calling import Written, begin_calls
@@ -153,6 +154,7 @@ def pause_turn(
         write_events(locked, [*recorded, *added])
         if resting:
             suspend(locked, asked.requests)
+            after_commit(queries.remember, turn, locked.progress)
     return Written(locked.claim(), added)
 
 

@@ -12,17 +12,18 @@ from chats.queries.chats import (
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
 from chats.queries.listing import ChatFilters, filtered_chats_for
-from chats.queries.progress import Progress, model_history, progress_of
+from chats.queries.progress import Progress, model_history, progress_of, remember
 from chats.queries.requests import (
     calls_of,
     chain_of,
+    last_calls,
     open_requests,
     own_open_requests,
     question_for_message,
     request_of,
     requests_of,
 )
-from chats.queries.steps import call_view, decision_of, history_before, step_views, steps_of, tool_parts_of
+from chats.queries.steps import call_view, decision_of, history_before, step_views, steps_of
 from chats.queries.turns import (
     events_after,
     last_seq,
@@ -51,6 +52,7 @@ __all__ = [
     "group_by_message",
     "history_before",
     "is_known_message_id",
+    "last_calls",
     "last_cut_messages",
     "last_messages",
     "last_seq",
@@ -62,6 +64,7 @@ __all__ = [
     "parts_at",
     "progress_of",
     "question_for_message",
+    "remember",
     "request_of",
     "requests_of",
     "running_message",
@@ -69,7 +72,6 @@ __all__ = [
     "step_views",
     "steps_of",
     "sub_agent_turns",
-    "tool_parts_of",
     "unfinished_turn",
     "unfinished_turns",
     "with_parts",

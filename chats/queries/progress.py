@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from uuid import UUID
 
+from chats.agent.files import count_files
 from chats.agent.provider import ModelMessage
 from chats.models import Turn
 from chats.queries.attachments import file_contents
 from chats.queries.projection import answered, result_file_ids
-from chats.queries.steps import history_before, steps_of
+from chats.queries.steps import calls_of_step, history_before, steps_of
 from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
@@ -61,9 +63,38 @@ class Progress:
         """Return a call of the last step."""
         return next((call for call in self.calls if call.tool_call_id == tool_call_id), None)
 
+    def with_calls(self, calls: Sequence[CallView]) -> Progress:
+        """Return the progress with the calls of the last step as they are now."""
+        return replace(self, steps=(*self.steps[:-1], replace(self.steps[-1], calls=tuple(calls))))
 
-def progress_of(turn: Turn) -> Progress:
-    """Read the progress of a turn, with the chat before it."""
+
+#: As many suspended turns of this process are remembered as it has left them.
+REMEMBERED = 32
+_remembered: dict[tuple[UUID, int], Progress] = {}
+_remembering = Lock()
+
+
+def remember(turn: Turn, progress: Progress) -> None:
+    """Remember the progress of a turn that is stored as suspended. Whoever changes the turn changes its version too.
+
+    The decisions about its calls are not part of that. Not with files, which may be large.
+    """
+    if progress.files or count_files(progress.before):
+        return
+    with _remembering:
+        _remembered[turn.run_id, turn.version] = progress
+        while len(_remembered) > REMEMBERED:
+            del _remembered[next(iter(_remembered))]
+
+
+def progress_of(turn: Turn, last: Sequence[CallView] | None = None) -> Progress:
+    """Read the progress of a turn, with the chat before it. `last` are the calls of its last step, if they are read already."""
+    with _remembering:
+        known = _remembered.pop((turn.run_id, turn.version), None)
+    if known is not None:
+        last = calls_of_step(turn.pk, len(known.steps) - 1) if last is None else last
+        if [call.tool_call_id for call in last] == [call.tool_call_id for call in known.calls]:
+            return known.with_calls(last)
     steps = steps_of(turn.pk)
     return Progress(steps, history_before(turn), file_contents(turn.chat_id, result_file_ids(steps)))
 

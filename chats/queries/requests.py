@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import QuerySet, Subquery
+from django.db.models import BigAutoField, QuerySet, Subquery
 
 from approvals.access import permissions
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
+from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, Step, ToolCall, Turn
@@ -28,8 +29,8 @@ def open_requests(turn: Turn) -> list[ApprovalRequest]:
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of the turn's own calls, in the order of the calls."""
     # Only those of its last step can be open.
-    calls = list(_calls().filter(turn=turn, step__index=Subquery(_last_step(turn))))
-    chain = chain_of(turn, calls)
+    calls = last_calls(turn)
+    chain = chain_of(turn, map(call_view, calls))
     waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
     # A recovery asks about the outcome of a call; no part of the message shows it.
     pairs = [(call.approval if call.tool_call_id in waiting else None, call.recovery) for call in calls]
@@ -51,25 +52,31 @@ def _calls() -> QuerySet[ToolCall]:
     return calls.defer(f"approval__{UNREAD}", f"recovery__{UNREAD}").order_by("id")
 
 
-def _last_step(turn: Turn) -> QuerySet[Step, int]:
-    return Step.objects.filter(turn=turn).order_by("-index").values_list("index", flat=True)[:1]
+def _last_calls() -> QuerySet[ToolCall]:
+    turn = Parameter("turn", BigAutoField())
+    last = Step.objects.filter(turn=turn).order_by("-index").values("index")[:1]
+    return _calls().filter(turn=turn, step__index=Subquery(last))
+
+
+_LAST_CALLS: Prepared[ToolCall] = Prepared(_last_calls)
+
+
+def last_calls(turn: Turn) -> list[ToolCall]:
+    """Return the calls of a turn's last step with their requests, in order."""
+    return _LAST_CALLS.all(turn=turn.pk)
 
 
 def calls_of(turn: Turn, named: Sequence[str]) -> list[ToolCall]:
     """Return those calls of a turn that have these toolCallIds, with their requests, in order."""
-    calls = list(_calls().filter(turn=turn, tool_call_id__in=named))
-    for call in calls:
-        call.turn = turn
-    return calls
+    return list(_calls().filter(turn=turn, tool_call_id__in=named))
 
 
-def chain_of(turn: Turn, calls: Iterable[ToolCall]) -> list[dict[str, Any]]:
-    """Return the calls of a turn as the chain of messages that `chats.history` reads.
+def chain_of(turn: Turn, calls: Iterable[CallView]) -> list[dict[str, Any]]:
+    """Return calls of a turn as the chain of messages that `chats.history` reads.
 
     It is made of the rows, because the stored message may be behind them while the turn runs.
     """
-    parts = [tool_part(call_view(call)) for call in calls]
-    return [{"id": turn.message_id, "role": "assistant", "parts": parts}]
+    return [{"id": turn.message_id, "role": "assistant", "parts": list(map(tool_part, calls))}]
 
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:

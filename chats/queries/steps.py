@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import BigAutoField, CharField, QuerySet
+from django.db.models import BigAutoField, CharField, IntegerField, QuerySet
 
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, Decision
@@ -16,7 +16,7 @@ from chats.agent.provider import ModelMessage
 from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.attachments import file_contents
 from chats.queries.file_parts import file_ids
-from chats.queries.projection import message_parts, result_file_ids, user_message, with_turn
+from chats.queries.projection import result_file_ids, user_message, with_turn
 from chats.queries.values import CallView, StepView
 from chats.states import CallState
 
@@ -66,6 +66,7 @@ def _call_rows(**chosen: Any) -> QuerySet[ToolCall, Any]:
 _TURN = Parameter("turn", BigAutoField())
 _STEPS_OF_TURN: Prepared[Any] = Prepared(lambda: _step_rows(turn=_TURN))
 _CALLS_OF_TURN: Prepared[Any] = Prepared(lambda: _call_rows(turn=_TURN))
+_CALLS_OF_STEP: Prepared[Any] = Prepared(lambda: _call_rows(turn=_TURN, step__index=Parameter("index", IntegerField())))
 
 
 _STEPS_OF_MESSAGE: Prepared[Any] = Prepared(
@@ -79,6 +80,11 @@ def steps_of(turn_id: int) -> tuple[StepView, ...]:
     """Return the steps of a turn with their calls, in order."""
     steps = _STEPS_OF_TURN.all(turn=turn_id)
     return tuple(_joined(steps, _CALLS_OF_TURN.all(turn=turn_id) if steps else ())[turn_id])
+
+
+def calls_of_step(turn_id: int, index: int) -> list[CallView]:
+    """Return the calls of one step of a turn, in order."""
+    return [_call(*columns) for _, *columns in _CALLS_OF_STEP.all(turn=turn_id, index=index)]
 
 
 def steps_of_message(message: Message) -> tuple[StepView, ...]:
@@ -192,12 +198,6 @@ def history_before(turn: Turn) -> list[ModelMessage]:
             history += [] if question is None else [question]
             question = user_message(message.parts, files)
         else:
-            history = with_turn(history, question, views.get(message.message_id, []), files)
-            question = None
-    return history if question is None else [*history, question]
-
-
-def tool_parts_of(turn: Turn) -> dict[str, dict[str, Any]]:
-    """Return the tool parts of the turn's message, by toolCallId."""
-    parts = message_parts(step_views([turn.pk])[turn.pk])
-    return {part["toolCallId"]: part for part in parts if "toolCallId" in part}
+            history = with_turn(history, asked, views.get(message.message_id, []), files)
+            asked = None
+    return history if asked is None else [*history, asked]

@@ -35,6 +35,7 @@ from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, c
 from chats.protocols.ai_sdk.waiting import respond_when_changed, seconds_to_wait
 from chats.protocols.callers import chat_for, confine, own_chat
 from chats.queries.agents import agent_named
+from chats.queries.projection import tool_part
 from chats.queries.remarks import with_words
 from chats.states import TurnState
 
@@ -178,15 +179,10 @@ def _pending(asked: ApprovalRequest) -> dict[str, Any]:
 
 def _corrections(taken: Taken, sent: list[dict[str, Any]]) -> list[Chunk]:
     """Return chunks for calls that differ in the client's copy and that no event will report."""
-    if not any(part["toolCallId"] in taken.unreported for part in sent):
-        return []
-    stored = queries.tool_parts_of(taken.turn)
-    chunks: list[Chunk] = []
-    for part in sent:
-        now = stored.get(part["toolCallId"])
-        if now is not None and part["toolCallId"] in taken.unreported and _differ(part, now):
-            chunks += correction(now)
-    return chunks
+    closed = [queries.call_view(row) for row in queries.calls_of(taken.turn, taken.closed)] if taken.closed else []
+    stored = {call.tool_call_id: tool_part(call) for call in [*taken.ended.values(), *closed]}
+    differing = (part for part in sent if part["toolCallId"] in stored and _differ(part, stored[part["toolCallId"]]))
+    return [chunk for part in differing for chunk in correction(stored[part["toolCallId"]])]
 
 
 def _differ(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
