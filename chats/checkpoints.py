@@ -5,10 +5,12 @@ Otherwise a turn with n pauses would store its first parts n times.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, digest, same_json
+from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, NotCanonical, canonical, same_json
+from approvals.text.translatable import gettext_noop
 
 #: The message of a turn holds all its steps, each of which may have MAX_BYTES, and values of MAX_DEPTH inside its parts.
 MAX_MESSAGE_BYTES, MAX_MESSAGE_DEPTH = 200 * MAX_BYTES, MAX_DEPTH + 8
@@ -48,6 +50,19 @@ def fold(checkpoints: Iterable[Difference]) -> Parts:
     return parts
 
 
-def digest_of(parts: Parts) -> str:
-    """Return `sha256:` and the hex digest of a message's parts. Raises NotCanonical."""
-    return digest(parts, max_depth=MAX_MESSAGE_DEPTH, max_bytes=MAX_MESSAGE_BYTES)
+def canonical_part(part: dict[str, Any]) -> bytes:
+    """Return the canonical form of a part of a message. Raises NotCanonical."""
+    return canonical(part, max_depth=MAX_MESSAGE_DEPTH - 1, max_bytes=MAX_MESSAGE_BYTES)
+
+
+def digest_of(parts: Parts, known: Sequence[bytes] = ()) -> str:
+    """Return `sha256:` and the hex digest of a message's parts. Raises NotCanonical.
+
+    `known` are the canonical forms of its first parts. That of the message has the forms of all parts in it, so hashing them
+    is all that is left to do.
+    """
+    forms = [*known, *map(canonical_part, parts[len(known) :])]
+    whole = b"[%b]" % b",".join(forms)
+    if len(whole) > MAX_MESSAGE_BYTES:
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{MAX_MESSAGE_BYTES:,}")
+    return "sha256:" + hashlib.sha256(whole).hexdigest()

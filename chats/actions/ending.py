@@ -244,7 +244,8 @@ def _end(
     parts = projection.message_parts(locked.progress.steps, closing=closing) if with_message else []
     if with_message:
         store_message(turn, parts, metadata)
-        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, is_first=locked.never_paused)
+        steps, is_first = locked.progress.steps, locked.never_paused
+        write_checkpoint(turn, parts, CheckpointKind.FINAL, reason, steps=steps, is_first=is_first)
     rows.TOUCH_CHAT.run(pk=turn.chat_id, updated_at=turn.ended_at)
     remarks = remarks_in(parts)
     for refused in (remark for remark in remarks if remark["code"] == REFUSAL):

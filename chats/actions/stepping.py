@@ -165,7 +165,8 @@ def suspend(locked: Locked, requests: Sequence[Any]) -> None:
     turn.usage = locked.progress.usage
     rest(turn)
     parts = projection.message_parts(locked.progress.steps)
-    write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, is_first=locked.never_paused)
+    steps, is_first = locked.progress.steps, locked.never_paused
+    write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.TOOL_CALLS, steps=steps, is_first=is_first)
     enqueue_event("turn.suspended", locked, {"requests": [str(request.pk) for request in requests]})
     notify_after_commit(turn.chat_id)
 

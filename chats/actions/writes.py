@@ -20,6 +20,8 @@ from chats.agent import events
 from chats.agent.agent import Agent
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import Progress
+from chats.queries.projection import canonical_parts
+from chats.queries.values import StepView
 from chats.states import CheckpointKind, FinishReason, TurnState
 
 
@@ -86,9 +88,18 @@ def add_message(
 
 
 def write_checkpoint(
-    turn: Turn, parts: list[dict[str, Any]], kind: CheckpointKind, reason: FinishReason, *, is_first: bool = False
+    turn: Turn,
+    parts: list[dict[str, Any]],
+    kind: CheckpointKind,
+    reason: FinishReason,
+    *,
+    steps: Sequence[StepView] = (),
+    is_first: bool = False,
 ) -> None:
-    """Store the message's parts as the turn's next checkpoint; `is_first` says that it is known to have none."""
+    """Store the message's parts as the turn's next checkpoint; `is_first` says that it is known to have none.
+
+    `steps` are those of which a runner may know the canonical form already.
+    """
     earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id)
     last = None if is_first else earlier.order_by("-ordinal").first()
     kept, tail = _since(last, earlier, parts)
@@ -104,7 +115,7 @@ def write_checkpoint(
         error=turn.error,
         kept=kept,
         tail=tail,
-        digest=checkpoints.digest_of(parts),
+        digest=checkpoints.digest_of(parts, canonical_parts(steps)),
     )
 
 

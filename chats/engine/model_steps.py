@@ -107,10 +107,10 @@ class ModelSteps:
             self._ledger.record(events.StepStarted(index))
             return await self._commit(agent, index, self._limit_answer(agent), "pausepoint")
         agent = agent.offered(progress.approved)
-        provider = current()
+        provider, history = current(), progress.history
         async with unless(stopped):
-            answer = await self._stream(agent, provider, progress.history, index)
-        finished = with_change_of_model(answer, progress.history, provider.name)
+            answer = await self._stream(agent, provider, history, index)
+        finished = with_change_of_model(answer, history, provider.name)
         return await self._commit(agent, index, finished, provider.name)
 
     async def _stream(

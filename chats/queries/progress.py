@@ -88,17 +88,24 @@ def remember(turn: Turn, progress: Progress) -> None:
 
 
 def progress_of(turn: Turn, last: Sequence[CallView] | None = None) -> Progress:
-    """Read the progress of a turn, with the chat before it. `last` are the calls of its last step, if they are read already."""
+    """Return the progress of a turn that the open transaction has locked, with the chat before it.
+
+    `last` are the calls of its last step, if they are read already.
+    """
     with _remembering:
         known = _remembered.pop((turn.run_id, turn.version), None)
     if known is not None:
         last = calls_of_step(turn.pk, len(known.steps) - 1) if last is None else last
         if [call.tool_call_id for call in last] == [call.tool_call_id for call in known.calls]:
             return known.with_calls(last)
-    steps = steps_of(turn.pk)
-    return Progress(steps, history_before(turn), file_contents(turn.chat_id, result_file_ids(steps)))
+    return _read(turn)
 
 
 def model_history(turn: Turn) -> list[ModelMessage]:
     """Return the chat up to and including this turn, as the model is shown it."""
-    return progress_of(turn).history
+    return _read(turn).history
+
+
+def _read(turn: Turn) -> Progress:
+    steps = steps_of(turn.pk)
+    return Progress(steps, history_before(turn), file_contents(turn.chat_id, result_file_ids(steps)))

@@ -14,6 +14,7 @@ from approvals.db.canonical_json import clean_text
 from approvals.text.file_references import FileReference, references_in
 from chats.agent.files import in_words
 from chats.agent.provider import ModelMessage, context_block
+from chats.checkpoints import canonical_part
 from chats.queries.file_parts import block_of_part, file_block, result_file_id
 from chats.queries.remarks import (
     BROKEN_OFF,
@@ -56,16 +57,27 @@ def message_parts(steps: Sequence[StepView], *, closing: str = "") -> list[dict[
     `closing` is added as the last text if an ended turn has none, because AI SDK clients keep resending a message that ends
     with a tool result.
     """
-    parts: list[dict[str, Any]] = []
-    for step in steps:
-        if not step.is_shown:
-            continue
-        parts.append({"type": "step-start"})
-        calls = {call.tool_call_id: call for call in step.calls}
-        for block in _joined(step.blocks):
-            parts += _block_parts(block, calls)
-        parts += [*source_parts(step.blocks), *(remark_part(remark) for remark in step.remarks)]
+    parts = [part for step in steps for part in step.once("parts", _step_parts)]
     return [*parts, *(closing_parts(steps, parts, closing) if closing else [])]
+
+
+def canonical_parts(steps: Sequence[StepView]) -> list[bytes]:
+    """Return the canonical form of each part of the message before its closing text. Raises NotCanonical."""
+    return [form for step in steps for form in step.once("canonical parts", _canonical_step_parts)]
+
+
+def _canonical_step_parts(step: StepView) -> list[bytes]:
+    return list(map(canonical_part, step.once("parts", _step_parts)))
+
+
+def _step_parts(step: StepView) -> list[dict[str, Any]]:
+    if not step.is_shown:
+        return []
+    parts: list[dict[str, Any]] = [{"type": "step-start"}]
+    calls = {call.tool_call_id: call for call in step.calls}
+    for block in _joined(step.blocks):
+        parts += _block_parts(block, calls)
+    return [*parts, *source_parts(step.blocks), *(remark_part(remark) for remark in step.remarks)]
 
 
 def _joined(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -184,19 +196,23 @@ def answered(
         if isinstance(left_out, Mapping) and messages:
             first = 0 if left_out.get("all") else len(messages) - 1
             messages[first:] = map(in_words, messages[first:])
-        if not step.is_shown:
-            continue
-        blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
-        # A call without a result would be refused, such as one before another model took over.
-        made = {call.tool_call_id for call in step.calls}
-        blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
-        if step.stop_reason == BROKEN_OFF:
-            blocks.append({"type": "text", "text": CUT_BY_ERROR})
-        content = blocks or [{"type": "text", "text": NO_TEXT}]
-        messages.append(ModelMessage("assistant", content, step.provider, step.model, step.prefix, step.container))
-        if step.calls:
-            messages.append(ModelMessage("user", [_result(call, files or {}) for call in step.calls]))
+        messages += _step_messages(step, files) if files else step.once("messages", _step_messages)
     return messages
+
+
+def _step_messages(step: StepView, files: Mapping[uuid.UUID, bytes] | None = None) -> list[ModelMessage]:
+    if not step.is_shown:
+        return []
+    blocks = [block for block in step.blocks if block.get("type") != "text" or block["text"].strip()]
+    # A call without a result would be refused, such as one before another model took over.
+    made = {call.tool_call_id for call in step.calls}
+    blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
+    if step.stop_reason == BROKEN_OFF:
+        blocks.append({"type": "text", "text": CUT_BY_ERROR})
+    said = blocks or [{"type": "text", "text": NO_TEXT}]
+    answer = ModelMessage("assistant", said, step.provider, step.model, step.prefix, step.container)
+    results = [ModelMessage("user", [_result(call, files or {}) for call in step.calls])] if step.calls else []
+    return [answer, *results]
 
 
 def with_turn(

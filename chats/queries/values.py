@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from chats.queries.remarks import BROKEN_OFF, STOPPED_ANSWER, Remark, remarks_on
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,8 @@ class CallView:
 class StepView:
     """A step: the blocks as the model returned them, its calls, and the provider and model that made it.
 
-    `prefix` is what the provider wants to know when the answer is sent back to it.
+    `prefix` is what the provider wants to know when the answer is sent back to it. `made` holds what was made of the step, so
+    that it is made once for as long as a runner knows the step; `replace` makes a step without.
     """
 
     blocks: Sequence[dict[str, Any]]
@@ -55,6 +58,14 @@ class StepView:
     stop_details: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, int] = field(default_factory=dict)
     answered_by: Mapping[str, str] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def once(self, name: str, make: Callable[[StepView], T]) -> T:
+        """Return what `make`, a pure function of this name, makes of the step."""
+        if name not in self.made:
+            self.made[name] = make(self)
+        made: T = self.made[name]
+        return made
 
     @property
     def is_shown(self) -> bool:
