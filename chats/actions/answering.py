@@ -97,8 +97,8 @@ def _turns_of_shown_messages() -> QuerySet[Any]:
         chat=OuterRef("chat"), message_id=OuterRef("message_id"), role="assistant", cut_at=None
     )
     turns = Turn.objects.filter(chat=Parameter("chat", BigAutoField()), message_id=Parameter("message_id", CharField()))
-    found = turns.filter(Exists(shown)).select_for_update(of=("self",), no_key=True)
-    return found.annotate(heard=subscriptions.heard())
+    locked = turns.filter(Exists(shown)).select_for_update(of=("self",), no_key=True)
+    return locked.annotate(heard=subscriptions.heard())
 
 
 _LOCKED: Prepared[Any] = Prepared(_turns_of_shown_messages)

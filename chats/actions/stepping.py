@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.runtime import transactions
+from approvals.db import transactions
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import after_commit, async_commit
 from chats import queries

@@ -209,8 +209,8 @@ def _step_messages(step: StepView, files: Mapping[uuid.UUID, bytes] | None = Non
     blocks = [block for block in blocks if block.get("type") != "tool_use" or block["id"] in made]
     if step.stop_reason == BROKEN_OFF:
         blocks.append({"type": "text", "text": CUT_BY_ERROR})
-    said = blocks or [{"type": "text", "text": NO_TEXT}]
-    answer = ModelMessage("assistant", said, step.provider, step.model, step.prefix, step.container)
+    content = blocks or [{"type": "text", "text": NO_TEXT}]
+    answer = ModelMessage("assistant", content, step.provider, step.model, step.prefix, step.container)
     results = [ModelMessage("user", [_result(call, files or {}) for call in step.calls])] if step.calls else []
     return [answer, *results]
 

@@ -9,9 +9,9 @@ from django.db.models import BigAutoField, QuerySet, Subquery
 
 from approvals.access import permissions
 from approvals.access.permissions import Person
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
-from approvals.runtime.prepared import Parameter, Prepared
 from approvals.states import Kind
 from chats.history import pending_approvals, pending_tool_calls
 from chats.models import Chat, Step, ToolCall, Turn

@@ -198,6 +198,6 @@ def history_before(turn: Turn) -> list[ModelMessage]:
             history += [] if question is None else [question]
             question = user_message(message.parts, files)
         else:
-            history = with_turn(history, asked, views.get(message.message_id, []), files)
-            asked = None
-    return history if asked is None else [*history, asked]
+            history = with_turn(history, question, views.get(message.message_id, []), files)
+            question = None
+    return history if question is None else [*history, question]
