@@ -94,14 +94,17 @@ class _Run:
 
 
 class Insert(Generic[Stored]):
-    """Adds rows of a model. Columns that are not given get the defaults of the model.
+    """Adds rows of a model. Columns that are not given get the defaults of the model, or what `computed` names by expressions.
 
-    With `ignore_conflicts`, a row that a unique constraint refuses is left out, without an error that would end the
-    transaction. `returning` must name the key if the database numbers the rows and `save` is used.
+    The expressions take the given columns as `Parameter`s of their names. With `ignore_conflicts`, a row that a unique
+    constraint refuses is left out, without an error that would end the transaction. `returning` must name the key if the
+    database numbers the rows and `save` is used.
     """
 
-    def __init__(self, model: type[Stored], *, ignore_conflicts: bool = False, returning: Returning = ()) -> None:
-        self._model, self._returning = model, returning
+    def __init__(
+        self, model: type[Stored], *, ignore_conflicts: bool = False, returning: Returning = (), **computed: Any
+    ) -> None:
+        self._model, self._returning, self._computed = model, returning, computed
         self._conflicts = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
         self._compiled: dict[str, tuple[Mapping[str, Any], _Written]] = {}
 
@@ -117,6 +120,7 @@ class Insert(Generic[Stored]):
         Not with `executemany`: psycopg's pipeline ends with a message behind which PostgreSQL no longer ends a session that
         idles in its transaction, so a process that freezes there would hold its locks for ever.
         """
+        assert not self._computed
         fields, written = self._statement()
         written.many([_column_values(fields, given, written.connection) for given in rows])
 
@@ -139,9 +143,16 @@ class Insert(Generic[Stored]):
     def _compile(self, connection: Any) -> tuple[Mapping[str, Any], _Written]:
         options, quoted = self._model._meta, connection.ops.quote_name
         # The database numbers the rows of an AutoField.
-        fields = {field.attname: field for field in options.concrete_fields if not isinstance(field, models.AutoField)}
+        fields: dict[str, Any] = {
+            field.attname: field for field in options.concrete_fields if not isinstance(field, models.AutoField)
+        }
         names = ", ".join(quoted(field.column) for field in fields.values())
-        sql = f"INSERT INTO {quoted(options.db_table)} ({names}) VALUES ({', '.join(['%s'] * len(fields))})"
+        values = dict.fromkeys(fields, "%s")
+        query: Any = self._model._base_manager.all().query
+        compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+        for name, expression in self._computed.items():
+            values[name], fields[name] = compiler.compile(expression.resolve_expression(query))
+        sql = f"INSERT INTO {quoted(options.db_table)} ({names}) VALUES ({', '.join(values.values())})"
         written = _Written(self._model, sql + self._conflicts, self._returning)
         return self._compiled.setdefault(connection.vendor, (fields, written))
 
@@ -237,11 +248,15 @@ class _Written:
 
 
 def _column_values(fields: Mapping[str, Any], given: Mapping[str, Any], connection: Any) -> list[Any]:
-    """Return what `save` would store of these values."""
-    return [
-        field.get_db_prep_save(given[name] if name in given else field.get_default(), connection)
-        for name, field in fields.items()
-    ]
+    """Return what `save` would store of these values, and the values in what is computed."""
+    values: list[Any] = []
+    for name, field in fields.items():
+        if isinstance(field, Field):
+            value = given[name] if name in given else field.get_default()
+            values.append(field.get_db_prep_save(value, connection))
+        else:
+            values += _hole_values(field, given, connection)
+    return values
 
 
 def _hole_values(holes: Sequence[Any], given: Mapping[str, Any], connection: Any) -> list[Any]:

@@ -17,12 +17,13 @@ from approvals.exceptions import Conflict, NotAllowed
 from approvals.record import audit
 from approvals.states import Door
 from chats import queries
+from chats.actions import rows
 from chats.actions.asking import ask_people
 from chats.actions.attachments import copy_files
 from chats.actions.locking import lock_turn
 from chats.actions.stepping import suspend
 from chats.actions.storing import store
-from chats.actions.writes import add_message, notify_after_commit, queue_turn, write_checkpoint
+from chats.actions.writes import notify_after_commit, queue_turn, write_checkpoint
 from chats.agent.agent import Agent
 from chats.exceptions import BadMessage, BranchRefused, ChatPruned
 from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
@@ -187,7 +188,7 @@ def _copy_paused_turn(
             _copy_call(call, branch, turn, copy, asked, open_calls.started)
             if call.tool_call_id in asked:
                 notes[asked[call.tool_call_id]] = _note(call)
-    add_message(branch, turn.message_id, "assistant", [])
+    rows.MESSAGE.row(chat_id=branch.pk, message_id=turn.message_id, role="assistant", parts=[])
     locked = lock_turn(turn.pk)
     assert locked is not None
     requests = ask_people(locked, agent, notes=notes).requests

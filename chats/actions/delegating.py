@@ -9,11 +9,11 @@ from uuid import uuid4
 from django.conf import settings
 
 from approvals.db.canonical_json import canonical, clean_json
-from chats.actions import transitions
+from chats.actions import rows, transitions
 from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Recorded, claimed_turn
 from chats.actions.storing import store
-from chats.actions.writes import add_message, notify_after_commit, start_turn, write_events
+from chats.actions.writes import notify_after_commit, start_turn, write_events
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import StopRequested
@@ -61,7 +61,8 @@ def _begin(above: Turn, call_pk: int, agent: Agent, task: str) -> Turn:
     chat = Chat.objects.create(
         owner=above.chat.owner, public_id=uuid4().hex, agent=agent.name, root_id=above.chat.root_id or above.chat_id
     )
-    add_message(chat, uuid4().hex, "user", [{"type": "text", "text": task}])
+    parts = [{"type": "text", "text": task}]
+    rows.MESSAGE.row(chat_id=chat.pk, message_id=uuid4().hex, role="user", parts=parts)
     return start_turn(
         chat, task, agent, source=above.source, parent_call_id=call_pk, root=above.top, depth=above.depth + 1
     )

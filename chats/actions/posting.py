@@ -20,9 +20,10 @@ from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.states import Door, Verdict
 from chats import queries
+from chats.actions import rows
 from chats.actions.attachments import SentFile, store_files
 from chats.actions.ending import stop_turn
-from chats.actions.writes import add_message, start_turn
+from chats.actions.writes import start_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
     ApprovalPending,
@@ -61,7 +62,11 @@ def find_or_create_chat(*, owner: User, agent: Agent, public_id: str = "") -> tu
     """Return the owner's chat with that public id, and whether it was created now. BadMessage for an invalid id."""
     if len(public_id) > MAX_ID or public_id != clean_text(public_id):
         raise BadMessage(_("A chat id must be text of at most %(limit)s characters.") % {"limit": MAX_ID})
-    return Chat.objects.get_or_create(owner=owner, public_id=public_id or uuid4().hex, defaults={"agent": agent.name})
+    chat = Chat(owner=owner, public_id=public_id or uuid4().hex, agent=agent.name)
+    known = queries.find_own_chat(owner, public_id) if public_id else None
+    if known is None and rows.NEW_CHAT.save(chat):
+        return chat, True
+    return known or Chat.objects.get(owner=owner, public_id=public_id), False
 
 
 def post_message(
@@ -192,8 +197,10 @@ def _begin(
     first: bool = False,
 ) -> Turn:
     parts = projection.user_parts(texts, context, store_files(chat, files))
-    add_message(chat, message_id, "user", parts, metadata=metadata, first=first)
-    return start_turn(chat, " ".join(texts) or parts[0].get("filename", ""), agent, source=_source(via))
+    rows.MESSAGE.row(chat_id=chat.pk, message_id=message_id, role="user", parts=parts, metadata=metadata)
+    before = [projection.user_message(parts, {})] if first and not files else None
+    title = " ".join(texts) or parts[0].get("filename", "")
+    return start_turn(chat, title, agent, source=_source(via), before=before)
 
 
 def _source(via: Door) -> str:

@@ -13,7 +13,15 @@ from chats.states import CLOSED
 _PK = Parameter("pk", BigAutoField())
 _CHAT = Parameter("chat", BigAutoField())
 
-MESSAGE = Insert(Message)
+
+def _next_position() -> Coalesce:
+    before = Message.objects.filter(chat=Parameter("chat_id", BigAutoField())).order_by("-position").values("position")
+    return Coalesce(Subquery(before[:1]) + 1, 0)
+
+
+#: The last message of its chat. The caller has locked the chat or the turn.
+MESSAGE = Insert(Message, position=_next_position())
+NEW_CHAT = Insert(Chat, ignore_conflicts=True, returning=("id",))
 STEP = Insert(Step, returning=("id",))
 CALL = Insert(ToolCall)
 CHECKPOINT = Insert(TurnCheckpoint)

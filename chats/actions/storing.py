@@ -18,7 +18,6 @@ from chats import queries
 from chats.actions import rows
 from chats.actions.locking import Locked
 from chats.actions.transitions import changes
-from chats.actions.writes import add_message
 from chats.exceptions import LeaseLost
 from chats.models import Turn
 from chats.queries.values import CallView, StepView
@@ -64,7 +63,7 @@ def _add_step(locked: Locked, index: int, step: StepView) -> None:
     )
     assert row is not None
     if index == 0 and step.is_shown:
-        add_message(turn.chat, turn.message_id, "assistant", [])
+        rows.MESSAGE.row(chat_id=turn.chat_id, message_id=turn.message_id, role="assistant", parts=[])
     named = {"chat_id": turn.chat_id, "turn_id": turn.pk, "step_id": row[0]}
     if step.calls:
         rows.CALL.rows([named | _new_call(call, locked.at) for call in step.calls])

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
-from django.db.models import BigAutoField, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import after_commit
 from approvals.models import Workflow
 from chats import checkpoints, doorbell, queries, queue
@@ -18,7 +17,8 @@ from chats.actions import rows
 from chats.actions.locking import Claim, Known, Locked, Recorded, lease_end
 from chats.agent import events
 from chats.agent.agent import Agent
-from chats.models import Chat, Message, Turn, TurnCheckpoint
+from chats.agent.provider import ModelMessage
+from chats.models import Chat, Turn, TurnCheckpoint
 from chats.queries import Progress
 from chats.queries.projection import canonical_parts
 from chats.queries.values import StepView
@@ -64,27 +64,9 @@ def store_message(turn: Turn, parts: list[dict[str, Any]], metadata: dict[str, A
     """Store the message of a turn that ends. Until then its parts are not stored, because each write would copy them all."""
     named = {"chat": turn.chat_id, "named": turn.message_id}
     if parts and not rows.STORE_MESSAGE.run(**named, parts=parts, metadata=metadata):
-        add_message(turn.chat, turn.message_id, "assistant", parts, metadata=metadata)
-
-
-_LAST_POSITION: Prepared[int] = Prepared(
-    lambda: (
-        Message.objects.filter(chat=Parameter("chat", BigAutoField()))
-        .order_by("-position")
-        .values_list("position", flat=True)[:1]
-    )
-)
-
-
-def add_message(
-    chat: Chat, message_id: str, role: str, parts: list[dict[str, Any]], *, metadata: Any = None, first: bool = False
-) -> None:
-    """Append a message. The caller has locked the chat or the turn; `first` says that the chat is known to have none."""
-    last = None if first else _LAST_POSITION.first(chat=chat.pk)
-    position = 0 if last is None else last + 1
-    rows.MESSAGE.row(
-        chat_id=chat.pk, message_id=message_id, role=role, parts=parts, metadata=metadata, position=position
-    )
+        rows.MESSAGE.row(
+            chat_id=turn.chat_id, message_id=turn.message_id, role="assistant", parts=parts, metadata=metadata
+        )
 
 
 def write_checkpoint(
@@ -138,10 +120,13 @@ def rest(turn: Turn) -> None:
     rows.REST_TURN.run(pk=turn.pk, **{name: getattr(turn, name) for name in columns})
 
 
-def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any) -> Turn:
+def start_turn(
+    chat: Chat, text: str, agent: Agent, *, source: str, before: Sequence[ModelMessage] | None = None, **below: Any
+) -> Turn:
     """Make the turn that answers `text`: begun in this process if it runs turns, or else queued.
 
-    `below` holds `parent_call_id`, `root` and `depth` of a sub-agent's turn.
+    `before` is the chat before the turn as the model is shown it, if it is known. `below` holds `parent_call_id`, `root` and
+    `depth` of a sub-agent's turn.
     """
     owner = "" if below else doorbell.claims_as()
     if owner:
@@ -153,16 +138,16 @@ def start_turn(chat: Chat, text: str, agent: Agent, *, source: str, **below: Any
     chat.updated_at = timezone.now()
     chat.save(update_fields=["title", "updated_at"])
     if owner:
-        after_commit(_hand_over, turn)
+        after_commit(_hand_over, turn, before)
     else:
         queue_turn(turn.pk)
     notify_after_commit(chat.pk)
     return turn
 
 
-def _hand_over(turn: Turn) -> None:
+def _hand_over(turn: Turn, before: Sequence[ModelMessage] | None) -> None:
     """Have this process go on with a turn that is stored as its own."""
-    progress = Progress(before=queries.history_before(turn))
+    progress = Progress(before=queries.history_before(turn) if before is None else before)
     claim = Claim(turn.pk, turn.attempt, Known(turn, turn.version, progress, progress))
     doorbell.notify_claimed((claim, turn, 0, ()))
 

@@ -2,6 +2,7 @@
 
 from chats.queries.chats import (
     chats_for,
+    find_own_chat,
     get_chat_for,
     get_own_chat,
     is_known_message_id,
@@ -46,6 +47,7 @@ __all__ = [
     "decision_of",
     "events_after",
     "filtered_chats_for",
+    "find_own_chat",
     "get_chat_for",
     "get_checkpoint_for",
     "get_own_chat",

@@ -52,9 +52,14 @@ _OWN: Prepared[Chat] = Prepared(
 )
 
 
+def find_own_chat(user: Person, public_id: str) -> Chat | None:
+    """Return the person's own chat with that public id, even if its contents were removed."""
+    return _OWN.first(owner=user.pk, public_id=public_id)
+
+
 def get_own_chat(user: Person, public_id: str) -> Chat:
     """Return the person's own chat with that public id. ChatNotFound, ChatPruned."""
-    chat = _OWN.first(owner=user.pk, public_id=public_id)
+    chat = find_own_chat(user, public_id)
     if chat is None:
         raise ChatNotFound
     if chat.pruned_at is not None:
