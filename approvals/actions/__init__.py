@@ -1,8 +1,8 @@
 """The only code that writes rows, one function per action; pages, APIs and background jobs call these.
 
-`asking` creates requests, `deciding` ends them, `closing` ends workflows and stores results; `assigning` and `commenting`
-are for people, `resuming` for the programs that asked; `keys`, `signing_secrets`, `logins`, `processes`, `resending` and
-`pruning` for operators, `administration` for administrators; `preferences` and `sessions` for everyone.
+`asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`
+and `commenting` are for people, `resuming` for the programs that asked; `keys`, `signing_secrets`, `logins`, `processes`,
+`resending` and `pruning` for operators, `administration` for administrators; `preferences` and `sessions` for everyone.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -12,7 +12,8 @@ from approvals.actions.asking import AskOutcome, ask_for_client, open_workflow, 
 from approvals.actions.assigning import assign, claim, free_lapsed, release
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, expire, expire_free, settle
+from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, settle
+from approvals.actions.expiring import expire, expire_free
 from approvals.actions.keys import change_tool_lists, create_key, record_denied_call, revoke_key, revoke_keys_of
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password

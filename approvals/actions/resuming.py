@@ -20,7 +20,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions.deciding import expire_if_overdue
+from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_handling
 from approvals.asking.resume_states import decrypt_state, encrypt_state

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from approvals import actions, queries
 from approvals.access import permissions
-from approvals.actions.rulings import MAX_COMMENT
+from approvals.actions.checking import MAX_COMMENT
 from approvals.asking.answers import Answer
 from approvals.db.canonical_json import clean_text
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import queries
-from approvals.actions import rulings
+from approvals.actions import checking
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, Refusal
 from approvals.forms.decision import edited_input, sent_decision, sent_door
@@ -56,7 +56,7 @@ def check(request: SignedIn, pk: UUID) -> HttpResponse:
     if card.may_close:
         try:
             answer = Answer(Verdict.EDIT, edited_input=edited_input(approval_request, request.POST))
-            rulings.check(approval_request, answer, sent_door(request.POST))
+            checking.check(approval_request, answer, sent_door(request.POST))
         except Invalid as refusal:
             card = replace(card, errors=refusal.errors, typed=request.POST)
     return render(request, "approvals/forms/_problems.html", {"card": card})
@@ -65,10 +65,10 @@ def check(request: SignedIn, pk: UUID) -> HttpResponse:
 def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: bool) -> Review:
     """What the edit would change. AlreadyDecided, Expired, NotAllowed, Invalid."""
     if not approval_request.pending:
-        raise rulings.too_late(approval_request.decision)
+        raise checking.too_late(approval_request.decision)
     if not may_close:
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
     sent = sent_decision(approval_request, request.POST)
-    rulings.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
+    checking.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
     return Review(changes(approval_request.input, sent.edited_input), fields, sent.comment)

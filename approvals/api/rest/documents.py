@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 
-from approvals.actions.rulings import MAX_COMMENT
+from approvals.actions.checking import MAX_COMMENT
 from approvals.api.rest.fields import (
     NULL,
     WHOLE,

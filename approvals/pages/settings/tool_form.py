@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
-from approvals.actions.rulings import MAX_COMMENT
+from approvals.actions.checking import MAX_COMMENT
 from approvals.models import ToolSettings
 from approvals.states import Priority
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from approvals import actions
-from approvals.actions.rulings import MAX_COMMENT, MAX_VALUE_BYTES
+from approvals.actions.checking import MAX_COMMENT, MAX_VALUE_BYTES
 from approvals.asking.answers import Answer
 from approvals.db.canonical_json import digest
 from approvals.exceptions import AlreadyDecided, Invalid, Refusal

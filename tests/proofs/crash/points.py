@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from approvals import signals
-from approvals.actions import deciding
+from approvals.actions import ending as ending_of_requests
 from approvals.outbound import outbox
 from chats import actions, doorbell
 from chats.actions import calling, claiming, delegating, ending, posting, resuming, stepping
@@ -104,7 +104,7 @@ POINTS: dict[str, Callable[[str], None]] = {
     "step stored, in": lambda p: after(p, stepping, "store"),
     "pause commit, in": lambda p: after(p, stepping, "write_checkpoint"),
     "pause commit": lambda p: after(p, actions, "pause_turn"),
-    "decision commit, in": lambda p: after(p, deciding, "index_decision"),
+    "decision commit, in": lambda p: after(p, ending_of_requests, "index_decision"),
     "decision commit": lambda p: before(p, signals.decided, "send_robust"),
     "resume, in": lambda p: after(p, claiming, "settle_requests"),
     "resume": lambda p: after(p, claiming, "continue_turn"),

@@ -23,11 +23,6 @@ MAX_VALUE_BYTES = 250_000
 OWN_SHAPES = frozenset({Door.AI_SDK, Door.CEDAR})
 
 
-def expiry_of(request: ApprovalRequest) -> Answer:
-    """Return what ends a request at its deadline: its default response, if it has one, is the answer."""
-    return Answer(Verdict.EXPIRE, answer=request.default_response if request.has_default else ABSENT)
-
-
 def cancellation(comment: str) -> Answer:
     """Return what ends a request that a person cancels. Invalid if the comment is too long."""
     answer = Answer(Verdict.CANCEL, comment=clean_text(comment.strip()))
