@@ -153,7 +153,7 @@ class Subscription:
 
 
 class Notifications:
-    """Whether notifications arrived since the last `wait`: what everyone here waits with who then reads rows."""
+    """Whether notifications arrived since the last `wait`. Everything that follows rows waits with it, and then reads."""
 
     def __init__(self) -> None:
         self._arrived = asyncio.Event()
