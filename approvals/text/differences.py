@@ -16,15 +16,15 @@ Change = tuple[str, str | None, str | None]
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """Return the differences of two objects, written so that values that differ never read alike."""
-    found: list[Change] = []
+    differences: list[Change] = []
     for path, *sides in align_values(before, after, _opened):
         was, now = (None if side is ABSENT else pretty(side) for side in sides)
         if was != now:
             plain = [None if side is ABSENT else _text(side) for side in sides]
             # Quotes distinguish a text from a number with the same characters, and show an empty text.
             clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
-            found.append((place_of(path), *(plain if clear else (was, now))))
-    return found
+            differences.append((place_of(path), *(plain if clear else (was, now))))
+    return differences
 
 
 def _opened(one: Any, other: Any) -> Opened:
