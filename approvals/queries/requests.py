@@ -209,9 +209,7 @@ def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) ->
     """Return the workflows that ended, latest first."""
     workflows = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:
-        workflows = workflows.filter(ended_at__lte=after.at).filter(
-            Q(ended_at__lt=after.at) | Q(pk__lt=after.pk)
-        )
+        workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | Q(pk__lt=after.pk))
     return workflows
 
 
