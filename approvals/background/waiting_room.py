@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 from weakref import WeakKeyDictionary
@@ -18,7 +18,7 @@ from django.db.models import UUIDField
 from approvals.db import pool
 from approvals.db.prepared import Parameter, Prepared
 from approvals.live import doorbell
-from approvals.live.listeners import listen, wait_until_ready
+from approvals.live.listeners import Notifications, listen, wait_until_ready
 from approvals.models import ApprovalRequest
 from approvals.states import Status
 
@@ -31,35 +31,38 @@ BATCH = 500
 
 
 class _WaitingRoom:
-    """The events of clients that wait on one event loop, by the id of their request."""
+    """The clients that wait on one event loop, by the id of their request."""
 
     def __init__(self) -> None:
-        self.events: dict[str, set[asyncio.Event]] = {}
+        self.events: dict[str, set[Notifications]] = {}
         self.ready = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
 
-    def enter(self, request: str) -> asyncio.Event:
-        event = asyncio.Event()
-        self.events.setdefault(request, set()).add(event)
+    @contextlib.asynccontextmanager
+    async def enter(self, request: str) -> AsyncIterator[Notifications]:
+        """Yield the notifications that the request has ended; nothing that happens after entering is missed."""
+        ended = Notifications()
+        self.events.setdefault(request, set()).add(ended)
         if not self.tasks:
             listening = listen([doorbell.DESK], self._wake_for, ready=self.ready)
             self.tasks = [asyncio.create_task(listening), asyncio.create_task(self._poll())]
-        return event
-
-    def leave(self, request: str, event: asyncio.Event) -> None:
-        self.events[request].discard(event)
-        if not self.events[request]:
-            del self.events[request]
-        if not self.events:
-            for task in self.tasks:
-                task.cancel()
-            self.tasks = []
-            self.ready.clear()
+        try:
+            await wait_until_ready(self.ready)
+            yield ended
+        finally:
+            self.events[request].discard(ended)
+            if not self.events[request]:
+                del self.events[request]
+            if not self.events:
+                for task in self.tasks:
+                    task.cancel()
+                self.tasks = []
+                self.ready.clear()
 
     def wake(self, requests: Iterable[str]) -> None:
         for request in requests:
-            for event in self.events.get(request, ()):
-                event.set()
+            for ended in self.events.get(request, ()):
+                ended.record()
 
     def _wake_for(self, message: Mapping[str, Any]) -> None:
         if message.get("status", Status.PENDING) != Status.PENDING:
@@ -79,25 +82,11 @@ _rooms: WeakKeyDictionary[asyncio.AbstractEventLoop, _WaitingRoom] = WeakKeyDict
 
 async def wait_until_ended(request_id: UUID, seconds: float) -> None:
     """Return when the request is no longer pending, or after `seconds`."""
-    async with _event_of(str(request_id)) as event:
+    room = _rooms.setdefault(asyncio.get_running_loop(), _WaitingRoom())
+    async with room.enter(str(request_id)) as ended:
         # It may have ended before this client was among those that are woken.
         if not await _has_ended(request_id):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), seconds)
-
-
-@contextlib.asynccontextmanager
-async def _event_of(request_id: str) -> AsyncGenerator[asyncio.Event, None]:
-    """Yield an event that is set when the request has ended; nothing that happens after entering is missed."""
-    loop = asyncio.get_running_loop()
-    doorbell.use_loop(loop)
-    room = _rooms.setdefault(loop, _WaitingRoom())
-    event = room.enter(request_id)
-    try:
-        await wait_until_ready(room.ready)
-        yield event
-    finally:
-        room.leave(request_id, event)
+            await ended.wait(seconds)
 
 
 async def _has_ended(request_id: UUID) -> bool:

@@ -138,6 +138,7 @@ class Subscription:
     def join(self, groups: Sequence[str]) -> list[asyncio.Event]:
         """Join, and return the events that are set once messages arrive."""
         loop = asyncio.get_running_loop()
+        doorbell.use_loop(loop)
         board = _switchboards.get(loop)
         if board is None:
             board = _switchboards[loop] = _Switchboard(loop)
@@ -152,20 +153,26 @@ class Subscription:
 
 
 class Notifications:
-    """Whether notifications arrived since the last `wait`."""
+    """Whether notifications arrived since the last `wait`. Everything that follows rows waits with it, and then reads."""
 
     def __init__(self) -> None:
         self._arrived = asyncio.Event()
 
-    async def wait(self, seconds: float) -> None:
-        """Return at a notification, including one that arrived since the last call, or after `seconds`."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._arrived.wait(), seconds)
-        self._arrived.clear()
-
-    def record(self, message: Mapping[str, Any]) -> None:
+    def record(self, message: object = None) -> None:
         """Note that a notification arrived."""
         self._arrived.set()
+
+    async def wait(self, seconds: float, *, until: Callable[[], bool] = lambda: True) -> bool:
+        """Return True at a notification after which `until` holds, including one since the last call; False after `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                while await self._arrived.wait():
+                    self._arrived.clear()
+                    if until():
+                        return True
+        except TimeoutError:
+            pass
+        return False
 
 
 @contextlib.asynccontextmanager
@@ -174,7 +181,6 @@ async def subscribe(*groups: str) -> AsyncIterator[Notifications]:
 
     Read the rows after entering: a change in between is then seen twice rather than never.
     """
-    doorbell.use_loop(asyncio.get_running_loop())
     notifications = Notifications()
     subscription = Subscription(notifications.record)
     try:

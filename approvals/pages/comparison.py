@@ -13,7 +13,8 @@ from typing import Any
 from django.utils.translation import ngettext
 
 from approvals.models import ApprovalRequest
-from approvals.text.differences import step_of
+from approvals.text.alignment import align_values
+from approvals.text.differences import place_of
 from approvals.text.tables import MAX_VALUES, Part, Row, open_places, pretty, rows, unseen_rows
 
 #: How many differing values have their own column; the rest share one more.
@@ -110,7 +111,7 @@ def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: S
 
 def _place_of(pointer: str) -> str:
     """Return the place of the value at a JSON pointer."""
-    return ".".join(step_of(part.replace("~1", "/").replace("~0", "~")) for part in pointer.split("/")[1:])
+    return place_of(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def _usual(written: Sequence[str | None]) -> tuple[str | None, ...]:
@@ -131,22 +132,13 @@ def _by_place(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return values
 
 
-def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield every value of an object with its path; lists count as values. Beyond MAX_VALUES, yield only how many are left."""
-    leaves = list(_all_leaves(value, path))
+    leaves = [(place_of(path), leaf) for path, leaf, _ in align_values(value, value)]
     yield from leaves[:MAX_VALUES]
     if (left := len(leaves) - MAX_VALUES) > 0:
         message = ngettext("%(count)s more, on its own page", "%(count)s more, on its own page", left)
         yield "…", message % {"count": f"{left:,}"}
-
-
-def _all_leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    for name, item in value.items():
-        place = f"{path}.{step_of(name)}" if path else step_of(name)
-        if isinstance(item, dict) and item:
-            yield from _all_leaves(item, place)
-        else:
-            yield place, item
 
 
 def _written(leaves: Mapping[str, Any], place: str) -> str | None:

@@ -77,7 +77,6 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.notifications.put_nowait(dict(message))
 
     async def connect(self) -> None:
-        doorbell.use_loop(asyncio.get_running_loop())
         self.session_key = self.scope["cookies"].get(settings.SESSION_COOKIE_NAME, "")
         await self.accept()
         user = await self.read(_run(user_of, self.session_key)) if self.session_key else None

@@ -49,15 +49,18 @@ DEADLINES = {
 
 @dataclass(frozen=True, slots=True)
 class ListCursor(Cursor):
-    """The cursor of the inbox: `urgency` is 0 to 3, and 0 in lists by moment alone; `group` is "" without groups."""
+    """The cursor of the inbox: by `group` ("" without groups), then by `rank`, `at` and id.
 
-    urgency: int
-    moment: datetime
+    `rank` is the urgency, the number of a part of the list, or 0. `at` is when the request was made, changed, decided or is due.
+    """
+
+    rank: int
+    at: datetime
     pk: UUID
     group: str = ""
 
     def __post_init__(self) -> None:
-        if self.urgency > 3 or len(self.group) > 200:
+        if self.rank > 3 or len(self.group) > 200:
             raise ValueError("not a row of the list")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -60,6 +61,11 @@ class Order:
     @property
     def descends(self) -> bool:
         return self.fields[0].startswith("-")
+
+    def time_of(self, request: ApprovalRequest) -> datetime:
+        """Return the time of a request by which this sorts."""
+        moment: datetime = attrgetter(self.fields[-2].removeprefix("-").replace("__", "."))(request)
+        return moment
 
 
 TABLE, DECIDED = ApprovalRequest._meta.db_table, Decision._meta.db_table
@@ -182,7 +188,7 @@ def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[lis
     `only` leaves out rows that the page shows elsewhere.
     """
     parts, rows = parts_of(filters), list[ApprovalRequest]()
-    begun = filters.after.urgency if filters.after and len(parts) > 1 else 0
+    begun = filters.after.rank if filters.after and len(parts) > 1 else 0
     for number, part in enumerate(parts[begun:]):
         cursor = filters.after if number == 0 else None
         rows += _rows_of(user, filters, part, cursor, only or Q(), PAGE + 1 - len(rows))
@@ -254,25 +260,20 @@ def count_of(user: User, filters: Filters) -> int:
 
 
 def cursor_of(request: ApprovalRequest, filters: Filters) -> ListCursor:
-    """Return the cursor of a request in the list; of a list in parts, its `urgency` is the number of the part."""
-    parts, number = parts_of(filters), 0
-    if len(parts) > 1:
-        number = 0 if request.deadline_at is not None else 1
+    """Return the cursor of a request in the list."""
+    parts = parts_of(filters)
+    number = int(len(parts) > 1 and request.deadline_at is None)
     order = parts[number].order
-    moment: Any = request.created_at
-    if order is DECISIONS:
-        moment = request.decision.decided_at
-    elif order in (LATEST, DUE):
-        moment = request.changed_at if order is LATEST else request.deadline_at
+    rank = request.urgency if order is MOST_URGENT else number
     group = str(getattr(request, COLUMNS[filters.group])) if filters.group else ""
-    return ListCursor(request.urgency if order is MOST_URGENT else number, moment, request.pk, group)
+    return ListCursor(rank, order.time_of(request), request.pk, group)
 
 
 def _after(requests: QuerySet[ApprovalRequest], filters: Filters, order: Order, cursor: ListCursor) -> Any:
     """Return a condition for the rows after a cursor: a row comparison, for which both databases use the index."""
     operations = connections[requests.db].ops
-    values: list[Any] = [cursor.urgency] if order is MOST_URGENT else []
-    values.append(operations.adapt_datetimefield_value(cursor.moment))
+    values: list[Any] = [cursor.rank] if order is MOST_URGENT else []
+    values.append(operations.adapt_datetimefield_value(cursor.at))
     values.append(cursor.pk.hex if connections[requests.db].vendor == "sqlite" else cursor.pk)
     sign, columns = "<" if order.descends else ">", ", ".join(order.columns)
     parameters = ", ".join(["%s"] * len(values))

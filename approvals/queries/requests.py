@@ -68,57 +68,37 @@ UNLISTED = (*BODIES, *(f"decision__{name}" for name in DECISION_BODIES))
 class RequestCursor(Cursor):
     """The cursor of requests by age."""
 
-    moment: datetime
+    created_at: datetime
     pk: UUID
+
+    @property
+    def older(self) -> Q:
+        """The condition of older requests."""
+        # A separate condition lets the index start at the cursor; inside the "or" it would be scanned from its beginning.
+        return Q(created_at__lte=self.created_at) & (Q(created_at__lt=self.created_at) | Q(pk__lt=self.pk))
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowCursor(Cursor):
-    """The cursor of workflows, suspended or ended; ended ones are sorted by their moment alone and have the urgency 0."""
+    """The cursor of workflows: suspended ones by urgency and then by when (`at`), ended ones by when, with the urgency 0."""
 
     urgency: int
-    moment: datetime
+    at: datetime
     pk: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which requests to list; None does not filter. `text` holds words to search for."""
-
-    status: str | None = None
-    kind: str | None = None
-    tool_name: str | None = None
-    priority: str | None = None
-    workflow: str | None = None
-    thread_id: str | None = None
-    text: str | None = None
-    created_from: datetime | None = None
-    created_until: datetime | None = None
-
-
 def matching_requests_for(
-    user: Person, wanted: Wanted, *, after: RequestCursor | None = None
+    user: Person, *, text: str | None = None, after: RequestCursor | None = None, **exact: Any
 ) -> QuerySet[ApprovalRequest]:
-    """The newest first; without what a list does not show."""
+    """Return the requests with these values and these words, newest first, without what a list does not show.
+
+    The names of `exact` are lookups, and None does not filter.
+    """
     requests = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
-    exact = {
-        "status": wanted.status,
-        "kind": wanted.kind,
-        "tool_name": wanted.tool_name,
-        "priority": wanted.priority,
-        "workflow__key": wanted.workflow,
-        "workflow__thread_id": wanted.thread_id,
-        "created_at__gte": wanted.created_from,
-        "created_at__lte": wanted.created_until,
-    }
     requests = requests.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
-    if wanted.text is not None:
-        requests = with_words(requests, wanted.text)
-    if after is not None:
-        # A separate condition lets the index start at the cursor; inside the "or" it would be scanned from its beginning.
-        requests = requests.filter(created_at__lte=after.moment)
-        requests = requests.filter(Q(created_at__lt=after.moment) | Q(pk__lt=after.pk))
-    return requests
+    if text is not None:
+        requests = with_words(requests, text)
+    return requests if after is None else requests.filter(after.older)
 
 
 def whole_requests() -> QuerySet[ApprovalRequest]:
@@ -220,7 +200,7 @@ def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None
     workflows = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
     if after is not None:
         same = Q(urgency=after.urgency)
-        later = Q(suspended_at__gt=after.moment) | Q(suspended_at=after.moment, pk__gt=after.pk)
+        later = Q(suspended_at__gt=after.at) | Q(suspended_at=after.at, pk__gt=after.pk)
         workflows = workflows.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
     return workflows.prefetch_related(Prefetch("requests", queryset=inbox_for(user)))
 
@@ -229,9 +209,7 @@ def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) ->
     """Return the workflows that ended, latest first."""
     workflows = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
     if after is not None:
-        workflows = workflows.filter(ended_at__lte=after.moment).filter(
-            Q(ended_at__lt=after.moment) | Q(pk__lt=after.pk)
-        )
+        workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | Q(pk__lt=after.pk))
     return workflows
 
 

@@ -72,10 +72,7 @@ def _requests_before(
     user: User, workflow: Workflow, before: RequestCursor | None
 ) -> tuple[list[ApprovalRequest], RequestCursor | None]:
     steps = queries.steps_of(user, workflow)
-    requests = steps
-    if before is not None:
-        requests = requests.filter(created_at__lte=before.moment)
-        requests = requests.filter(Q(created_at__lt=before.moment) | Q(pk__lt=before.pk))
+    requests = steps if before is None else steps.filter(before.older)
     latest = _latest(requests, Coalesce("created_at", "changed_at").desc(), "-id")
     rows = list(steps.filter(pk__in=latest))
     shown, more = rows[-SHOWN:], len(rows) > SHOWN

@@ -1,4 +1,4 @@
-"""Align two sequences: what is in both, what was removed and what was added. Pure.
+"""Align two sequences, or the values of two JSON objects: what is in both, what was removed and what was added. Pure.
 
 Work and memory grow with the product of the lengths, so all comparisons of a page share a budget. Sequences beyond it are
 reported as one removal and one addition, and `Budget.coarse` says so.
@@ -7,10 +7,10 @@ reported as one removal and one addition, and `Budget.coarse` says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Indel
 
@@ -19,6 +19,11 @@ WORK, SHARE = 400_000_000, 100_000_000
 #: Texts of more words are compared by line.
 MAX_WORDS = 20_000
 _WORD = re.compile(r"\S+\s*|\s+")
+#: Stands for the value that one of two objects lacks.
+ABSENT: Any = object()
+Values = Mapping[Any, Any]
+#: Two values as objects whose own values are aligned; None for two that are not taken apart.
+Opened = tuple[Values, Values] | None
 
 
 class Op(StrEnum):
@@ -120,3 +125,20 @@ def _run(block: Block, left: Sequence[str], right: Sequence[str]) -> Run:
     if block.op == Op.ADDED:
         return Run(block.op, "".join(right[block.j1 : block.j2]))
     return Run(block.op, "".join(left[block.i1 : block.i2]))
+
+
+def both_objects(one: Any, other: Any) -> Opened:
+    """Return two objects, neither of them empty; None for other values."""
+    return (one, other) if one and other and isinstance(one, dict) and isinstance(other, dict) else None
+
+
+def align_values(
+    before: Values, after: Values, opened: Callable[[Any, Any], Opened] = both_objects, path: tuple[Any, ...] = ()
+) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
+    """Yield the values at each path of two objects, equal ones too; ABSENT on the side that has none there."""
+    for name in {**before, **after}:
+        one, other = before.get(name, ABSENT), after.get(name, ABSENT)
+        if inner := opened(one, other):
+            yield from align_values(*inner, opened, (*path, name))
+        else:
+            yield (*path, name), one, other

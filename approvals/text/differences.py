@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from approvals.text.alignment import ABSENT, Opened, align_values, both_objects
 from approvals.text.tables import pretty
 from approvals.text.text import visible, visible_name
 
@@ -13,37 +14,30 @@ from approvals.text.text import visible, visible_name
 Change = tuple[str, str | None, str | None]
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any], path: str = "") -> list[Change]:
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
     """Return the differences of two objects, written so that values that differ never read alike."""
-    found: list[Change] = []
-    before, after = _with_lists(before, after), _with_lists(after, before)
-    for name in [*before, *(name for name in after if name not in before)]:
-        one, other = before.get(name), after.get(name)
-        place = f"{path}.{step_of(name)}" if path else step_of(name)
-        if name in before and name in after and isinstance(one, dict) and isinstance(other, dict) and one and other:
-            found += changes(one, other, place)
-            continue
-        was, now = (pretty(side[name]) if name in side else None for side in (before, after))
+    differences: list[Change] = []
+    for path, *sides in align_values(before, after, _opened):
+        was, now = (None if side is ABSENT else pretty(side) for side in sides)
         if was != now:
-            plain = [_text(side[name]) if name in side else None for side in (before, after)]
+            plain = [None if side is ABSENT else _text(side) for side in sides]
             # Quotes distinguish a text from a number with the same characters, and show an empty text.
             clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
-            found.append((place, *(plain if clear else (was, now))))
-    return found
+            differences.append((place_of(path), *(plain if clear else (was, now))))
+    return differences
 
 
-def _with_lists(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with lists of objects, where both sides have as many, as objects by number, counted from 1."""
-    return {name: _numbered(item) if _alike_lists(item, other.get(name)) else item for name, item in one.items()}
-
-
-def _alike_lists(one: Any, other: Any) -> bool:
+def _opened(one: Any, other: Any) -> Opened:
+    """Return two objects; lists of objects, where both sides have as many, are objects by number, counted from 1."""
     lists = isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
-    return lists and all(isinstance(item, dict) for item in (*one, *other))
+    if lists and all(isinstance(item, dict) for item in (*one, *other)):
+        one, other = ({str(number): item for number, item in enumerate(each, 1)} for each in (one, other))
+    return both_objects(one, other)
 
 
-def _numbered(items: Sequence[Any]) -> dict[str, Any]:
-    return {str(number): item for number, item in enumerate(items, 1)}
+def place_of(path: Iterable[str]) -> str:
+    """Return where a value is: the names on the way to it."""
+    return ".".join(map(step_of, path))
 
 
 def step_of(name: str) -> str:

@@ -7,8 +7,6 @@ runner says that it has stored them, and every POLL seconds in case that notific
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
@@ -19,7 +17,7 @@ from django.db.models import BigAutoField
 from approvals.db import pool
 from approvals.db.prepared import Parameter, Prepared
 from approvals.live import doorbell as bell
-from approvals.live.listeners import listen
+from approvals.live.listeners import Notifications, listen
 from chats import doorbell, queries, queue
 from chats.agent import events
 from chats.models import Turn
@@ -77,12 +75,12 @@ class _Follower:
     def __init__(self, seen: int, *, due: bool) -> None:
         self.seen, self.due = seen, due
         self._stored = 0
-        self._woken = asyncio.Event()
+        self._notifications = Notifications()
 
     def wake(self, *, stored: int = 0) -> None:
         """Have the follower look for events; `stored` is the last number that is known to be stored."""
         self._stored = stored
-        self._woken.set()
+        self._notifications.record()
 
     def must_read(self) -> bool:
         """Return whether to read the rows: for the first time, after POLL seconds, or for what was missed and is stored."""
@@ -92,12 +90,7 @@ class _Follower:
 
     async def wait(self) -> None:
         """Return when there may be something to do; after POLL seconds the rows are to be read."""
-        try:
-            async with asyncio.timeout(POLL):
-                await self._woken.wait()
-        except TimeoutError:
-            self.due = True
-        self._woken.clear()
+        self.due = not await self._notifications.wait(POLL)
 
 
 _feeds: dict[int, _Feed] = {}
@@ -108,20 +101,16 @@ class RestWatch:
 
     def __init__(self) -> None:
         self._resting: set[int] = set()
-        self._changed = asyncio.Event()
+        self._notifications = Notifications()
         _watches.add(self)
 
     def add(self, turn_id: int) -> None:
         self._resting.add(turn_id)
-        self._changed.set()
+        self._notifications.record()
 
     async def wait(self, turn_ids: Collection[int]) -> None:
         """Return when one of these turns has come to rest, or after POLL seconds: the caller checks the rows."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(POLL):
-                while self._resting.isdisjoint(turn_ids):
-                    self._changed.clear()
-                    await self._changed.wait()
+        await self._notifications.wait(POLL, until=lambda: not self._resting.isdisjoint(turn_ids))
 
 
 _watches: WeakSet[RestWatch] = WeakSet()

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from approvals.db.canonical_json import same_json
-from approvals.text.alignment import Block, Budget, Op, align
+from approvals.text.alignment import ABSENT, Block, Budget, Op, Opened, align, align_values
 
 Part = dict[str, Any]
 #: A field of a tool call with more changes is shown as one change.
@@ -95,32 +95,25 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[C
     Lists are compared index by index. The order of keys does not matter.
     """
     changes: list[Change] = []
-    for name in _names(before, after):
+    for name in {**before, **after}:
         # Stop after one change too many, so that a field with a million changes costs only a hundred.
-        inner = list(islice(_at(name, (), before, after), MAX_CHANGES + 1))
+        sides = ({name: side[name]} if name in side else {} for side in (before, after))
+        inner = list(islice(_differing(*sides), MAX_CHANGES + 1))
         changes += inner if len(inner) <= MAX_CHANGES else [Change((name,), Op.CHANGED, before[name], after[name])]
     return changes
 
 
-def _names(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> list[Any]:
-    return [*before, *(name for name in after if name not in before)]
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    for path, one, other in align_values(before, after, _opened):
+        if one is ABSENT:
+            yield Change(path, Op.ADDED, after=other)
+        elif other is ABSENT:
+            yield Change(path, Op.REMOVED, before=one)
+        elif not same_json(one, other, exact=True):
+            yield Change(path, Op.CHANGED, one, other)
 
 
-def _at(name: Any, path: tuple[Any, ...], before: Mapping[Any, Any], after: Mapping[Any, Any]) -> Iterator[Change]:
-    if name not in after:
-        yield Change((*path, name), Op.REMOVED, before=before[name])
-    elif name not in before:
-        yield Change((*path, name), Op.ADDED, after=after[name])
-    else:
-        yield from _within((*path, name), before[name], after[name])
-
-
-def _within(path: tuple[Any, ...], before: Any, after: Any) -> Iterator[Change]:
+def _opened(before: Any, after: Any) -> Opened:
     if isinstance(before, list) and isinstance(after, list):
-        before, after = dict(enumerate(before)), dict(enumerate(after))
-    elif not (isinstance(before, dict) and isinstance(after, dict)):
-        if not same_json(before, after, exact=True):
-            yield Change(path, Op.CHANGED, before, after)
-        return
-    for name in _names(before, after):
-        yield from _at(name, path, before, after)
+        return dict(enumerate(before)), dict(enumerate(after))
+    return (before, after) if isinstance(before, dict) and isinstance(after, dict) else None

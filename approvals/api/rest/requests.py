@@ -125,19 +125,21 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     after = queries.RequestCursor.parse(filters.cursor) if filters.cursor is not None else None
     if filters.cursor is not None and after is None:
         raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
-    wanted = queries.Wanted(
+    matching = queries.matching_requests_for(
+        caller.user,
+        text=filters.text,
+        after=after,
         status=filters.status,
         kind=filters.kind,
         tool_name=filters.tool,
         priority=filters.priority,
-        workflow=filters.workflow,
-        thread_id=filters.thread,
-        text=filters.text,
-        created_from=filters.created_from,
-        created_until=filters.created_until,
+        workflow__key=filters.workflow,
+        workflow__thread_id=filters.thread,
+        created_at__gte=filters.created_from,
+        created_at__lte=filters.created_until,
     )
-    found = list(queries.matching_requests_for(caller.user, wanted, after=after)[: filters.limit + 1])
-    shown, more = found[: filters.limit], len(found) > filters.limit
+    rows = list(matching[: filters.limit + 1])
+    shown, more = rows[: filters.limit], len(rows) > filters.limit
     last = queries.RequestCursor(shown[-1].created_at, shown[-1].pk) if more else None
     return Page(items=[brief(each) for each in shown], next=str(last) if last else None)
 

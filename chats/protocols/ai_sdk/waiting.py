@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 from collections.abc import Callable
 
@@ -14,8 +13,7 @@ from approvals.access.callers import Caller
 from approvals.api.long_poll import answer_anew
 from approvals.db import pool
 from approvals.exceptions import Invalid
-from approvals.live import doorbell
-from approvals.live.listeners import listen, wait_until_ready
+from approvals.live.listeners import subscribe
 from approvals.live.streaming import deferred_response
 from chats.doorbell import chat_group
 
@@ -46,21 +44,13 @@ def respond_when_changed(
 
     async def later() -> HttpResponse:
         loop = asyncio.get_running_loop()
-        doorbell.use_loop(loop)
-        changed, ready = asyncio.Event(), asyncio.Event()
-        listening = asyncio.create_task(listen([chat_group(chat_pk)], lambda _: changed.set(), ready=ready))
         end = loop.time() + seconds
-        try:
-            await wait_until_ready(ready)
+        async with subscribe(chat_group(chat_pk)) as notifications:
             while True:
-                changed.clear()
                 response = await pool.run(now)
                 etag, left = response.headers.get("ETag"), end - loop.time()
                 if etag != seen or left <= 0:
                     return finish(request, response) if etag else response
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), min(left, POLL))
-        finally:
-            listening.cancel()
+                await notifications.wait(min(left, POLL))
 
     return deferred_response(request, later)

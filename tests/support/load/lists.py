@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from approvals import queries
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.queries import COUNT_LIMIT, PAGE, Wanted
+from approvals.queries import COUNT_LIMIT, PAGE
 from approvals.queries.audit import entries_for
 from approvals.queries.audit_filters import AuditFilters
 from approvals.queries.workflow_list import ENDED, SUSPENDED, cursor_of
@@ -44,18 +44,18 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
         "desk: an asker's own, waiting": queries.suspended_workflows_for(owner)[: PAGE + 1],
         "desk: an asker's own, ended": queries.ended_workflows_for(owner)[: PAGE + 1],
         "desk: changed since a moment": queries.changed_since(decider, middle.created_at + timedelta(hours=1))[:51],
-        "requests: first page": asked(decider, Wanted())[: PAGE + 1],
-        "requests: deep page": asked(decider, Wanted(), after=cursor)[: PAGE + 1],
-        "requests: that wait": asked(decider, Wanted(status="pending"))[: PAGE + 1],
-        "requests: that were withdrawn (none)": asked(decider, Wanted(status="cancelled"))[: PAGE + 1],
-        "requests: of one tool": asked(decider, Wanted(tool_name="tool-7"))[: PAGE + 1],
-        "requests: of one tool, none": asked(decider, Wanted(tool_name="nothing"))[: PAGE + 1],
-        "requests: of one kind, none": asked(decider, Wanted(kind="recovery"))[: PAGE + 1],
-        "requests: of one priority, none": asked(decider, Wanted(priority="low"))[: PAGE + 1],
-        "requests: of one workflow": asked(decider, Wanted(workflow=middle.workflow.key))[: PAGE + 1],
-        "requests: search, many found": asked(decider, Wanted(text="Refund"))[: PAGE + 1],
-        "requests: search, one found": asked(decider, Wanted(text="no777"))[: PAGE + 1],
-        "requests: an asker's own": asked(owner, Wanted())[: PAGE + 1],
+        "requests: first page": asked(decider)[: PAGE + 1],
+        "requests: deep page": asked(decider, after=cursor)[: PAGE + 1],
+        "requests: that wait": asked(decider, status="pending")[: PAGE + 1],
+        "requests: that were withdrawn (none)": asked(decider, status="cancelled")[: PAGE + 1],
+        "requests: of one tool": asked(decider, tool_name="tool-7")[: PAGE + 1],
+        "requests: of one tool, none": asked(decider, tool_name="nothing")[: PAGE + 1],
+        "requests: of one kind, none": asked(decider, kind="recovery")[: PAGE + 1],
+        "requests: of one priority, none": asked(decider, priority="low")[: PAGE + 1],
+        "requests: of one workflow": asked(decider, workflow__key=middle.workflow.key)[: PAGE + 1],
+        "requests: search, many found": asked(decider, text="Refund")[: PAGE + 1],
+        "requests: search, one found": asked(decider, text="no777")[: PAGE + 1],
+        "requests: an asker's own": asked(owner)[: PAGE + 1],
         "audit: first page": AuditEntry.objects.order_by("pk")[:50],
         "audit: deep page": AuditEntry.objects.filter(pk__gt=AuditEntry.objects.count() // 2).order_by("pk")[:50],
         "audit: of one workflow": queries.trail_of(decider, Workflow.objects.get(pk=middle.workflow_id)),

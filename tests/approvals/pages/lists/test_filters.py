@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from urllib.parse import urlencode
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.exceptions import Invalid
-from approvals.queries import request_list
+from approvals.queries import RequestCursor, WorkflowCursor, request_list
 from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, ListCursor, filters_from
 from approvals.states import Kind
 from tests.support.people import bob
 
 pytestmark = pytest.mark.django_db
+
+MOMENT, KEY = "2026-11-21T12:00:00.000000Z", "00000000-0000-4000-8000-000000000005"
 
 
 @given(
@@ -43,6 +46,18 @@ pytestmark = pytest.mark.django_db
 )
 def test_filters_survive_their_query_string(filters):
     assert filters_from(QueryDict(filters.query[1:])) == filters
+
+
+@pytest.mark.parametrize(
+    ("text", "cursor"),
+    [
+        (f"2,{MOMENT},{KEY},a,b", ListCursor(2, datetime(2026, 11, 21, 12, tzinfo=UTC), UUID(KEY), "a,b")),
+        (f"{MOMENT},{KEY}", RequestCursor(datetime(2026, 11, 21, 12, tzinfo=UTC), UUID(KEY))),
+        (f"1,{MOMENT},42", WorkflowCursor(1, datetime(2026, 11, 21, 12, tzinfo=UTC), 42)),
+    ],
+)
+def test_a_cursor_in_an_address_keeps_its_form(text, cursor):
+    assert (str(cursor), type(cursor).parse(text)) == (text, cursor)
 
 
 @given(st.dictionaries(st.sampled_from([*CHECKS, "other"]), st.text(max_size=60), max_size=4))
