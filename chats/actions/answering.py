@@ -11,7 +11,7 @@ from django.db.models import BigAutoField, CharField, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
-from approvals.actions.rulings import too_late
+from approvals.actions.checking import too_late
 from approvals.asking.answers import Answer
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_line

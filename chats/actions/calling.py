@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Sum
 
 from approvals import actions as desk
-from approvals.actions.rulings import MAX_COMMENT
+from approvals.actions.checking import MAX_COMMENT
 from approvals.asking.answers import Answer
 from approvals.states import Verdict
 from chats.actions import transitions

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from approvals import actions as desk
 from approvals.access import permissions
 from approvals.access.callers import Caller
-from approvals.actions.rulings import too_late
+from approvals.actions.checking import too_late
 from approvals.api.bodies import json_object
 from approvals.exceptions import CriticalElsewhere, Invalid, NotFound, Refusal
 from approvals.http import endpoint
