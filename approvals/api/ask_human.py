@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -14,19 +14,18 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals import actions, queries
+from approvals import queries
 from approvals.access.callers import Caller
-from approvals.api import agentforge, feed
+from approvals.api import asking, exchange
 from approvals.api.bodies import idempotency_key, json_object, mark_replayed
-from approvals.api.events import parse_thread
+from approvals.api.frame import endpoint, thread_of, wait_of
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.origins import Origin
 from approvals.asking.titles import title_and_message
 from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical, digest
-from approvals.exceptions import Expired, Invalid, NotAllowed, NotFound, RequestCancelled
-from approvals.http import endpoint
+from approvals.exceptions import Expired, Invalid, NotFound, RequestCancelled
 from approvals.models import ApprovalRequest
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
 from approvals.text.translation import translated
@@ -37,19 +36,14 @@ MAX_WAIT = 600
 MAX_TIMEOUT_DAYS = 36_500
 MAX_TIMEOUT = MAX_TIMEOUT_DAYS * 86_400_000
 
-_WAIT = re.compile(r"\d{1,4}(\.\d{1,3})?", re.ASCII)
 
-
-@endpoint("POST")
+@endpoint("POST", "ask", counts=True)
 def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Ask a person. Responds 202 with the request's id, or with `?wait=SECONDS` the answer if it comes in time.
 
     Repeating an `Idempotency-Key` does not ask again; it returns the existing question and its answer.
     """
-    caller.require("ask")
-    caller.count_ask()
-    _refuse_tokens(caller)
-    seconds, thread = _parse_wait(request), parse_thread(request)
+    seconds, thread = wait_of(request, limit=MAX_WAIT), thread_of(request)
     question = parse_question(json_object(request))
     origin = Origin(
         scope=caller.scope,
@@ -58,18 +52,19 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         thread_id=thread,
         idempotency_key=idempotency_key(request),
     )
-    asked = actions.ask_for_client(question, origin, by=caller.actor)
-    response = _respond(request, asked.request, seconds)
+    asked = asking.ask(caller, question, origin)
+    response = respond_when_ended(request, asked.request, seconds, partial(_respond, request))
     mark_replayed(response, asked.replayed)
     return response
 
 
-@endpoint("GET")
+@endpoint("GET", "read")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """Return the outcome of a question in the same shape and with the same `?wait=`."""
-    caller.require("read")
-    _refuse_tokens(caller)
-    return _respond(request, _question_for(caller, pk), _parse_wait(request))
+    found = queries.get_request_for(caller.user, pk)
+    if found.kind != Kind.QUESTION:
+        raise NotFound
+    return respond_when_ended(request, found, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
 
 
 def parse_question(body: Mapping[str, Any]) -> Ask:
@@ -156,47 +151,16 @@ CHECKS: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def _refuse_tokens(caller: Caller) -> None:
-    if caller.thread is not None:
-        raise NotAllowed(_("A client token only works for its own chat. Use an API key."))
-
-
-def _parse_wait(request: HttpRequest) -> float:
-    """Return `?wait=` in seconds; 0 without it. Raises Invalid."""
-    text = request.GET.get("wait", "0")
-    if not _WAIT.fullmatch(text) or float(text) > MAX_WAIT:
-        raise Invalid(
-            _("The `wait` parameter is invalid."),
-            {"wait": _("must be a number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}},
-        )
-    return float(text)
-
-
-def _question_for(caller: Caller, pk: UUID) -> ApprovalRequest:
-    found = queries.get_request_for(caller.user, pk)
-    if found.kind != Kind.QUESTION:
-        raise NotFound
-    return found
-
-
-def _respond(request: HttpRequest, asked: ApprovalRequest, seconds: float) -> HttpResponse:
-    if not asked.pending or seconds == 0 or request.method == "HEAD":
-        return _respond_now(request, asked)
-    return respond_when_ended(
-        request, asked.pk, seconds, lambda caller: _respond_now(request, _question_for(caller, asked.pk))
-    )
-
-
-def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+def _respond(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
     """Return 202 while the question is pending and 200 with the answer. Raises Expired and RequestCancelled."""
     if asked.pending:
         return _accepted(request, asked)
-    decision, ended = asked.decision, feed.ended(asked)
+    decision, ended = asked.decision, exchange.ended(asked)
     if decision.verdict == Verdict.CANCEL:
         raise RequestCancelled(decision)
-    if agentforge.error_of(feed.asked(asked), ended) is not None:
+    if exchange.error_of(exchange.asked(asked), ended) is not None:
         raise Expired(decision)
-    requested, responded = feed.ms(asked.created_at), feed.ms(decision.decided_at)
+    requested, responded = exchange.ms(asked.created_at), exchange.ms(decision.decided_at)
     metadata = {
         "requestId": str(asked.pk),
         "requestedAt": requested,
@@ -205,14 +169,14 @@ def _respond_now(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
         "timedOut": decision.verdict == Verdict.EXPIRE,
         "priority": asked.priority,
     }
-    return JsonResponse({"response": agentforge.response_of(ended), "metadata": metadata})
+    return JsonResponse({"response": exchange.response_of(ended), "metadata": metadata})
 
 
 def _accepted(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
     body = {
         "requestId": str(asked.pk),
         "status": asked.status,
-        "requestedAt": feed.ms(asked.created_at),
+        "requestedAt": exchange.ms(asked.created_at),
         "priority": asked.priority,
         "url": asked.public_url,
     }

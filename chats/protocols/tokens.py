@@ -9,25 +9,24 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.access import callers
 from approvals.access.callers import MAX_TOKEN_SECONDS, TOKEN_SECONDS, Caller
 from approvals.api.bodies import json_object
-from approvals.exceptions import Invalid, NotAllowed
-from approvals.http import endpoint
-from chats.protocols.ai_sdk.body import text_problem
+from approvals.api.frame import endpoint
+from approvals.exceptions import Invalid
+from chats.protocols.bodies import text_problem
+
+NO_MORE = gettext_lazy("A client token cannot create other tokens. Use an API key.")
 
 
-@endpoint("POST")
+@endpoint("POST", "ask", tokens=NO_MORE, counts=True)
 def create(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Make a token: `{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`.
 
     The chat need not exist yet.
     """
-    caller.require("ask")
-    caller.count_ask()
-    if caller.thread is not None:
-        raise NotAllowed(_("A client token cannot create other tokens. Use an API key."))
     body = json_object(request)
     seconds = body.get("seconds", TOKEN_SECONDS)
     errors = _errors(body, seconds)

@@ -19,8 +19,8 @@ from approvals.text.translation import translated
 from chats.actions.attachments import SentFile, checked_file
 from chats.checkpoints import MAX_MESSAGE_DEPTH
 from chats.exceptions import BadFile
+from chats.protocols.bodies import text_problem
 
-MAX_ID = 200
 #: The size of what a client keeps with a message.
 MAX_METADATA_BYTES = 10_000
 #: The number of invalid messages' fields that an error names.
@@ -160,17 +160,6 @@ def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _is_tool(part: Mapping[str, Any]) -> bool:
     kind: str = part["type"]
     return kind == "dynamic-tool" or kind.startswith("tool-")
-
-
-def text_problem(value: object) -> str:
-    """Return what is wrong with an id, or ""."""
-    if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
-        return _("must be text of 1 to %(limit)s characters") % {"limit": MAX_ID}
-    try:
-        canonical(value)
-    except NotCanonical as error:
-        return translated(error)
-    return ""
 
 
 def _message_errors(messages: object) -> dict[str, str]:

@@ -18,7 +18,7 @@ from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.exceptions import Invalid, NotFound
 from approvals.states import Kind, Verdict
 from approvals.text.translation import translated
-from chats.protocols.ai_sdk.body import text_problem
+from chats.protocols.bodies import text_problem
 
 #: The size of what a page may send along with a message. The model is shown all of it.
 MAX_CONTEXT_BYTES = 50_000
