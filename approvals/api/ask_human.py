@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field, PlainValidator
+from pydantic_core import ErrorDetails
 
 from approvals import queries
 from approvals.access.callers import Caller
 from approvals.api import asking, exchange
-from approvals.api.bodies import idempotency_key, json_object, mark_replayed
+from approvals.api.bodies import Body, StorableObject, StorableText, idempotency_key, json_object, mark_replayed
 from approvals.api.frame import endpoint, thread_of, wait_of
 from approvals.api.long_poll import respond_when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.origins import Origin
 from approvals.asking.titles import title_and_message
-from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical, digest
-from approvals.exceptions import Expired, Invalid, NotFound, RequestCancelled
+from approvals.db.canonical_json import MAX_BYTES, digest
+from approvals.exceptions import Expired, NotFound, RequestCancelled
 from approvals.models import ApprovalRequest
 from approvals.states import ASK_HUMAN, Kind, Priority, Verdict
-from approvals.text.translation import translated
 
 #: Seconds that one HTTP request may wait for an answer; afterwards, the client polls the outcome.
 MAX_WAIT = 600
@@ -67,88 +69,60 @@ def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     return respond_when_ended(request, found, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
 
 
+def _priority(value: Any) -> Priority:
+    if value not in Priority.values:
+        raise ValueError(_("must be one of %(names)s") % {"names": ", ".join(Priority.values)})
+    return Priority(value)
+
+
+def _milliseconds(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(_("must be a number of milliseconds"))
+    if not 0 <= value <= MAX_TIMEOUT:
+        words = _("must be between 0 (none) and %(limit)s ms (%(days)s days)")
+        raise ValueError(words % {"limit": MAX_TIMEOUT, "days": MAX_TIMEOUT_DAYS})
+    return value
+
+
+class Question(Body):
+    """AgentForge's fields; null is never valid."""
+
+    refusal = gettext_lazy("The question is invalid.")
+    words: ClassVar = {"list_type": gettext_lazy("must be a list of texts")}
+
+    question: Annotated[StorableText, Field(min_length=1, max_length=MAX_MESSAGE)]
+    context: StorableObject = Field(default_factory=dict)
+    priority: Annotated[Priority, PlainValidator(_priority)] = Priority.NORMAL
+    timeout: Annotated[Any, PlainValidator(_milliseconds)] = 0
+    default_response: Annotated[StorableText, Field(max_length=MAX_MESSAGE)] = ""
+    suggestions: Annotated[
+        list[Annotated[StorableText, Field(max_length=MAX_LABEL)]], Field(max_length=MAX_SUGGESTIONS)
+    ] = Field(default_factory=list)
+
+    @classmethod
+    def _named(cls, error: ErrorDetails) -> tuple[str, str]:
+        # A suggestion has its number in the text.
+        name, *number = map(str, error["loc"])
+        return name, ": ".join([*number, cls._words_of(error)])
+
+
 def parse_question(body: Mapping[str, Any]) -> Ask:
     """Return the question in a body of AgentForge's shape, ignoring unknown fields. Raises Invalid with an error per field."""
-    errors = {name: error for name, check in CHECKS.items() if name in body and (error := check(body[name]))}
-    if "question" not in body:
-        errors["question"] = _("is missing")
-    if errors:
-        raise Invalid(_("The question is invalid."), errors)
-    title, message = title_and_message(body["question"])
-    timeout = body.get("timeout", 0)
+    sent = Question.read(body)
+    title, message = title_and_message(sent.question)
+    given = {field.alias: body[field.alias] for field in Question.model_fields.values() if field.alias in body}
     return Ask(
         kind=Kind.QUESTION,
         title=title,
         message=message,
-        input={name: body[name] for name in CHECKS if name in body},
+        input=given,
         response_schema={"type": "string"},
-        context=body.get("context"),
-        priority=Priority(body.get("priority", Priority.NORMAL)),
-        deadline_at=timezone.now() + timedelta(milliseconds=timeout) if timeout > 0 else None,
-        default_response=body.get("defaultResponse", ABSENT),
-        suggestions=body.get("suggestions", ()),
+        context=given.get("context"),
+        priority=sent.priority,
+        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout > 0 else None,
+        default_response=given.get("defaultResponse", ABSENT),
+        suggestions=sent.suggestions,
     )
-
-
-def _text_error(value: Any, *, longest: int = MAX_MESSAGE) -> str:
-    if not isinstance(value, str):
-        return _("is not text")
-    if len(value) > longest:
-        return _("is longer than %(limit)s characters") % {"limit": f"{longest:,}"}
-    return _json_error(value)
-
-
-def _question_error(value: Any) -> str:
-    return _("is empty") if value == "" else _text_error(value)
-
-
-def _context_error(value: Any) -> str:
-    return _json_error(value) if isinstance(value, dict) else _("is not a JSON object")
-
-
-def _priority_error(value: Any) -> str:
-    known = isinstance(value, str) and value in Priority.values
-    return "" if known else _("must be one of %(names)s") % {"names": ", ".join(Priority.values)}
-
-
-def _timeout_error(value: Any) -> str:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return _("must be a number of milliseconds")
-    if not 0 <= value <= MAX_TIMEOUT:
-        words = _("must be between 0 (none) and %(limit)s ms (%(days)s days)")
-        return words % {"limit": MAX_TIMEOUT, "days": MAX_TIMEOUT_DAYS}
-    return ""
-
-
-def _suggestions_error(value: Any) -> str:
-    if not isinstance(value, list):
-        return _("must be a list of texts")
-    if len(value) > MAX_SUGGESTIONS:
-        return _("has more than %(limit)s items") % {"limit": MAX_SUGGESTIONS}
-    return next((f"{place}: {error}" for place, one in enumerate(value) if (error := _label_error(one))), "")
-
-
-def _label_error(value: Any) -> str:
-    return _text_error(value, longest=MAX_LABEL)
-
-
-def _json_error(value: Any) -> str:
-    try:
-        canonical(value)
-    except NotCanonical as error:
-        return translated(error)
-    return ""
-
-
-#: AgentForge's fields: each check returns what is wrong with a value, or "". null is never valid.
-CHECKS: Mapping[str, Callable[[Any], str]] = {
-    "question": _question_error,
-    "context": _context_error,
-    "priority": _priority_error,
-    "timeout": _timeout_error,
-    "defaultResponse": _text_error,
-    "suggestions": _suggestions_error,
-}
 
 
 def _respond(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
