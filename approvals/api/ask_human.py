@@ -106,11 +106,15 @@ class Question(Body):
         return name, ": ".join([*number, cls._words_of(error)])
 
 
+#: The names of its fields, as clients send them.
+FIELDS = tuple(field.alias or name for name, field in Question.model_fields.items())
+
+
 def parse_question(body: Mapping[str, Any]) -> Ask:
     """Return the question in a body of AgentForge's shape, ignoring unknown fields. Raises Invalid with an error per field."""
     sent = Question.read(body)
     title, message = title_and_message(sent.question)
-    given = {field.alias: body[field.alias] for field in Question.model_fields.values() if field.alias in body}
+    given = {name: body[name] for name in FIELDS if name in body}
     return Ask(
         kind=Kind.QUESTION,
         title=title,

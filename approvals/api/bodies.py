@@ -101,9 +101,10 @@ class Body(BaseModel):
         try:
             return cls.model_validate(body)
         except ValidationError as error:
-            details = error.errors(include_url=False, include_input=False)[: cls.max_errors]
-        # The first of several errors of a member counts.
-        raise Invalid(str(cls.refusal), dict(map(cls._named, reversed(details))))
+            errors: dict[str, str] = {}
+            for each in error.errors(include_url=False, include_input=False)[: cls.max_errors]:
+                errors.setdefault(*cls._named(each))
+            raise Invalid(str(cls.refusal), errors) from error
 
     @classmethod
     def _named(cls, error: ErrorDetails) -> tuple[str, str]:
@@ -113,7 +114,7 @@ class Body(BaseModel):
     @classmethod
     def _words_of(cls, error: ErrorDetails) -> str:
         kind, context = error["type"], error.get("ctx", {})
-        for name in (str(error["loc"][0]), kind):
+        for name in (str(error["loc"][-1]), kind):
             if name in cls.words:
                 return str(cls.words[name])
         if kind == "value_error":

@@ -27,7 +27,7 @@ from chats.models import Chat, Turn
 from chats.protocols.callers import chat_for, confine, own_chat
 from chats.protocols.cedar import body as cedar_body
 from chats.protocols.cedar import encode, runs
-from chats.protocols.cedar.body import Prompt
+from chats.protocols.cedar.body import Cancellation, Listing, Prompt, Resume
 from chats.protocols.cedar.following import Reply, document, stream, suspensions
 from chats.protocols.cedar.runs import Run
 from chats.queries.agents import agent_named
@@ -70,9 +70,7 @@ def resume_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET", "read", tokens=CONFINED)
 def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Return the pending runs, the oldest first, for a page that was reloaded: `{object: [humanInTheLoop...]}`."""
-    thread = request.GET.get("threadId", "") or own_thread(caller)
-    if problem := cedar_body.name_problem(thread):
-        raise Invalid(_("The thread is invalid."), {"threadId": problem})
+    thread = Listing.read({"threadId": request.GET.get("threadId", "") or own_thread(caller)}).thread_id
     confine(caller, thread)
     found = runs.pending_runs(caller.user, thread=thread)
     return JsonResponse({"object": suspensions(request, found)}, headers={"Cache-Control": "no-store"})
@@ -81,7 +79,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("POST", "ask", tokens=CONFINED)
 def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Cancel a run's request: `{runId, cancelled: true}`. The agent continues without an answer."""
-    run = _run(caller, cedar_body.read_run_id(json_object(request)))
+    run = _run(caller, Cancellation.read(json_object(request)).run_id)
     if not run.request.pending:
         raise too_late(run.request.decision)
     desk.cancel(run.request.pk, by=caller.actor, via=VIA)
@@ -89,7 +87,7 @@ def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _post(request: HttpRequest, caller: Caller) -> Reply:
-    prompt = cedar_body.read_prompt(json_object(request))
+    prompt = Prompt.read(json_object(request))
     thread = prompt.thread_id or own_thread(caller)
     try:
         found = own_chat(caller, thread) if thread else None
@@ -118,7 +116,7 @@ def _begin(caller: Caller, found: Chat, prompt: Prompt) -> Turn:
 
 
 def _resume(request: HttpRequest, caller: Caller) -> Reply:
-    sent = cedar_body.read_resume(json_object(request))
+    sent = Resume.read(json_object(request))
     run = _run(caller, sent.run_id)
     cedar_body.check_path(sent.step_path, run.path)
     asked = run.request
