@@ -120,7 +120,11 @@ class WrongMethod(Refusal):
     status = 405
 
     def __init__(self, allowed: str) -> None:
+        self.allowed = allowed
         super().__init__(_("This URL only accepts %(allowed)s.") % {"allowed": allowed})
+
+    def headers(self) -> dict[str, str]:
+        return {"Allow": self.allowed}
 
 
 class NotJson(Refusal):

@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from approvals.access.callers import caller_of, is_for_machines
-from approvals.exceptions import NotFound, Refusal, WrongMethod
+from approvals.access.callers import is_for_machines
+from approvals.exceptions import NotFound, Refusal
 from approvals.text.translation import title_of
 
 P = ParamSpec("P")
@@ -39,28 +39,6 @@ def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:
             return refusal_page(request, refusal)
 
     return wrapped
-
-
-def endpoint(method: str) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """Decorate an API view, `view(request, caller, ...)`: one method, a known caller, refusals as problem documents."""
-
-    def decorated(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-        @wraps(view)
-        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            try:
-                if request.method not in {method, "HEAD" if method == "GET" else method}:
-                    raise WrongMethod(method)
-                return view(request, caller_of(request), *args, **kwargs)
-            except WrongMethod as refusal:
-                response = refusal_page(request, refusal)
-                response.headers["Allow"] = method
-                return response
-            except Refusal as refusal:
-                return refusal_page(request, refusal)
-
-        return wrapped
-
-    return decorated
 
 
 def refusal_page(request: HttpRequest, refusal: Refusal) -> HttpResponse:

@@ -32,14 +32,16 @@ _signer = signing.Signer(salt="approvals.client-token")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whom a call acts for, and how far. `thread` confines a client token to the one chat of that id."""
+    """Whom a call acts for, and how far. `confined_to` is the id of the one chat for which a client token works."""
 
     user: User
     scopes: frozenset[str]
     key: ApiKey | None = None
-    thread: str | None = None
+    confined_to: str | None = None
     #: The key of the browser's session, if the caller is known by one.
     session_key: str = field(default="", repr=False)
+    #: Whether the call was counted against the limit on asking.
+    counted: bool = False
 
     @property
     def by_session(self) -> bool:
@@ -59,10 +61,6 @@ class Caller:
         """Raise ScopeMissing unless the key or token has this scope."""
         if scope not in self.scopes:
             raise ScopeMissing(scope)
-
-    def count_ask(self) -> None:
-        """Count one more request against the rate limit, which a key or person shares with their client tokens. TooMany."""
-        rate_limits.asks.count(self.scope, settings.HITL_ASKS_PER_MINUTE)
 
 
 class MachineMiddleware:
@@ -188,4 +186,4 @@ def _by_client_token(text: str) -> Caller | None:
     key = ApiKey.objects.filter(keys.live(), pk=made["key"]).first() if made["key"] else None
     if user is None or (made["key"] and key is None):
         return None
-    return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, thread=made["thread"])
+    return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, confined_to=made["thread"])

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import AfterValidator, BaseModel, ConfigDict, InstanceOf, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
-from approvals.db.canonical_json import MAX_BYTES, MAX_VALUES, NotCanonical, load
+from approvals.db.canonical_json import MAX_BYTES, MAX_VALUES, NotCanonical, canonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
 from approvals.text.translation import translated
 
@@ -53,3 +59,65 @@ def idempotency_key(request: HttpRequest) -> str | None:
         words = _("must be 1 to %(limit)s printable ASCII characters without spaces") % {"limit": MAX_KEY}
         raise Invalid(_("The `Idempotency-Key` header is invalid."), {"Idempotency-Key": words})
     return key
+
+
+def _storable(value: Any) -> Any:
+    canonical(value)
+    return value
+
+
+#: Text of any characters: pydantic's own refuses some that are replaced, or refused in words of ours.
+Text = InstanceOf[str]
+#: What can be stored.
+StorableText = Annotated[Text, AfterValidator(_storable)]
+StorableObject = Annotated[dict[Any, Any], AfterValidator(_storable)]
+
+#: What is wrong with a member, by pydantic's type of the error.
+WORDS: Mapping[str, Promise] = {
+    "missing": gettext_lazy("is missing"),
+    "is_instance_of": gettext_lazy("is not text"),
+    "dict_type": gettext_lazy("is not a JSON object"),
+    "too_short": gettext_lazy("is empty"),
+    "too_long": gettext_lazy("is longer than %(limit)s characters"),
+    "too_long List": gettext_lazy("has more than %(limit)s items"),
+}
+
+
+class Body(BaseModel):
+    """A body in the shape of another project: unknown members are ignored, and its errors are in our words."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    #: What an invalid body is called.
+    refusal: ClassVar[Promise]
+    #: What is wrong with a member, by its name or by pydantic's type of the error, where WORDS do not fit.
+    words: ClassVar[Mapping[str, Promise]] = {}
+    #: The number of errors that a refusal names.
+    max_errors: ClassVar[int] = 50
+
+    @classmethod
+    def read(cls, body: Any) -> Self:
+        """Return the checked body. Raises Invalid with an error per member."""
+        try:
+            return cls.model_validate(body)
+        except ValidationError as error:
+            errors: dict[str, str] = {}
+            for each in error.errors(include_url=False, include_input=False)[: cls.max_errors]:
+                errors.setdefault(*cls._named(each))
+            raise Invalid(str(cls.refusal), errors) from error
+
+    @classmethod
+    def _named(cls, error: ErrorDetails) -> tuple[str, str]:
+        """Return the path of a member, and what is wrong with it."""
+        return ".".join(map(str, error["loc"])), cls._words_of(error)
+
+    @classmethod
+    def _words_of(cls, error: ErrorDetails) -> str:
+        kind, context = error["type"], error.get("ctx", {})
+        for name in (str(error["loc"][-1]), kind):
+            if name in cls.words:
+                return str(cls.words[name])
+        if kind == "value_error":
+            return translated(context["error"])
+        words = WORDS.get(f"{kind} {context.get('field_type')}") or WORDS[kind]
+        return str(words) % {"limit": f"{context.get('max_length', 0):,}"}

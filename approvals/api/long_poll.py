@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPMethod
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
+from approvals import actions, queries
 from approvals.access import callers
 from approvals.access.callers import Caller
 from approvals.background import waiting_room
@@ -14,13 +16,38 @@ from approvals.db import pool
 from approvals.exceptions import NotAuthenticated, Refusal
 from approvals.http import refusal_page
 from approvals.live.streaming import deferred_response
+from approvals.models import ApprovalRequest
+
+
+def read_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
+    """Return a request that the caller may see. NotFound."""
+    return queries.get_request_for(caller.user, request_id)
+
+
+def read_due_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
+    """Return a request that the caller may see, expired if it is due: the sweep may come a moment after the wait. NotFound."""
+    asked = read_request(caller, request_id)
+    if asked.pending and asked.deadline_at is not None and actions.expire(request_id):
+        return read_request(caller, request_id)
+    return asked
 
 
 def respond_when_ended(
-    request: HttpRequest, request_id: UUID, seconds: float, respond: Callable[[Caller], HttpResponse]
+    request: HttpRequest,
+    asked: ApprovalRequest,
+    seconds: float,
+    respond: Callable[[ApprovalRequest], HttpResponse],
+    *,
+    read: Callable[[Caller, UUID], ApprovalRequest] = read_request,
 ) -> HttpResponse:
-    """Return a response that `respond` makes when the request has ended, or after `seconds`."""
-    now = answer_anew(request, respond)
+    """Return a response that `respond` makes of the request when it has ended, or after `seconds`; HEAD does not wait.
+
+    `read` reads it again after the wait.
+    """
+    if not asked.pending or not seconds or request.method == HTTPMethod.HEAD:
+        return respond(asked)
+    request_id = asked.pk
+    now = answer_anew(request, lambda caller: respond(read(caller, request_id)))
 
     async def later() -> HttpResponse:
         await waiting_room.wait_until_ended(request_id, seconds)

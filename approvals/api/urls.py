@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from approvals.api import ask_human, events
+from approvals.api import ask_human
+from approvals.api.agentforge import endpoint as agentforge
 from approvals.api.hooks import views as hooks
 
 app_name = "desk_api"
@@ -14,5 +15,5 @@ urlpatterns = [
     path("ask-human/<uuid:pk>", ask_human.outcome, name="ask-human-outcome"),
     path("hooks/claude-code", hooks.claude_code, name="hook-claude-code"),
     path("hooks/codex", hooks.codex, name="hook-codex"),
-    path("events", events.follow, name="events"),
+    path("events", agentforge.follow, name="events"),
 ]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from approvals.access.callers import Caller
+from approvals.api.frame import reaches
 from chats import actions, queries
 from chats.exceptions import BadMessage, ChatNotFound
 from chats.models import Chat
 from chats.queries.agents import agent_named, agents
 
 
-def confine(caller: Caller, public_id: str) -> None:
+def confine(caller: Caller, public_id: str, *, owner: int | None = None) -> None:
     """Raise ChatNotFound for a client token that is for another chat."""
-    if caller.thread not in {None, public_id}:
+    if not reaches(caller, public_id, owner=owner):
         raise ChatNotFound
 
 

@@ -7,31 +7,25 @@ from http import HTTPMethod
 from django.http import HttpRequest, HttpResponse
 
 from approvals.access.callers import Caller
-from approvals.http import endpoint
+from approvals.api.frame import CONFINED, endpoint
 from approvals.live.streaming import streamed_response
 from chats import queries
-from chats.exceptions import ChatNotFound
 from chats.models import Chat
 from chats.protocols.callers import confine, own_chat
 from chats.queries import export as exporting
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """Export the chat with this number, as in the address of its page."""
-    caller.require("read")
     chat = queries.get_chat_for(caller.user, pk)
-    if caller.thread is not None and chat.owner_id != caller.user.pk:
-        # Public ids are unique per owner, so another person's chat may have the id that the token is for.
-        raise ChatNotFound
-    confine(caller, chat.public_id)
+    confine(caller, chat.public_id, owner=chat.owner_id)
     return _export(request, chat)
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def export_own(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Export the caller's own chat with this public id."""
-    caller.require("read")
     return _export(request, own_chat(caller, public_id))
 
 

@@ -9,15 +9,18 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header, quote_etag
 
 from approvals.access.callers import Caller
-from approvals.http import endpoint
-from chats.queries.chats import get_file_for
+from approvals.api.frame import CONFINED, endpoint, reaches
+from chats.exceptions import ChatNotFound
+from chats.queries.chats import copies_of_file_for
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def read(request: HttpRequest, caller: Caller, file_id: uuid.UUID) -> HttpResponse:
     """Return a file of a chat that the caller may read."""
-    caller.require("read")
-    file = get_file_for(caller.user, file_id, thread=caller.thread)
+    copies = copies_of_file_for(caller.user, file_id)
+    file = next((copy for copy in copies if reaches(caller, copy.chat.public_id, owner=copy.chat.owner_id)), None)
+    if file is None:
+        raise ChatNotFound
     response = HttpResponse(content_type=file.media_type)
     response.headers["ETag"] = quote_etag(file.digest)
     response.headers["Cache-Control"] = "private, no-cache"

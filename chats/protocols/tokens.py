@@ -4,47 +4,48 @@ from __future__ import annotations
 
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import Field, PlainValidator
 
 from approvals.access import callers
 from approvals.access.callers import MAX_TOKEN_SECONDS, TOKEN_SECONDS, Caller
-from approvals.api.bodies import json_object
-from approvals.exceptions import Invalid, NotAllowed
-from approvals.http import endpoint
-from chats.protocols.ai_sdk.body import text_problem
+from approvals.api.bodies import Body, json_object
+from approvals.api.frame import endpoint
+from chats.protocols.bodies import Id
+
+NO_MORE = gettext_lazy("A client token cannot create other tokens. Use an API key.")
 
 
-@endpoint("POST")
+def _seconds(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 60 <= value <= MAX_TOKEN_SECONDS:
+        raise ValueError(_("must be a whole number from 60 to %(limit)s") % {"limit": MAX_TOKEN_SECONDS})
+    return value
+
+
+class NewToken(Body):
+    refusal = gettext_lazy("The token request is invalid.")
+
+    chat: Id = Field("", validate_default=True)
+    seconds: Annotated[int, PlainValidator(_seconds)] = TOKEN_SECONDS
+
+
+@endpoint("POST", "ask", tokens=NO_MORE, counts=True)
 def create(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Make a token: `{"chat": id, "seconds"?: 60..3600}` to `{"token", "chat", "scopes", "expires_at"}`.
 
     The chat need not exist yet.
     """
-    caller.require("ask")
-    caller.count_ask()
-    if caller.thread is not None:
-        raise NotAllowed(_("A client token cannot create other tokens. Use an API key."))
-    body = json_object(request)
-    seconds = body.get("seconds", TOKEN_SECONDS)
-    errors = _errors(body, seconds)
-    if errors:
-        raise Invalid(_("The token request is invalid."), errors)
-    token = callers.client_token(caller, thread=body["chat"], seconds=seconds)
+    sent = NewToken.read(json_object(request))
+    token = callers.client_token(caller, thread=sent.chat, seconds=sent.seconds)
     created = {
         "token": token,
-        "chat": body["chat"],
+        "chat": sent.chat,
         "scopes": sorted(caller.scopes & callers.TOKEN_SCOPES),
-        "expires_at": (timezone.now() + timedelta(seconds=seconds)).isoformat(),
+        "expires_at": (timezone.now() + timedelta(seconds=sent.seconds)).isoformat(),
     }
     return JsonResponse(created, status=HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
-
-
-def _errors(body: dict[str, Any], seconds: object) -> dict[str, str]:
-    errors = {"chat": problem} if (problem := text_problem(body.get("chat"))) else {}
-    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 60 <= seconds <= MAX_TOKEN_SECONDS:
-        errors["seconds"] = _("must be a whole number from 60 to %(limit)s") % {"limit": MAX_TOKEN_SECONDS}
-    return errors

@@ -32,17 +32,12 @@ def get_chat_for(user: Person, pk: int) -> Chat:
     return chat
 
 
-def get_file_for(user: Person, file_id: uuid.UUID, *, thread: str | None = None) -> Attachment:
-    """Return a file of a chat that this person may read; with `thread`, of their own chat with that id. ChatNotFound."""
+def copies_of_file_for(user: Person, file_id: uuid.UUID) -> QuerySet[Attachment]:
+    """Return the copies of a file in chats that this person may read, with their chats: branches have one each."""
     chats = chats_for(user).order_by()
-    if thread is not None:
-        chats = chats.filter(owner=user.pk, public_id=thread)
     files = Attachment.objects.filter(file_id=file_id, chat__in=chats.values("pk"), chat__pruned_at=None)
     # Only who has no copy of the content reads it.
-    file = files.defer("content").first()
-    if file is None:
-        raise ChatNotFound
-    return file
+    return files.select_related("chat").defer("content").order_by("pk")
 
 
 _OWN: Prepared[Chat] = Prepared(

@@ -89,11 +89,6 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     return " ".join([words % {"names": ", ".join(names)[:MAX_REPEATED]}, *([more % {"input": text}] if more else [])])
 
 
-def denied_words(tool: str) -> str:
-    """Return what a model reads about a tool that the lists of the key deny."""
-    return _("The tool %(tool)s is not allowed here, so this call was not run. Do not repeat it.") % {"tool": tool}
-
-
 def _allowed(call: HookCall, decision: Decision, approved: Mapping[str, Any] | None, *, changed: bool) -> Answer:
     given = dict(approved or {})
     if call.event == Event.PRE_TOOL_USE:

@@ -67,7 +67,7 @@ def _elicitation(call: HookCall) -> Ask:
     if call.address:
         # Approving says that someone has opened the address.
         return _ask(call, Kind.APPROVAL, title, message, input={"url": call.address})
-    return _ask(call, Kind.FORM, title, message, response_schema=call.schema)
+    return _ask(call, Kind.FORM, title, message, response_schema=call.requested_schema)
 
 
 def questions_of(call: HookCall) -> list[Mapping[str, Any]]:

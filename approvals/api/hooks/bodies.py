@@ -6,10 +6,13 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 
+from approvals.api.bodies import Body, Text
 from approvals.api.hooks.agents import Agent, Event
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
 from approvals.db.canonical_json import NotCanonical, canonical, clean_text, digest
@@ -39,7 +42,8 @@ class HookCall:
     server: str = ""
     message: str = ""
     address: str = ""
-    schema: Mapping[str, Any] | None = None
+    mode: str = ""
+    requested_schema: Mapping[str, Any] | None = None
     #: What a call that has run returned, or its error.
     output: Any = None
     error: str = ""
@@ -86,9 +90,96 @@ class HookCall:
             "directory": self.directory,
             "tool": self.tool,
             "input": dict(self.input),
-            "elicitation": [self.server, self.message, self.address, self.schema],
+            "elicitation": [self.server, self.message, self.address, self.requested_schema],
         }
         return digest(about)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tool_name(value: str) -> str:
+    if problem := tool_name_problem(value):
+        raise ValueError(problem)
+    return value
+
+
+def _output(value: Any) -> Any:
+    """Return an output as it may be recorded; one that is too large is cut, as text."""
+    try:
+        if len(canonical(value)) <= MAX_OUTPUT:
+            return value
+    except NotCanonical:
+        pass
+    text = clean_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= MAX_OUTPUT else text[:MAX_OUTPUT] + "…"
+
+
+def _error(value: Any) -> str:
+    text = clean_text(value if isinstance(value, str) else json.dumps(value))
+    return text[:MAX_OUTPUT] or _("It failed.")
+
+
+Id = Annotated[Text, Field(min_length=1, max_length=MAX_ID)]
+
+
+class _Hook(Body):
+    """The members of all events, called as in `HookCall`. One that is null is absent."""
+
+    model_config = ConfigDict(alias_generator=None)
+    refusal = gettext_lazy("The body of the hook is invalid.")
+    words: ClassVar = {
+        "is_instance_of": gettext_lazy("must be text that is not empty"),
+        "too_short": gettext_lazy("must be text that is not empty"),
+        "mode": gettext_lazy("must be form or url"),
+    }
+
+    session: Id = Field(alias="session_id")
+    # Claude Code names the prompt, Codex the turn; a resumed session may name neither.
+    prompt: Annotated[Text, Field(max_length=MAX_ID)] = Field("", validation_alias=AliasChoices("prompt_id", "turn_id"))
+    directory: Annotated[Text, Field(max_length=MAX_DIRECTORY)] = Field("", alias="cwd")
+
+
+class _Permission(_Hook):
+    tool: Annotated[Text, Field(min_length=1, max_length=MAX_LENGTHS["tool_name"]), AfterValidator(_tool_name)] = Field(
+        alias="tool_name"
+    )
+    input: dict[Any, Any] = Field(alias="tool_input")
+
+
+class _ToolUse(_Permission):
+    tool_use: Id = Field(alias="tool_use_id")
+
+
+class _Success(_ToolUse):
+    output: Annotated[Any, AfterValidator(_output)] = Field(None, alias="tool_response")
+
+
+class _Failure(_ToolUse):
+    error: Annotated[Any, AfterValidator(_error)] = Field(None, validate_default=True)
+
+
+class _Elicitation(_Hook):
+    server: Id = Field(alias="mcp_server_name")
+    message: Annotated[Text, Field(min_length=1, max_length=MAX_MESSAGE)]
+
+
+class _Form(_Elicitation):
+    mode: Literal["form"] = "form"
+    requested_schema: dict[Any, Any] = Field(default_factory=lambda: {"type": "object"})
+
+
+class _Link(_Elicitation):
+    address: Annotated[Text, Field(min_length=1, max_length=MAX_ADDRESS)] = Field(alias="url")
+
+
+_EVENTS: Mapping[Event, type[_Hook]] = {
+    Event.PRE_TOOL_USE: _ToolUse,
+    Event.PERMISSION_REQUEST: _Permission,
+    Event.POST_TOOL_USE: _Success,
+    Event.POST_TOOL_USE_FAILURE: _Failure,
+}
 
 
 def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
@@ -99,97 +190,11 @@ def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
         errors = {"hook_event_name": words % {"names": ", ".join(sorted(agent.events)), "agent": agent.name}}
         raise Invalid(_("Pausepoint does not answer this event. Remove its hook from the agent's settings."), errors)
     event = Event(name)
-    reading = _Reading(body)
-    call = HookCall(
-        agent=agent,
-        event=event,
-        session=reading.text("session_id", MAX_ID, required=True),
-        # Claude Code names the prompt, Codex the turn; a resumed session may name neither.
-        prompt=reading.text("prompt_id", MAX_ID) or reading.text("turn_id", MAX_ID),
-        directory=reading.text("cwd", MAX_DIRECTORY),
-        **(_elicitation(reading) if event == Event.ELICITATION else _tool_call(reading, event)),
-    )
-    reading.check(call)
+    members = {name: value for name, value in body.items() if value is not None or name == "mode"}
+    if members.get("prompt_id") == "":
+        del members["prompt_id"]
+    document = _EVENTS.get(event) or (_Link if body.get("mode") == "url" else _Form)
+    call = HookCall(agent=agent, event=event, **dict(document.read(members)))
+    if problem := call.problem:
+        raise Invalid(str(_Hook.refusal), {"body": problem})
     return call
-
-
-class _Reading:
-    """Reads members of a body and collects what is wrong with them."""
-
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self.body = body
-        self.errors: dict[str, str] = {}
-
-    def text(self, name: str, limit: int, *, required: bool = False) -> str:
-        value = self.body.get(name)
-        if value is None and not required:
-            return ""
-        if not isinstance(value, str) or (required and not value):
-            self.errors[name] = _("is missing") if value is None else _("must be text that is not empty")
-            return ""
-        if len(value) > limit:
-            self.errors[name] = _("is longer than %(limit)s characters") % {"limit": f"{limit:,}"}
-        return value
-
-    def members(self, name: str) -> dict[str, Any]:
-        value = self.body.get(name)
-        if not isinstance(value, dict):
-            self.errors[name] = _("is missing") if value is None else _("is not a JSON object")
-            return {}
-        return value
-
-    def check(self, call: HookCall) -> None:
-        """Raise Invalid if something was wrong."""
-        if not self.errors and (problem := call.problem):
-            self.errors["body"] = problem
-        if self.errors:
-            raise _invalid(self.errors)
-
-
-def _invalid(errors: Mapping[str, str]) -> Invalid:
-    return Invalid(_("The body of the hook is invalid."), errors)
-
-
-def _tool_call(reading: _Reading, event: Event) -> dict[str, Any]:
-    tool = reading.text("tool_name", MAX_LENGTHS["tool_name"], required=True)
-    if problem := tool_name_problem(tool):
-        reading.errors["tool_name"] = problem
-    found = {"tool": tool, "input": reading.members("tool_input")}
-    if event != Event.PERMISSION_REQUEST:
-        found["tool_use"] = reading.text("tool_use_id", MAX_ID, required=True)
-    if event == Event.POST_TOOL_USE:
-        found["output"] = _bounded(reading.body.get("tool_response"))
-    elif event == Event.POST_TOOL_USE_FAILURE:
-        error = reading.body.get("error")
-        text = clean_text(error if isinstance(error, str) else json.dumps(error))
-        found["error"] = text[:MAX_OUTPUT] or _("It failed.")
-    return found
-
-
-def _bounded(output: Any) -> Any:
-    """Return an output as it may be recorded; one that is too large is cut, as text."""
-    try:
-        if len(canonical(output)) <= MAX_OUTPUT:
-            return output
-    except NotCanonical:
-        pass
-    text = clean_text(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
-    return text if len(text) <= MAX_OUTPUT else text[:MAX_OUTPUT] + "…"
-
-
-def _elicitation(reading: _Reading) -> dict[str, Any]:
-    mode = reading.body.get("mode", "form")
-    if mode not in ("form", "url"):
-        reading.errors["mode"] = _("must be form or url")
-    found = {
-        "server": reading.text("mcp_server_name", MAX_ID, required=True),
-        "message": reading.text("message", MAX_MESSAGE, required=True),
-    }
-    if mode == "url":
-        return found | {"address": reading.text("url", MAX_ADDRESS, required=True)}
-    schema = reading.body.get("requested_schema")
-    return found | {"schema": {"type": "object"} if schema is None else reading.members("requested_schema")}
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

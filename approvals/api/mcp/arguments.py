@@ -8,8 +8,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from approvals.api.rest.documents import MAX_ERROR, MAX_TIMEOUT, Label, NewRequest, Option
-from approvals.api.rest.fields import WHOLE, Document
+from approvals.api.fields import WHOLE, Document
+from approvals.api.outcomes import MAX_ERROR
+from approvals.api.requests import MAX_TIMEOUT, Label, NewRequest, Option
 from approvals.asking.asks import MAX_MESSAGE, MAX_OPTIONS
 from approvals.asking.titles import title_and_message
 

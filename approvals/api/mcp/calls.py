@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from approvals import actions, queries
 from approvals.access.callers import Caller, Credentials, credentials_of
+from approvals.api.long_poll import read_due_request
 from approvals.api.mcp import messages, repeats, results
 from approvals.api.mcp.arguments import PATIENCE
 from approvals.api.mcp.messages import Call, RpcError
@@ -221,10 +222,7 @@ def _result(waiting: _Waiting) -> dict[str, Any]:
     if caller is None:
         raise NotAuthenticated
     caller.require(waiting.tool.scope)
-    found = queries.get_request_for(caller.user, waiting.request.pk)
-    # The sweep may come a moment later than the end of the wait.
-    if found.pending and found.deadline_at is not None and actions.expire(found.pk):
-        found = queries.get_request_for(caller.user, found.pk)
+    found = read_due_request(caller, waiting.request.pk)
     if not found.pending or not waiting.repeats:
         return _shown(waiting, caller, found)
     rounds = waiting.state.rounds if waiting.state is not None else 0

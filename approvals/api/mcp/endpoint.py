@@ -13,16 +13,17 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from approvals.access.callers import Caller, caller_of
+from approvals.access.callers import Caller
 from approvals.api.bodies import json_body
+from approvals.api.frame import Endpoint
 from approvals.api.mcp import messages
 from approvals.api.mcp.calls import call_tool, continue_stream
 from approvals.api.mcp.messages import HANDSHAKE, MODERN, Call, RpcError
 from approvals.api.mcp.tools import TOOLS
 from approvals.db.canonical_json import NotCanonical, canonical
-from approvals.exceptions import NotAllowed, Refusal, WrongMethod
-from approvals.http import refusal_page
+from approvals.exceptions import NotAllowed, Refusal
 from approvals.text.translation import translated
 
 SERVER = {"name": "pausepoint", "title": "Pausepoint", "version": "1"}
@@ -31,36 +32,34 @@ INSTRUCTIONS = (
     "action that needs a person's consent. While the status is pending, call check_request. A request that is not approved "
     "must not be run."
 )
+KEYS_ONLY = gettext_lazy("MCP clients need an API key. Send it as `Authorization: Bearer …`.")
 #: How long a client may keep the list of tools: it only changes with a new version of the desk.
 _CACHED = {"ttlMs": 3_600_000, "cacheScope": "public"}
 
 
-def endpoint(request: HttpRequest) -> HttpResponse:
+class McpEndpoint(Endpoint):
+    """A POST, or a GET that continues a stream, from no page of another site."""
+
+    def check(self, request: HttpRequest) -> None:
+        if request.method != HTTPMethod.GET or "Last-Event-ID" not in request.headers:
+            super().check(request)
+        _check_origin(request)
+
+
+def _serve(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Respond to one message of an MCP client, or continue a stream."""
+    if caller.key is None:
+        raise NotAllowed(str(KEYS_ONLY))
     try:
-        caller = _caller(request)
         if request.method == HTTPMethod.GET:
             return continue_stream(request, caller, request.headers["Last-Event-ID"], SERVER)
         return _answer(request, caller)
     except RpcError as error:
         return messages.refused(error)
-    except Refusal as refusal:
-        response = refusal_page(request, refusal)
-        if isinstance(refusal, WrongMethod):
-            response.headers["Allow"] = "POST"
-        return response
 
 
-def _caller(request: HttpRequest) -> Caller:
-    """Return who calls. WrongMethod, NotAllowed, NotAuthenticated."""
-    continues = request.method == HTTPMethod.GET and "Last-Event-ID" in request.headers
-    if request.method != HTTPMethod.POST and not continues:
-        raise WrongMethod("POST")
-    _check_origin(request)
-    caller = caller_of(request)
-    if caller.key is None or caller.thread is not None:
-        raise NotAllowed(_("MCP clients need an API key. Send it as `Authorization: Bearer …`."))
-    return caller
+#: Each tool needs a scope of its own.
+endpoint = McpEndpoint(_serve, "POST", tokens=KEYS_ONLY)
 
 
 def _answer(request: HttpRequest, caller: Caller) -> HttpResponse:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from approvals.api.rest.shapes import decision, report
+from approvals.api.outcomes import decision, report
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.states import ASKS, Kind, Status, Verdict

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
-from approvals.access.tool_lists import ASKING, Ruling, lists_from
-from approvals.api.hooks.answers import denied_words
+from approvals.access.tool_lists import ASKING, Ruling
+from approvals.api import asking
 from approvals.api.mcp import repeats, results
 from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, ReportResult, RequestApproval
 from approvals.api.mcp.messages import Call
-from approvals.api.rest.shapes import ask_from
+from approvals.api.requests import ask_from
 from approvals.asking.answers import ABSENT
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import MAX_BYTES, digest
@@ -66,7 +66,6 @@ class Tool:
 
 def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: Call) -> ApprovalRequest:
     """Return the request that the arguments describe, created unless the same call has made it before."""
-    caller.count_ask()
     sent = given.request()
     session = repeats.named_in(call.meta, repeats.SESSIONS)
     call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
@@ -85,15 +84,13 @@ def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: C
             caller, call, body, session, call_id=call_id, returns_results=not isinstance(given, Permission)
         ),
     )
-    return actions.ask_for_client(ask_from(sent), origin, by=caller.actor).request
+    return asking.ask(caller, ask_from(sent), origin).request
 
 
 def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest | dict[str, Any]:
     """Return the request for a permission, or the permission to ask people. NotAllowed for a tool that the key's lists deny."""
-    lists = lists_from(caller.key.tool_lists if caller.key else None)
-    ruling, pattern = lists.ruling(given.tool_name)
+    ruling, pattern = asking.ruling(caller, given.tool_name)
     if ruling == Ruling.DENIED:
-        caller.count_ask()
         session = repeats.named_in(call.meta, repeats.SESSIONS)
         subject = Subject(
             scope=caller.scope,
@@ -102,8 +99,7 @@ def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest | 
             tool_name=given.tool_name,
             tool_call_id=repeats.name_of_call(session, given.tool_use_id),
         )
-        actions.record_denied_call(subject, given.input, pattern, by=caller.actor, via=Door.MCP)
-        raise NotAllowed(denied_words(given.tool_name))
+        raise NotAllowed(asking.deny(caller, subject, given.input, pattern, via=Door.MCP))
     if ruling == Ruling.ALLOWED and given.tool_name in ASKING and pattern == given.tool_name:
         return results.allowed(given.input)
     return _ask(caller, given, call)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from django.http import HttpRequest
 from ninja import Query, Router
 from ninja.responses import Status as Answer
 from pydantic import Field
 
 from approvals import actions, queries
-from approvals.access.callers import caller_of
-from approvals.api.rest.callers import client_of, problems
-from approvals.api.rest.fields import Document, JsonBody, only_known
+from approvals.access.callers import Caller
+from approvals.api.fields import Document
+from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.people_documents import (
     CommentDocument,
     Comments,
@@ -44,12 +43,11 @@ class CommentFilters(Document):
     summary="Claim a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
+@operation("decide")
+def claim_request(caller: Caller, request_id: UUID, sent: Annotated[NewClaim, JsonBody(...)]) -> HandlingDocument:
     """Needs the scope `decide`, and a user who may decide. A claim tells other people that the user works on the request. It
     lapses after 15 minutes without an action, and everyone who may decide still can. 409 `taken` says who was first.
     """
-    caller = client_of(request, "decide")
-    only_known(request, set())
     return handling(actions.claim(request_id, by=caller.actor, via=Door.REST, over=sent.over or ""))
 
 
@@ -59,12 +57,9 @@ def claim_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCla
     summary="Release a claim",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def release_request(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]
-) -> HandlingDocument:
+@operation("decide")
+def release_request(caller: Caller, request_id: UUID, sent: Annotated[NewRelease, JsonBody(...)]) -> HandlingDocument:
     """Needs the scope `decide`. If the user has no claim, nothing changes."""
-    caller = client_of(request, "decide")
-    only_known(request, set())
     return handling(actions.release(request_id, by=caller.actor, via=Door.REST))
 
 
@@ -74,15 +69,12 @@ def release_request(
     summary="Assign a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def assign_request(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]
-) -> HandlingDocument:
+@operation("decide")
+def assign_request(caller: Caller, request_id: UUID, sent: Annotated[NewAssignee, JsonBody(...)]) -> HandlingDocument:
     """Needs the scope `decide`, and a user who may decide. The new assignee is notified, may see the request, and may answer
     it if it is a question or a form; an approval can only be assigned to a user who may decide it. 409 `taken` if the
     request is assigned to someone other than `instead_of`.
     """
-    caller = client_of(request, "decide")
-    only_known(request, set())
     to = None if sent.to is None else queries.user_named(sent.to)
     seen = sent.instead_of or ""
     return handling(actions.assign(request_id, by=caller.actor, via=Door.REST, to=to, instead_of=seen))
@@ -94,10 +86,9 @@ def assign_request(
     summary="List internal notes",
     openapi_extra=problems(404),
 )
-def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
+@operation("read", query=CommentFilters)
+def list_comments(caller: Caller, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
     """Needs the scope `read`. Returns the internal notes, newest first."""
-    caller = client_of(request, "read")
-    only_known(request, set(CommentFilters.model_fields))
     about = queries.get_request_for(caller.user, request_id)
     found = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
     shown, more = found[: query.limit], len(found) > query.limit
@@ -110,10 +101,9 @@ def list_comments(request: HttpRequest, request_id: UUID, query: Annotated[Comme
     summary="Add an internal note",
     openapi_extra=problems(400, 404, 413, 415),
 )
+@operation("decide", "ask")
 def create_comment(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewComment, JsonBody(...)]
+    caller: Caller, request_id: UUID, sent: Annotated[NewComment, JsonBody(...)]
 ) -> Answer[CommentDocument]:
     """Needs the scope `decide`, or `ask` for the owner's agent. A note cannot be deleted, and agents do not receive it."""
-    caller = client_of(request, "decide" if "decide" in caller_of(request).scopes else "ask")
-    only_known(request, set())
     return Answer(201, comment_document(actions.comment(request_id, by=caller.actor, via=Door.REST, text=sent.text)))

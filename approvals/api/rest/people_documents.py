@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from approvals.api.rest.fields import Document, Moment, shown_with
+from approvals.api.fields import Document, Moment, shown_with
 from approvals.models.comments import MAX_TEXT
 from approvals.models.keys import MAX_ACTOR_NAME
 

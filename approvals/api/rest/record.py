@@ -12,8 +12,9 @@ from ninja import Query, Router
 from pydantic import Field
 
 from approvals.access import permissions
-from approvals.api.rest.callers import client_of, problems
-from approvals.api.rest.fields import Document, Moment, Name, Short, only_known
+from approvals.access.callers import Caller
+from approvals.api.fields import Document, Moment, Name, Short
+from approvals.api.rest.operations import operation, problems
 from approvals.api.rest.people_documents import ActorName
 from approvals.exceptions import NotAllowed
 from approvals.live.streaming import streamed_response
@@ -58,10 +59,9 @@ class Entries(Document):
     summary="Read the audit log",
     openapi_extra=problems(ok={"application/x-ndjson": LINES, "text/csv": LINES}),
 )
-def list_entries(request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
+@operation("audit", query=Entries)
+def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
     """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""
-    caller = client_of(request, "audit")
-    only_known(request, set(Entries.model_fields))
     if not permissions.reads_record(caller.user):
         raise NotAllowed(_("You do not have permission to view the audit log."))
     lookups = {

@@ -12,20 +12,22 @@ from ninja.responses import Status as Reply
 from pydantic import Field
 
 from approvals import actions, queries
+from approvals.access.callers import Caller
+from approvals.api import asking
 from approvals.api.bodies import KEY_PATTERN, MAX_KEY, mark_replayed
+from approvals.api.fields import Document, Moment, Name, Short, WorkflowId
 from approvals.api.long_poll import respond_when_ended
-from approvals.api.rest.callers import Bearer, client_of, problems
+from approvals.api.requests import NewRequest, ask_from
 from approvals.api.rest.documents import (
     NewCancel,
     NewDecision,
-    NewRequest,
     NewResult,
     Page,
     RequestDocument,
     ResultDocument,
 )
-from approvals.api.rest.fields import Document, JsonBody, Moment, Name, Short, WorkflowId, only_known
-from approvals.api.rest.shapes import ask_from, brief, document
+from approvals.api.rest.operations import Bearer, JsonBody, operation, problems
+from approvals.api.rest.shapes import brief, document
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
@@ -85,19 +87,18 @@ class Waiting(Document):
     "/requests",
     response={201: RequestDocument, 200: RequestDocument},
     summary="Ask a person",
-    auth=Bearer(counted=True),
+    auth=Bearer(counts=True),
     openapi_extra=problems(400, 409, 413, 415, 429),
 )
+@operation("ask")
 def create_request(
-    request: HttpRequest,
+    caller: Caller,
     sent: Annotated[NewRequest, JsonBody(...)],
     idempotency_key: IdempotencyKey = None,
 ) -> HttpResponse:
     """Needs the scope `ask`. Repeating an `Idempotency-Key` or a `tool_call_id` returns the existing request, with 200 and
     `Idempotent-Replayed: true`. Without `workflow_id`, the request gets a workflow of its own, which ends with it.
     """
-    caller = client_of(request, "ask")
-    only_known(request, set())
     if sent.callback_url is not None and caller.key is None:
         raise Invalid(
             _("A callback must be signed, which needs an API key."),
@@ -113,15 +114,14 @@ def create_request(
         idempotency_key=idempotency_key,
         resume_state=sent.resume_state,
     )
-    asked = actions.ask_for_client(ask_from(sent), origin, by=caller.actor)
+    asked = asking.ask(caller, ask_from(sent), origin)
     return _answer(asked.request, status=200 if asked.replayed else 201, replayed=asked.replayed)
 
 
 @router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
-def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)]) -> Page:
+@operation("read", query=Filters)
+def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Page:
     """Needs the scope `read`. Returns the requests that the key's user may see, newest first."""
-    caller = client_of(request, "read")
-    only_known(request, set(Filters.model_fields))
     after = queries.RequestCursor.parse(filters.cursor) if filters.cursor is not None else None
     if filters.cursor is not None and after is None:
         raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
@@ -150,18 +150,15 @@ def list_requests(request: HttpRequest, filters: Annotated[Filters, Query(...)])
     summary="Get a request, or wait for its decision",
     openapi_extra=problems(404),
 )
-def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]) -> HttpResponse:
+@operation("read", query=Waiting)
+def get_request(
+    caller: Caller, request: HttpRequest, request_id: UUID, query: Annotated[Waiting, Query(...)]
+) -> HttpResponse:
     """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
     and call again while it is `pending`.
     """
-    caller = client_of(request, "read")
-    only_known(request, set(Waiting.model_fields))
     found = queries.get_request_for(caller.user, request_id)
-    if not query.wait or found.status != Status.PENDING:
-        return _answer(found)
-    return respond_when_ended(
-        request, request_id, query.wait, lambda caller: _answer(queries.get_request_for(caller.user, request_id))
-    )
+    return respond_when_ended(request, found, query.wait, _answer)
 
 
 @router.post(
@@ -170,14 +167,13 @@ def get_request(request: HttpRequest, request_id: UUID, query: Annotated[Waiting
     summary="Decide a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def decide_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]) -> HttpResponse:
+@operation("decide")
+def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]) -> HttpResponse:
     """Needs the scope `decide`, and a user who may decide. Refused with 403 and the `url` of the request's page: requests that
     a key of the same user asked (`asked_by_own_key`), and critical ones (`decide_on_page`). The first verdict wins: 409 says
     who gave it, 410 that the deadline has passed, and both contain the `decision`. If the same key repeats its verdict, the
     response is 200 with `Idempotent-Replayed`.
     """
-    caller = client_of(request, "decide")
-    only_known(request, set())
     verdict = verdict_from(sent.verdict)
     assert verdict is not None, "the body's own check lets no other word through"
     # Null can be the answer to a question. With any other verdict it means no answer.
@@ -198,10 +194,9 @@ def decide_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewDe
     summary="Cancel a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
-def cancel_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
+@operation("ask")
+def cancel_request(caller: Caller, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
     """Needs the scope `ask`. After that, no one can answer the request."""
-    caller = client_of(request, "ask")
-    only_known(request, set())
     outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
     return _answer(outcome.request)
 
@@ -212,15 +207,14 @@ def cancel_request(request: HttpRequest, request_id: UUID, sent: Annotated[NewCa
     summary="Report the result of an approved call",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
+@operation("ask")
 def report_result(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
+    caller: Caller, request_id: UUID, sent: Annotated[NewResult, JsonBody(...)], response: HttpResponse
 ) -> Reply[ResultDocument]:
     """Needs the scope `ask`, and the key that asked. The report becomes the only `tool.result` of the call in the audit log.
     409 `other_input` if the input that ran is not the approved one: the audit log and the page of the request then say that
     something else ran, and the result can still be reported.
     """
-    caller = client_of(request, "ask")
-    only_known(request, set())
     # Null can be an output. With an error it means no output.
     given = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
     output = sent.output if given else ABSENT

@@ -6,17 +6,19 @@ from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Router
 from pydantic import BaseModel, Field, StrictInt
 
 from approvals import actions, queries
+from approvals.access.callers import Caller
 from approvals.api.bodies import mark_replayed
-from approvals.api.rest.callers import client_of, problems
-from approvals.api.rest.documents import ReportDocument, RequestDocument
-from approvals.api.rest.fields import WHOLE, Document, JsonBody, Moment, only_known, shown_with
+from approvals.api.fields import WHOLE, Document, Moment, shown_with
+from approvals.api.outcomes import ReportDocument, report
+from approvals.api.rest.documents import RequestDocument
+from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.requests import IdempotencyKey
-from approvals.api.rest.shapes import document, report
+from approvals.api.rest.shapes import document
 from approvals.models.resuming import MAX_WORKER, Resumption
 from approvals.states import Door
 
@@ -90,8 +92,9 @@ class TakenDocument(ResumeDocument):
     summary="Claim the resume lease of a request",
     openapi_extra=problems(400, 404, 409, 410, 413, 415),
 )
+@operation("ask")
 def take_resume(
-    request: HttpRequest,
+    caller: Caller,
     request_id: UUID,
     sent: Annotated[NewTake, JsonBody(...)],
     response: HttpResponse,
@@ -102,8 +105,6 @@ def take_resume(
     holds it, and `already_resumed` after a completion. An `attempt` above 1 says that someone held it before.
     Repeating an `Idempotency-Key` returns the same token while that holds the lease.
     """
-    caller = client_of(request, "ask")
-    only_known(request, set())
     lease = timedelta(seconds=sent.lease_seconds)
     taken = actions.take_resume(
         request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
@@ -122,10 +123,9 @@ def take_resume(
     summary="Renew a resume lease",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
-def renew_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRenewal, JsonBody(...)]) -> ResumeDocument:
+@operation("ask")
+def renew_resume(caller: Caller, request_id: UUID, sent: Annotated[NewRenewal, JsonBody(...)]) -> ResumeDocument:
     """Needs the scope `ask`. The lease then ends `lease_seconds` from now. 409 `resume_lost` if it has already expired."""
-    caller = client_of(request, "ask")
-    only_known(request, set())
     lease = timedelta(seconds=sent.lease_seconds)
     return _progress(actions.renew_resume(request_id, sent.token, by=caller.actor, lease=lease))
 
@@ -136,10 +136,9 @@ def renew_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRene
     summary="Release a resume lease",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
-def release_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]) -> ResumeDocument:
+@operation("ask")
+def release_resume(caller: Caller, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]) -> ResumeDocument:
     """Needs the scope `ask`. Others can claim it at once. 409 `resume_lost` if the token no longer holds it."""
-    caller = client_of(request, "ask")
-    only_known(request, set())
     given = actions.release_resume(request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason)
     return _progress(given)
 
@@ -150,14 +149,13 @@ def release_resume(request: HttpRequest, request_id: UUID, sent: Annotated[NewRe
     summary="Complete a resume lease",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
+@operation("ask")
 def complete_resume(
-    request: HttpRequest, request_id: UUID, sent: Annotated[NewCompletion, JsonBody(...)], response: HttpResponse
+    caller: Caller, request_id: UUID, sent: Annotated[NewCompletion, JsonBody(...)], response: HttpResponse
 ) -> ResumeDocument:
     """Needs the scope `ask`. No one can claim it again, and the stored state is erased. Repeating it with the same token
     changes nothing. An expired lease is accepted if no one else has claimed it since; otherwise 409 `resume_lost`.
     """
-    caller = client_of(request, "ask")
-    only_known(request, set())
     completed, new = actions.complete_resume(request_id, sent.token, by=caller.actor, via=Door.REST)
     mark_replayed(response, not new)
     return _progress(completed)

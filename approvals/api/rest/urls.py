@@ -16,8 +16,8 @@ from ninja import NinjaAPI
 from ninja.operation import Operation
 
 from approvals.api.rest import people, record, requests, resuming, workflows
-from approvals.api.rest.callers import Bearer, refuse_in_our_words
 from approvals.api.rest.openapi import completed, operations
+from approvals.api.rest.operations import Bearer, refuse_in_our_words
 from approvals.http import problem
 from approvals.live.streaming import discard_body
 

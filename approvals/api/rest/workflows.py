@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from ninja import Path, Query, Router
 from pydantic import Field
 
 from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.api.bodies import mark_replayed
-from approvals.api.rest.callers import client_of, problems
+from approvals.api.fields import Document
 from approvals.api.rest.documents import NewEnd, WorkflowDocument
-from approvals.api.rest.fields import Document, JsonBody, only_known
+from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.shapes import workflow_document
 from approvals.states import Door, WorkflowState
 
@@ -33,10 +33,9 @@ class Whose(Document):
 @router.get(
     "/workflows/{workflow_id}", response=WorkflowDocument, summary="Get a workflow", openapi_extra=problems(404)
 )
-def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, Query(...)]) -> WorkflowDocument:
+@operation("read", query=Whose)
+def get_workflow(caller: Caller, workflow_id: Id, query: Annotated[Whose, Query(...)]) -> WorkflowDocument:
     """Needs the scope `read`. Returns its state, and all its requests with their place (`step_path`)."""
-    caller = client_of(request, "read")
-    only_known(request, set(Whose.model_fields))
     return _document(caller, query.scope or caller.scope, workflow_id)
 
 
@@ -46,12 +45,11 @@ def get_workflow(request: HttpRequest, workflow_id: Id, query: Annotated[Whose, 
     summary="End a workflow",
     openapi_extra=problems(400, 404, 409, 413, 415),
 )
+@operation("ask")
 def end_workflow(
-    request: HttpRequest, workflow_id: Id, sent: Annotated[NewEnd, JsonBody(...)], response: HttpResponse
+    caller: Caller, workflow_id: Id, sent: Annotated[NewEnd, JsonBody(...)], response: HttpResponse
 ) -> WorkflowDocument:
     """Needs the scope `ask`. Waiting requests are cancelled. Repeating the outcome changes nothing, another one is refused."""
-    caller = client_of(request, "ask")
-    only_known(request, set())
     found = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
     ended = actions.close_workflow(found.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST)
     mark_replayed(response, not ended)

@@ -6,27 +6,27 @@ Nothing in it is trusted: older messages, inputs and outputs are compared with t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import AfterValidator, BaseModel, Field, PlainValidator, ValidationInfo
 
+from approvals.api.bodies import Body
 from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.text.translation import translated
 from chats.actions.attachments import SentFile, checked_file
 from chats.checkpoints import MAX_MESSAGE_DEPTH
 from chats.exceptions import BadFile
+from chats.protocols.bodies import Id, OptionalId
 
-MAX_ID = 200
 #: The size of what a client keeps with a message.
 MAX_METADATA_BYTES = 10_000
 #: The number of invalid messages' fields that an error names.
 MAX_ERRORS = 20
-ROLES = ("user", "assistant", "system")
-SUBMIT, REGENERATE = "submit-message", "regenerate-message"
 #: States of a tool part (packages/ai/src/ui/ui-messages.ts).
 TOOL_STATES = frozenset(
     {
@@ -56,34 +56,60 @@ class Posted:
     answers: Mapping[str, Any] | None
 
 
+def _part(value: object) -> object:
+    if problem := _part_problem(value):
+        raise ValueError(problem)
+    return value
+
+
+def _parts(value: list[Any], given: ValidationInfo) -> list[Any]:
+    if not value and given.data.get("role") != "assistant":
+        raise ValueError
+    return value
+
+
+class _Message(BaseModel):
+    id: Id = Field("", validate_default=True)
+    role: Literal["user", "assistant", "system"]
+    parts: Annotated[list[Annotated[Any, PlainValidator(_part)]], AfterValidator(_parts)]
+
+
+class _Post(Body):
+    refusal = gettext_lazy("The body is not a valid AI SDK request.")
+    words: ClassVar = {
+        "trigger": gettext_lazy("must be submit-message or regenerate-message"),
+        "messages": gettext_lazy("must be a list with at least one message"),
+        "model_type": gettext_lazy("is not an object"),
+        "role": gettext_lazy("must be one of user, assistant, system"),
+        "parts": gettext_lazy("must be a list with at least one part"),
+    }
+    max_errors = MAX_ERRORS
+
+    id: Id = Field("", validate_default=True)
+    message_id: OptionalId = ""
+    agent: OptionalId = ""
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    messages: Annotated[list[_Message], Field(min_length=1)]
+
+
 def read(body: object) -> Posted:
     """Check a body. Invalid names each field that does not fit."""
     if not isinstance(body, dict):
         raise Invalid(_("The body must be a JSON object."), {"": _("is not an object")})
-    errors: dict[str, str] = {}
     messages: Any = body["messages"] if "messages" in body else [body.get("message")]
-    for name in ("id", "messageId", "agent"):
-        if (name == "id" or body.get(name) is not None) and (problem := text_problem(body.get(name))):
-            errors[name] = problem
-    if body.get("trigger", SUBMIT) not in (SUBMIT, REGENERATE):
-        errors["trigger"] = _("must be %(submit)s or %(regenerate)s") % {"submit": SUBMIT, "regenerate": REGENERATE}
-    errors |= _message_errors(messages)
-    if errors:
-        raise Invalid(_("The body is not a valid AI SDK request."), errors)
-    return _posted(body, messages)
+    return _posted(_Post.read({**body, "messages": messages}), messages)
 
 
-def _posted(body: dict[str, Any], messages: list[dict[str, Any]]) -> Posted:
-    named = body.get("messageId") or ""
-    last = messages[-1]
+def _posted(post: _Post, messages: list[dict[str, Any]]) -> Posted:
+    named, last = post.message_id, messages[-1]
     subject = next((message for message in reversed(messages) if message["id"] == named), last)
-    regenerate = body.get("trigger") == REGENERATE
+    regenerate = post.trigger == "regenerate-message"
     answers = subject if subject["role"] == "assistant" and not regenerate else None
     for message in (last, subject) if subject is not last else (last,):
         _check_storable(message)
     return Posted(
-        chat_id=body["id"],
-        agent=body.get("agent") or "",
+        chat_id=post.id,
+        agent=post.agent,
         regenerate=regenerate,
         message_id=named,
         last=last,
@@ -160,41 +186,6 @@ def tool_parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _is_tool(part: Mapping[str, Any]) -> bool:
     kind: str = part["type"]
     return kind == "dynamic-tool" or kind.startswith("tool-")
-
-
-def text_problem(value: object) -> str:
-    """Return what is wrong with an id, or ""."""
-    if not isinstance(value, str) or not 1 <= len(value) <= MAX_ID:
-        return _("must be text of 1 to %(limit)s characters") % {"limit": MAX_ID}
-    try:
-        canonical(value)
-    except NotCanonical as error:
-        return translated(error)
-    return ""
-
-
-def _message_errors(messages: object) -> dict[str, str]:
-    if not isinstance(messages, list) or not messages:
-        return {"messages": _("must be a list with at least one message")}
-    found = (problem for index, message in enumerate(messages) for problem in _problems(f"messages.{index}", message))
-    return dict(islice(found, MAX_ERRORS))
-
-
-def _problems(at: str, message: object) -> Iterator[tuple[str, str]]:
-    if not isinstance(message, dict):
-        yield at, _("is not an object")
-        return
-    if problem := text_problem(message.get("id")):
-        yield f"{at}.id", problem
-    if message.get("role") not in ROLES:
-        yield f"{at}.role", _("must be one of %(roles)s") % {"roles": ", ".join(ROLES)}
-    parts = message.get("parts")
-    if not isinstance(parts, list) or not (parts or message.get("role") == "assistant"):
-        yield f"{at}.parts", _("must be a list with at least one part")
-        return
-    for place, part in enumerate(parts):
-        if problem := _part_problem(part):
-            yield f"{at}.parts.{place}", problem
 
 
 def _is_text_or_none(value: object) -> bool:

@@ -18,8 +18,8 @@ from django.utils.http import quote_etag
 
 from approvals.access.callers import Caller
 from approvals.api.bodies import json_body
+from approvals.api.frame import CONFINED, endpoint
 from approvals.db import pool
-from approvals.http import endpoint
 from approvals.live import sse
 from approvals.live.streaming import streamed_response
 from approvals.models import ApprovalRequest
@@ -47,11 +47,9 @@ MESSAGES = 500
 VIA = Door.AI_SDK
 
 
-@endpoint("POST")
+@endpoint("POST", "ask", tokens=CONFINED, counts=True)
 def post(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Take a message, an edit, a regeneration or answers, and stream what follows."""
-    caller.require("ask")
-    caller.count_ask()
     posted = ai_sdk_body.read(json_body(request, max_bytes=MAX_BODY, max_values=MAX_BODY_VALUES))
     confine(caller, posted.chat_id)
     if posted.answers is not None:
@@ -92,13 +90,12 @@ def _regenerate(caller: Caller, posted: Posted) -> Turn:
     return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Return the stored chat up to the last committed step: `{messages, status, pending}`.
 
     With `?wait=SECONDS`, respond when it differs from the copy that `If-None-Match` names, or else from what it is now.
     """
-    caller.require("read")
     seconds = seconds_to_wait(request)
     chat = own_chat(caller, public_id)
     response = _document(chat)
@@ -135,13 +132,12 @@ def _document(chat: Chat) -> HttpResponse:
     return response
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Stream a running turn: what is stored of its message, which a client builds from scratch, and what follows.
 
     204 if no turn runs.
     """
-    caller.require("read")
     try:
         running = queries.running_message(own_chat(caller, public_id))
     except ChatNotFound:
@@ -152,10 +148,9 @@ def resume(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse
     return _stream(request, turn, after, stored=parts)
 
 
-@endpoint("POST")
+@endpoint("POST", "ask", tokens=CONFINED)
 def stop(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Stop the chat's turn; `{"stopped": false}` without one."""
-    caller.require("ask")
     return JsonResponse({"stopped": actions.stop_turn(own_chat(caller, public_id), by=caller.actor, via=VIA)})
 
 

@@ -7,18 +7,19 @@ Nothing in them is trusted: `resourceId` does not identify the caller, `threadId
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import AfterValidator, Field, PlainValidator
 
+from approvals.api.bodies import Body, Text
 from approvals.asking.answers import ABSENT, Answer
-from approvals.db.canonical_json import NotCanonical, canonical
+from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, NotFound
 from approvals.states import Kind, Verdict
-from approvals.text.translation import translated
-from chats.protocols.ai_sdk.body import text_problem
+from chats.protocols.bodies import Name
 
 #: The size of what a page may send along with a message. The model is shown all of it.
 MAX_CONTEXT_BYTES = 50_000
@@ -28,74 +29,36 @@ CLIENT_ONLY = frozenset({"stateSetters", "setters", "schemas", "frontendTools"})
 COMMENTS = ("feedback", "comment", "reason")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+def _shown(context: dict[str, Any] | None) -> dict[str, Any] | None:
+    shown = {name: item for name, item in (context or {}).items() if name not in CLIENT_ONLY}
+    canonical(shown, max_bytes=MAX_CONTEXT_BYTES)
+    return shown or None
+
+
+class Prompt(Body):
     """A message. `thread_id` and `agent` are "" and `context` is None if the client sent none."""
 
-    prompt: str
-    thread_id: str
-    agent: str
-    context: Mapping[str, Any] | None
+    refusal = gettext_lazy("The body is not a valid Cedar-OS request.")
+    words: ClassVar = {
+        "prompt": gettext_lazy("is missing or is not text"),
+        "dict_type": gettext_lazy("is not an object"),
+    }
+
+    prompt: Text
+    thread_id: Name = ""
+    agent: Name = ""
+    context: Annotated[dict[Any, Any] | None, AfterValidator(_shown)] = Field(None, alias="additionalContext")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resume:
-    """An answer to one request. `step_path` and `data` are as they were sent, or ABSENT."""
+class Listing(Body):
+    refusal = gettext_lazy("The thread is invalid.")
 
-    run_id: UUID
-    step_path: Any
-    data: Any
+    thread_id: Name
 
 
-def read_prompt(body: Mapping[str, Any]) -> Prompt:
-    """Check a message. Invalid names each field that does not fit."""
-    errors = {}
-    if not isinstance(body.get("prompt"), str):
-        errors["prompt"] = _("is missing or is not text")
-    for name in ("threadId", "agent"):
-        if problem := name_problem(body.get(name)):
-            errors[name] = problem
-    context = body.get("additionalContext")
-    if problem := _context_problem(context):
-        errors["additionalContext"] = problem
-    if errors:
-        raise Invalid(_("The body is not a valid Cedar-OS request."), errors)
-    shown = {name: value for name, value in (context or {}).items() if name not in CLIENT_ONLY}
-    return Prompt(
-        prompt=body["prompt"],
-        thread_id=body.get("threadId") or "",
-        agent=body.get("agent") or "",
-        context=shown or None,
-    )
-
-
-def name_problem(value: object) -> str:
-    """Return what is wrong with an optional name, or ""."""
-    return "" if value in (None, "") else text_problem(value)
-
-
-def _context_problem(value: object) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, dict):
-        return _("is not an object")
-    try:
-        canonical({name: item for name, item in value.items() if name not in CLIENT_ONLY}, max_bytes=MAX_CONTEXT_BYTES)
-    except NotCanonical as error:
-        return translated(error)
-    return ""
-
-
-def read_resume(body: Mapping[str, Any]) -> Resume:
-    """Check a resume. NotFound for a runId that is no request id, Invalid for a missing one."""
-    return Resume(run_id=read_run_id(body), step_path=body.get("stepPath", ABSENT), data=body.get("resumeData", ABSENT))
-
-
-def read_run_id(body: Mapping[str, Any]) -> UUID:
-    """Return the runId of a resume or a cancellation. NotFound, Invalid."""
-    value = body.get("runId")
+def _run_id(value: object) -> UUID:
     if not isinstance(value, str) or not value:
-        raise Invalid(_("The body names no run."), {"runId": _("is missing or is not text")})
+        raise ValueError
     try:
         found = UUID(value)
     except ValueError as error:
@@ -103,6 +66,22 @@ def read_run_id(body: Mapping[str, Any]) -> UUID:
     if str(found) != value.lower():
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return found
+
+
+class Cancellation(Body):
+    """Names a run. NotFound for a runId that is no request id."""
+
+    refusal = gettext_lazy("The body names no run.")
+    words: ClassVar = {"runId": gettext_lazy("is missing or is not text")}
+
+    run_id: Annotated[UUID, PlainValidator(_run_id)]
+
+
+class Resume(Cancellation):
+    """An answer to one request. `step_path` and `data` are as they were sent, or ABSENT."""
+
+    step_path: Any = ABSENT
+    data: Any = Field(ABSENT, alias="resumeData")
 
 
 def check_path(sent: Any, path: Sequence[str]) -> None:

@@ -6,8 +6,6 @@ may do. A connection only follows a turn; closing it does not stop the turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -19,17 +17,17 @@ from approvals.access import permissions
 from approvals.access.callers import Caller
 from approvals.actions.checking import too_late
 from approvals.api.bodies import json_object
+from approvals.api.frame import CONFINED, endpoint, own_thread, reaches
 from approvals.exceptions import CriticalElsewhere, Invalid, NotFound, Refusal
-from approvals.http import endpoint
 from approvals.models import Decision
 from approvals.states import Door, Kind
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
 from chats.models import Chat, Turn
-from chats.protocols.callers import chat_for, own_chat
+from chats.protocols.callers import chat_for, confine, own_chat
 from chats.protocols.cedar import body as cedar_body
 from chats.protocols.cedar import encode, runs
-from chats.protocols.cedar.body import Prompt
+from chats.protocols.cedar.body import Cancellation, Listing, Prompt, Resume
 from chats.protocols.cedar.following import Reply, document, stream, suspensions
 from chats.protocols.cedar.runs import Run
 from chats.queries.agents import agent_named
@@ -38,68 +36,50 @@ from chats.states import TurnState
 VIA = Door.CEDAR
 
 
-View = Callable[[HttpRequest, Caller], HttpResponse]
+def refusal_as_stream(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    """Return a refusal as a line in the chat, because Cedar shows nothing of an error response to a stream."""
+    errors = refusal.errors if isinstance(refusal, Invalid) else None
+    content = encode.frame(encode.error_line(str(refusal), errors)) + encode.DONE
+    return HttpResponse(content, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
 
 
-def refusals_as_streams(view: View) -> View:
-    """Turn refusals into a line in the chat, because Cedar shows nothing of an error response to a stream."""
-
-    @wraps(view)
-    def wrapped(request: HttpRequest, caller: Caller) -> HttpResponse:
-        try:
-            return view(request, caller)
-        except Refusal as refusal:
-            errors = refusal.errors if isinstance(refusal, Invalid) else None
-            content = encode.frame(encode.error_line(str(refusal), errors)) + encode.DONE
-            return HttpResponse(content, content_type=encode.CONTENT_TYPE, headers=encode.HEADERS)
-
-    return wrapped
-
-
-@endpoint("POST")
+@endpoint("POST", "ask", tokens=CONFINED, counts=True)
 def chat(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Take a message; return `{text, object?, id, threadId}` once the turn rests."""
     return document(request, _post(request, caller))
 
 
-@endpoint("POST")
-@refusals_as_streams
+@endpoint("POST", "ask", tokens=CONFINED, counts=True, refuse=refusal_as_stream)
 def chat_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Take a message and stream the answer."""
     return stream(request, _post(request, caller))
 
 
-@endpoint("POST")
+@endpoint("POST", "decide", tokens=CONFINED)
 def resume(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Take an answer to a run; return what the agent adds, as one document."""
     return document(request, _resume(request, caller))
 
 
-@endpoint("POST")
-@refusals_as_streams
+@endpoint("POST", "decide", tokens=CONFINED, refuse=refusal_as_stream)
 def resume_stream(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Take an answer to a run and stream what the agent adds."""
     return stream(request, _resume(request, caller))
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Return the pending runs, the oldest first, for a page that was reloaded: `{object: [humanInTheLoop...]}`."""
-    caller.require("read")
-    thread = request.GET.get("threadId", "") or caller.thread or ""
-    if problem := cedar_body.name_problem(thread):
-        raise Invalid(_("The thread is invalid."), {"threadId": problem})
-    if caller.thread not in {None, thread}:
-        raise ChatNotFound
+    thread = Listing.read({"threadId": request.GET.get("threadId", "") or own_thread(caller)}).thread_id
+    confine(caller, thread)
     found = runs.pending_runs(caller.user, thread=thread)
     return JsonResponse({"object": suspensions(request, found)}, headers={"Cache-Control": "no-store"})
 
 
-@endpoint("POST")
+@endpoint("POST", "ask", tokens=CONFINED)
 def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Cancel a run's request: `{runId, cancelled: true}`. The agent continues without an answer."""
-    caller.require("ask")
-    run = _run(caller, cedar_body.read_run_id(json_object(request)))
+    run = _run(caller, Cancellation.read(json_object(request)).run_id)
     if not run.request.pending:
         raise too_late(run.request.decision)
     desk.cancel(run.request.pk, by=caller.actor, via=VIA)
@@ -107,10 +87,8 @@ def cancel(request: HttpRequest, caller: Caller) -> HttpResponse:
 
 
 def _post(request: HttpRequest, caller: Caller) -> Reply:
-    caller.require("ask")
-    caller.count_ask()
-    prompt = cedar_body.read_prompt(json_object(request))
-    thread = prompt.thread_id or caller.thread or ""
+    prompt = Prompt.read(json_object(request))
+    thread = prompt.thread_id or own_thread(caller)
     try:
         found = own_chat(caller, thread) if thread else None
     except ChatNotFound:
@@ -138,8 +116,7 @@ def _begin(caller: Caller, found: Chat, prompt: Prompt) -> Turn:
 
 
 def _resume(request: HttpRequest, caller: Caller) -> Reply:
-    caller.require("decide")
-    sent = cedar_body.read_resume(json_object(request))
+    sent = Resume.read(json_object(request))
     run = _run(caller, sent.run_id)
     cedar_body.check_path(sent.step_path, run.path)
     asked = run.request
@@ -184,6 +161,6 @@ def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> 
 def _run(caller: Caller, run_id: UUID) -> Run:
     run = runs.run_for(caller.user, run_id)
     chat = run.call.turn.top.chat
-    if caller.thread is not None and (chat.owner_id, chat.public_id) != (caller.user.pk, caller.thread):
+    if not reaches(caller, chat.public_id, owner=chat.owner_id):
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return run

@@ -10,10 +10,10 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person, sees_everything
-from approvals.api.feed import ENDS
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.queries import get_request_for
+from approvals.record.audit import VERDICTS
 from approvals.states import Status
 from chats.models import Chat, ToolCall
 from chats.states import CEDAR, TURN_SOURCES
@@ -86,7 +86,7 @@ def was_last(decision: Decision) -> bool:
     simultaneous decisions exactly one is the last.
     """
     siblings = [asked.pk for asked in _siblings(decision)]
-    ends = AuditEntry.objects.filter(request_id__in=siblings, event__in=ENDS).order_by("-pk")
+    ends = AuditEntry.objects.filter(request_id__in=siblings, event__in=VERDICTS).order_by("-pk")
     return ends.values_list("request_id", flat=True).first() == decision.request_id
 
 

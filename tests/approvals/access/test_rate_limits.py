@@ -12,6 +12,7 @@ from approvals.access.callers import Caller, caller_by_token, client_token
 from approvals.access.keys import SCOPES
 from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
 from approvals.actions.keys import create_key
+from approvals.api.frame import counted
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply
 from tests.support.people import alice, bob
@@ -83,7 +84,7 @@ def test_a_refused_body_counts_and_no_body_is_read_beyond_the_limit():
 def test_every_address_for_asking_counts(settings, address, body):
     settings.HITL_ASKS_PER_MINUTE = 1
     _, text = create_key(alice(), name="k", scopes=SCOPES)
-    caller_by_token(text).count_ask()
+    counted(caller_by_token(text))
     headers = {"Authorization": f"Bearer {text}"}
     response = Client().post(address, json.dumps(body), content_type="application/json", headers=headers)
     if address == "/chat/stream":
@@ -98,19 +99,19 @@ def test_client_tokens_share_the_limit_of_their_key():
     key = caller_by_token(text)
     one, other = (caller_by_token(client_token(key, thread=thread)) for thread in ("c1", "c2"))
     for caller in (one, other, key):
-        caller.count_ask()
+        counted(caller)
     for caller in (one, other, key):
         with pytest.raises(TooMany):
-            caller.count_ask()
+            counted(caller)
 
 
 def test_people_in_a_browser_are_counted_as_themselves():
     first, second = (Caller(user=user, scopes=SCOPES, session_key="s") for user in (alice(), bob()))
     for _ in range(3):
-        first.count_ask()
+        counted(first)
     with pytest.raises(TooMany):
-        first.count_ask()
-    second.count_ask()
+        counted(first)
+    counted(second)
 
 
 def test_wrong_keys_of_an_address_are_limited_and_a_valid_one_is_not():

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Ended, StreamCursor, end_events, frames, request_events
+from approvals.api import exchange
+from approvals.api.agentforge import encode
+from approvals.api.agentforge.encode import StreamCursor, end_events, frames, request_events
+from approvals.api.exchange import Asked, Ended
 from tests.support.desk.following import Parser
 
 QUESTION = Asked(request_id="r-1", thread_id="t-1", kind="question", title="Which colour?", created_at=1000)
@@ -109,7 +111,7 @@ def test_optional_fields_of_a_question_are_included_only_if_set():
 )
 def test_the_question_combines_title_and_message(title, message, question):
     asked = Asked(request_id="r", thread_id="t", kind="question", title=title, message=message, created_at=1)
-    assert agentforge.question_of(asked) == question
+    assert encode.question_of(asked) == question
 
 
 def test_an_approval_is_an_approval_interrupt_and_a_form_a_custom_one():
@@ -160,7 +162,7 @@ def test_a_deadline_without_a_default_times_out_with_an_error():
         (
             "human_error",
             "error-r-1",
-            {"type": "human_error", "requestId": "r-1", "error": agentforge.UNANSWERED, "threadId": "t-1"},
+            {"type": "human_error", "requestId": "r-1", "error": exchange.UNANSWERED, "threadId": "t-1"},
         ),
     ]
 
@@ -197,7 +199,7 @@ def test_a_frame_has_the_event_name_agentforges_id_and_the_cursor():
         [b"id: 42.0", b"event: agent_waiting"],
     ]
     assert frames(41, events, skip=2) == frames(41, events)[2:]
-    assert agentforge.opening(StreamCursor(42)) == b": connected\nid: 42.0\n\n"
+    assert encode.opening(StreamCursor(42)) == b": connected\nid: 42.0\n\n"
 
 
 @given(ASKED, ENDED, st.booleans(), st.integers(1, 10**17), st.data())

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals import actions
-from approvals.api import feed, followers
+from approvals.api.agentforge import feed, followers
 from approvals.db import append_only, pool
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from approvals.access import callers
 from approvals.actions.keys import create_key
-from approvals.api import feed, followers
-from approvals.api.agentforge import StreamCursor
+from approvals.api.agentforge import feed, followers
+from approvals.api.agentforge.encode import StreamCursor
 from approvals.db.pool import run
 from approvals.models.keys import ApiKey
 from approvals.states import Kind

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pausepoint.calls import ToolCall, same_input
 from pausepoint.desk import Call, ConnectionLost, Pause, Response
 
-from approvals.api.rest.documents import NewRequest
+from approvals.api.requests import NewRequest
 
 PENDING = {"id": "r1", "status": "pending", "url": "https://desk/requests/r1/"}
 MADE = {"verdict": "edit", "by": "bob", "comment": "half", "answer": None}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.api.rest.documents import NewRequest
+from approvals.api.requests import NewRequest
 from approvals.asking.transcripts import CUT, KEPT_CHARACTERS, MAX_MESSAGES, MAX_TEXT_BYTES, fit_messages, problem
 from approvals.models import ApprovalRequest
 from approvals.states import Kind

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.access.assignees import LAPSES
-from approvals.api import feed
+from approvals.api.agentforge import feed
 from approvals.background import sweep
 from approvals.models import ApprovalRequest, OutboxEvent, processes
 from approvals.models.processes import WorkerKind

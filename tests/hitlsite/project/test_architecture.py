@@ -49,6 +49,8 @@ ROOMS = {
         urls routing checks apps
     """,
 }
+#: Rooms within a room, one per protocol, that import nothing of each other; what they share lies beside them.
+SIBLINGS = {"approvals.api": "rest | mcp | hooks | ask_human | agentforge", "chats.protocols": "ai_sdk | cedar"}
 BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "chats")}
 
 #: What else than `actions/` writes rows, and why it has to.
@@ -82,6 +84,7 @@ UNDECLARED = {
     "approvals/access/callers.py request._dont_enforce_csrf_checks": "where Django's CSRF check looks",
     "approvals/access/permissions.py user._perm_cache": "where Django's ModelBackend looks",
     "approvals/access/rights.py user._perm_cache": "where Django's ModelBackend looks",
+    "approvals/api/rest/operations.py caller": "set by ninja: the caller that `Bearer` has returned",
     "approvals/api/rest/urls.py wrapped.csrf_exempt": "where Django's CSRF check looks",
     "hitlsite/server/outages.py response._has_been_logged": "where Django's logging looks",
     "hitlsite/server/timeouts.py connection.close_pool()": "PostgreSQL's connections alone have it",
@@ -146,6 +149,20 @@ def test_rooms_import_only_rooms_above_them():
                     other, its_side = line_of(app, name)
                     if other > line or (other == line and its_side != side):
                         wrong.append(f"{module} imports {name}")
+    assert wrong == []
+
+
+def test_protocols_import_nothing_of_each_other():
+    wrong = []
+    for path in sources("approvals/api", "chats/protocols"):
+        module = dotted(path)
+        room = ".".join(module.split(".")[:2])
+        own = module.removeprefix(f"{room}.").split(".")[0]
+        for name in imported(path):
+            other = name.removeprefix(f"{room}.").split(".")[0]
+            # The addresses name them all.
+            if name.startswith(f"{room}.") and other in SIBLINGS[room].split(" | ") and own not in {other, "urls"}:
+                wrong.append(f"{module} imports {name}")
     assert wrong == []
 
 
@@ -220,6 +237,32 @@ def test_what_follows_a_commit_is_registered_in_one_place():
         if isinstance(node.func, ast.Attribute) and node.func.attr == "on_commit"
     ]
     assert registered == ["approvals/db/transactions.py"]
+
+
+def uses(name: str) -> list[str]:
+    """The functions that call a function, or read an attribute, of this name."""
+    found = {
+        f"{path.relative_to(ROOT)} {function.name}"
+        for path in sources(*APPS)
+        for function in functions(path)
+        for node in ast.walk(function)
+        if name in {getattr(node, "attr", ""), getattr(node, "id", "")}
+    }
+    return sorted(found)
+
+
+def test_programs_ask_through_one_function():
+    assert uses("ask_for_client") == ["approvals/api/asking.py ask"]
+
+
+def test_an_ask_is_counted_in_one_place():
+    assert uses("HITL_ASKS_PER_MINUTE") == ["approvals/api/frame.py counted"]
+
+
+def test_a_client_token_is_confined_in_one_module():
+    assert uses("confined_to") == [
+        f"approvals/api/frame.py {name}" for name in ("own_thread", "reaches", "refuse_tokens")
+    ]
 
 
 def test_no_object_carries_an_undeclared_attribute():

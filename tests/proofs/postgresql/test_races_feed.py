@@ -13,7 +13,7 @@ from asgiref.sync import async_to_sync
 from django.db import connection, transaction
 
 from approvals import actions
-from approvals.api import feed
+from approvals.api.agentforge import feed
 from approvals.models import AuditEntry
 from approvals.record import export, sequence
 from approvals.states import Door, WorkflowState

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from approvals import actions
-from approvals.api import feed
+from approvals.api.agentforge import feed
 from approvals.models import AuditEntry
 from approvals.record import sequence
 from approvals.states import Door

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 
-from approvals.api import feed
+from approvals.api.agentforge import feed
 from approvals.db import append_only
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry

@@ -16,7 +16,7 @@ NEVER = 1e6
 if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "hitlsite.settings"
     django.setup()
-    from approvals.api import followers
+    from approvals.api.agentforge import followers
     from approvals.background import waiting_room
     from approvals.live import liveness
     from chats.engine import streams

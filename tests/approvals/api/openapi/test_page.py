@@ -7,7 +7,7 @@ import json
 import pytest
 from django.test import Client
 
-from approvals.api.rest.documents import NewRequest
+from approvals.api.requests import NewRequest
 from approvals.api.rest.openapi import operations
 from approvals.api.rest.urls import schema
 from tests.support.machine import Machine

@@ -11,24 +11,18 @@ from django.utils.translation import gettext as _
 
 from approvals.access import callers, permissions
 from approvals.access.callers import Caller
-from approvals.api import agentforge, feed, followers
-from approvals.asking.asks import MAX_LENGTHS
-from approvals.db.canonical_json import NotCanonical, canonical
-from approvals.exceptions import Invalid, NotAllowed
-from approvals.http import endpoint
+from approvals.api.agentforge import encode, feed, followers
+from approvals.api.frame import CONFINED, endpoint, reaches, thread_of
+from approvals.exceptions import NotAllowed
 from approvals.live import doorbell, sse
 from approvals.live.streaming import streamed_response
-from approvals.text.translation import translated
-
-MAX_THREAD = MAX_LENGTHS["tool_call_id"]
 
 
-@endpoint("GET")
+@endpoint("GET", "read", tokens=CONFINED)
 def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Stream events from now on, or after `Last-Event-ID` (`?after=` for a first connection); `?thread=` selects one thread."""
-    caller.require("read")
-    thread = parse_thread(request)
-    if caller.thread is not None and thread not in {"", caller.thread}:
+    thread = thread_of(request)
+    if thread and not reaches(caller, thread):
         raise NotAllowed(_("A client token only works for its own thread. Leave out `thread`, or use an API key."))
     cursor = feed.start_cursor(request.headers.get("Last-Event-ID", "") or request.GET.get("after", ""))
     if request.method == "HEAD":
@@ -38,19 +32,5 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
         *([doorbell.DESK] if permissions.sees_everything(caller.user) else []),
     ]
     events = followers.follow(callers.credentials_of(request), groups, thread, cursor)
-    pieces = sse.with_keep_alive(events, beat=agentforge.HEARTBEAT)
+    pieces = sse.with_keep_alive(events, beat=encode.HEARTBEAT)
     return streamed_response(request, pieces, content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
-
-
-def parse_thread(request: HttpRequest) -> str:
-    """Return `?thread=`, or "". Raises Invalid."""
-    thread = request.GET.get("thread", "")
-    try:
-        canonical(thread)
-    except NotCanonical as error:
-        raise Invalid(_("The thread is invalid."), {"thread": translated(error)}) from error
-    if len(thread) > MAX_THREAD:
-        raise Invalid(
-            _("The thread is invalid."), {"thread": _("is longer than %(limit)s characters") % {"limit": MAX_THREAD}}
-        )
-    return thread

@@ -22,17 +22,17 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.callers import Caller
-from approvals.api import agentforge
-from approvals.api.agentforge import Asked, Ended, Event, StreamCursor
-from approvals.asking.answers import answer_text
+from approvals.api import frame
+from approvals.api.agentforge import encode
+from approvals.api.agentforge.encode import Event, StreamCursor
+from approvals.api.exchange import asked, ended
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
 from approvals.record import sequence
-from approvals.states import ASK_HUMAN, Door, Verdict
+from approvals.record.audit import VERDICTS
 
 CREATED = "request.created"
-ENDS = ("request.decided", "request.cancelled", "request.expired")
 #: Entries read at once.
 BATCH = 100
 #: How long a missing id is waited for at least: a transaction that has just drawn it may not be listed as active yet.
@@ -100,7 +100,7 @@ def read_page(cursor: StreamCursor) -> Page:
     rows = _rows(cursor)
     if not rows:
         return Page((), cursor, more=False)
-    about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *ENDS)}
+    about = {row.pk: row for row in rows if row.request_id is not None and row.event in (CREATED, *VERDICTS)}
     ids = {row.request_id for row in about.values()}
     requests = _without_bodies().in_bulk(list(ids)) if ids else {}
     waiting = _waiting_after(list(about))
@@ -143,14 +143,14 @@ class FrameCache:
         requests = found.in_bulk([entry.request.pk for entry in new])
         for entry in new:
             events = _events(entry, requests[entry.request.pk])
-            self._known[entry.pk, entry.skip] = agentforge.frames(entry.pk, events, skip=entry.skip)
+            self._known[entry.pk, entry.skip] = encode.frames(entry.pk, events, skip=entry.skip)
             self._size += entry.size
 
 
 def _events(entry: Entry, request: ApprovalRequest) -> list[Event]:
     if entry.event == CREATED:
-        return agentforge.request_events(asked(request), first=entry.waiting == 1)
-    return agentforge.end_events(asked(request), ended(request), last=entry.waiting == 0)
+        return encode.request_events(asked(request), first=entry.waiting == 1)
+    return encode.end_events(asked(request), ended(request), last=entry.waiting == 0)
 
 
 def _without_bodies() -> QuerySet[ApprovalRequest]:
@@ -167,54 +167,10 @@ def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
     workflow, user = request.workflow, caller.user
     of = workflow.thread_id or workflow.key
     # Threads of different owners may have the same id.
-    if caller.thread is not None and (caller.thread, user.pk) != (of, workflow.owner_id):
+    if not frame.reaches(caller, of, owner=workflow.owner_id):
         return False
     own = user.pk in {request.requested_by_id, request.assigned_to_id}
     return thread in {"", of} and (own or permissions.may_see(user, request))
-
-
-def asked(request: ApprovalRequest) -> Asked:
-    """Return the request for the encoder; none of it changes after asking."""
-    workflow = request.workflow
-    labels = [option["label"] for option in request.options]
-    return Asked(
-        request_id=str(request.pk),
-        thread_id=workflow.thread_id or workflow.key,
-        kind=request.kind,
-        title=request.title,
-        message=request.message,
-        tool=request.tool_name,
-        input=request.input,
-        schema=request.response_schema,
-        context=request.context,
-        priority=request.priority,
-        created_at=ms(request.created_at),
-        timeout=_timeout(request),
-        default=answer_text(request.default_response) if request.has_default else None,
-        suggestions=[*labels, *request.suggestions],
-    )
-
-
-def ended(request: ApprovalRequest) -> Ended:
-    """Return how the request ended, for the encoder."""
-    decision = request.decision
-    verdict = Verdict(decision.verdict)
-    edited = verdict == Verdict.EDIT
-    value = decision.edited_input if edited else decision.answer
-    return Ended(
-        status=request.status,
-        verdict=verdict.value,
-        given=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
-        value=value,
-        words=answer_text(decision.answer),
-        comment=decision.comment,
-        stopped=decision.via == Door.STOP,
-    )
-
-
-def ms(moment: datetime) -> int:
-    """Return milliseconds since 1970."""
-    return round(moment.timestamp() * 1000)
 
 
 def _rows(cursor: StreamCursor) -> list[_Row]:
@@ -255,13 +211,6 @@ def _is_recent(row: _Row) -> bool:
     return monotonic() - _seen.setdefault(row.pk, monotonic()) < OVERLAP.total_seconds()
 
 
-def _timeout(request: ApprovalRequest) -> float:
-    if request.workflow.source == ASK_HUMAN:
-        return float(request.input.get("timeout", 0))
-    left = request.deadline_at
-    return max(1, ms(left) - ms(request.created_at)) if left is not None else 0
-
-
 def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
     """Return the number of pending requests of the workflow after each of these entries.
 
@@ -275,7 +224,7 @@ def _waiting_after(entries: Sequence[int]) -> dict[int, int]:
 def _count_waiting(entries: Sequence[int]) -> dict[int, int]:
     if not entries:
         return {}
-    change = Case(When(event=CREATED, then=Value(1)), When(event__in=ENDS, then=Value(-1)), default=Value(0))
+    change = Case(When(event=CREATED, then=Value(1)), When(event__in=VERDICTS, then=Value(-1)), default=Value(0))
     before: Any = AuditEntry.objects.filter(scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk"))
     # Entries of a workflow are written under its lock, so all earlier ones are visible.
     total = before.order_by().values("scope").annotate(total=Sum(change, output_field=IntegerField())).values("total")

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from approvals.access.callers import Caller, Credentials
-from approvals.api import agentforge, feed
-from approvals.api.agentforge import StreamCursor
-from approvals.api.feed import FrameCache, Page
+from approvals.api.agentforge import encode, feed
+from approvals.api.agentforge.encode import StreamCursor
+from approvals.api.agentforge.feed import FrameCache, Page
 from approvals.db import pool
 from approvals.live import listeners
 from approvals.live.batching import BatchReader
@@ -45,7 +45,7 @@ async def follow(
     Reads at every notification to one of `groups`.
     """
     async with listeners.subscribe(*groups) as notifications:
-        yield agentforge.opening(cursor)
+        yield encode.opening(cursor)
         while True:
             try:
                 found = await _readers.read(None, Reading(credentials, thread, cursor))

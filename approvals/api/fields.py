@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
-from ninja.params.models import Body, BodyModel
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -19,10 +17,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from approvals.api.bodies import json_body
-from approvals.db.canonical_json import NotCanonical, canonical, utc
-from approvals.exceptions import BadBody, Invalid
-from approvals.text.translation import translated
+from approvals.db.canonical_json import utc
 
 
 class Document(BaseModel):
@@ -98,40 +93,3 @@ WebAddress = Annotated[
 ]
 Short = Annotated[str, StringConstraints(max_length=100)]
 Name = Annotated[str, StringConstraints(max_length=200)]
-
-
-class _JsonModel(BodyModel):
-    """Reads the body by our own rules, because ninja accepts any content type and any number."""
-
-    @classmethod
-    def get_request_data(cls, request: HttpRequest, api: Any, path_params: Any) -> dict[str, Any]:
-        value = json_body(request)
-        try:
-            canonical(value)
-        except NotCanonical as error:
-            raise BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)}) from error
-        return {cls.__read_from_single_attr__: value}
-
-
-class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit like this
-    """Marks the parameter of an operation that holds the body."""
-
-    _model = _JsonModel
-
-    @classmethod
-    def _param_source(cls) -> str:
-        return "body"
-
-
-def only_known(request: HttpRequest, known: set[str]) -> None:
-    """Raise Invalid for a query parameter that is unknown, or given twice."""
-    errors: dict[str, str] = {}
-    for name, values in request.GET.lists():
-        if name not in known:
-            errors[name[:100]] = _("is unknown")
-        elif len(values) != 1:
-            errors[name] = _("is given more than once")
-        elif "\x00" in values[0] or len(values[0]) > 1000:
-            errors[name] = _("contains a NUL or is too long")
-    if errors:
-        raise Invalid(_("The query parameters are invalid."), errors)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
+from approvals.api.exchange import Asked, Ended, error_of, response_of
 from approvals.db.cursors import Cursor
 from approvals.live import sse
 
@@ -18,48 +19,7 @@ HEARTBEAT = b": heartbeat\n\n"
 #: JavaScript timers hold 31 bits of milliseconds (24.8 days); longer ones fire at once.
 LONGEST_TIMER = 2**31 - 1
 
-UNANSWERED = "No one answered before the deadline."
-CANCELLED = "The request was cancelled."
-DECLINED = "The person declined to answer."
-
 _ID_PREFIX = re.compile(r"^[\w-]{1,80};", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A request as it was asked: times in ms since 1970, `timeout` in ms (0 means none), `default` None without one."""
-
-    request_id: str
-    thread_id: str
-    kind: str
-    title: str
-    created_at: int
-    message: str = ""
-    tool: str = ""
-    input: Mapping[str, Any] = field(default_factory=dict)
-    schema: Mapping[str, Any] | None = None
-    context: Any = None
-    priority: str = "normal"
-    timeout: float = 0
-    default: str | None = None
-    suggestions: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a request ended.
-
-    `status` is a value of `states.Status`. `value` is the answer or the edited input, and `words` its text; `given`
-    distinguishes a null from no value. `stopped`: the agent was stopped with it.
-    """
-
-    status: str
-    verdict: str = ""
-    given: bool = False
-    value: Any = None
-    words: str = ""
-    comment: str = ""
-    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,22 +122,6 @@ def question_of(asked: Asked) -> str:
         return asked.title
     repeats = asked.message.strip().startswith(asked.title.removesuffix("…"))
     return asked.message if repeats else f"{asked.title}\n\n{asked.message}"
-
-
-def response_of(ended: Ended) -> str:
-    """Return the text that the agent gets as the answer to a question."""
-    if ended.status == "rejected":
-        return f"{DECLINED} Their words: {ended.comment}" if ended.comment else DECLINED
-    return ended.words
-
-
-def error_of(asked: Asked, ended: Ended) -> str | None:
-    """Return why the agent gets no answer; None if it gets one. An expired approval counts as rejected, which is an answer."""
-    if ended.status == "cancelled":
-        return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
-    if ended.status == "expired" and not ended.given and asked.kind != "approval":
-        return UNANSWERED
-    return None
 
 
 def _event(event: str, asked: Asked, id: str, **data: Any) -> Event:

@@ -1,0 +1,70 @@
+"""What programs read of how a request ended: its decision, and the result that was reported."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from approvals.api.fields import Moment
+from approvals.models import ApprovalRequest, Decision
+from approvals.states import Verdict
+
+#: Characters of the error that a program reports as the result of a call.
+MAX_ERROR = 20_000
+
+
+class DecisionDocument(BaseModel):
+    verdict: Verdict
+    by: str | None = Field(
+        description="A user, or `API key NAME of USER`; null if the deadline passed or Pausepoint decided."
+    )
+    via: str
+    decided_at: Moment
+    comment: str
+    edited_input: dict[str, Any] | None
+    answer: Any
+    approved_input: dict[str, Any] | None = Field(description="The input that may run now; null unless approved.")
+    approved_digest: str | None
+
+
+class ReportDocument(BaseModel):
+    """What became of the call of a request, as reported. A call with a result has run, so it must not run again."""
+
+    state: Literal["succeeded", "failed", "denied", "cancelled"]
+    output: Any = Field(description="What the tool returned; null unless it succeeded.")
+    error: str | None = Field(description="Why it failed; null if it succeeded.")
+    executed_digest: str | None = Field(description="The digest of the input that ran; null if nothing did.")
+    reported_at: Moment
+
+
+def report(request: ApprovalRequest) -> ReportDocument | None:
+    """Return what the call of a request has done, where the request was read with it."""
+    if request.report is None:
+        return None
+    entry = json.loads(request.report)
+    data = entry["data"]
+    return ReportDocument(
+        state=data["state"],
+        output=data["output"],
+        error=data["error_text"] or None,
+        executed_digest=data["executed_digest"] or None,
+        reported_at=entry["at"],
+    )
+
+
+def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
+    edited = made.verdict == Verdict.EDIT
+    approved = bool(made.approved_digest)
+    return DecisionDocument(
+        verdict=Verdict(made.verdict),
+        by=made.by_name or None,
+        via=made.via,
+        decided_at=made.decided_at,
+        comment=made.comment,
+        edited_input=made.edited_input,
+        answer=made.answer,
+        approved_input=(made.edited_input if edited else request.input) if approved else None,
+        approved_digest=made.approved_digest or None,
+    )

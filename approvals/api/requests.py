@@ -1,0 +1,178 @@
+"""A request that a program sends, in the words of the REST API, which the tools of MCP use too."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import Field, StrictBool, StrictInt
+
+from approvals import queries
+from approvals.api.fields import (
+    NULL,
+    WHOLE,
+    Document,
+    Moment,
+    Name,
+    Short,
+    WebAddress,
+    WorkflowId,
+    shown_with,
+    when,
+)
+from approvals.asking import transcripts
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE, Ask
+from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
+from approvals.db.canonical_json import MAX_BYTES, digest
+from approvals.exceptions import Invalid
+from approvals.states import Kind, Priority
+
+MAX_TIMEOUT = 10 * 365 * 86_400_000
+
+Label = Annotated[str, Field(max_length=MAX_LABEL)]
+
+
+class Option(Document):
+    label: Label
+    """What the person reads and chooses."""
+    id: Label | None = None
+    """What the answer says in place of the label."""
+    description: Annotated[str, Field(max_length=2000)] | None = None
+    """A line below the label."""
+
+
+class Said(Document):
+    role: Literal["user", "assistant", "system", "tool"]
+    """Who said it."""
+    text: Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
+    """What was said, as plain text."""
+
+
+class NewRequest(Document):
+    """A new request. Give `timeout` (milliseconds, 0 for none) or `deadline`, not both."""
+
+    model_config = shown_with(
+        {
+            "kind": "approval",
+            "title": "Refund order 4711?",
+            "tool_name": "refund",
+            "input": {"orderId": "4711", "amount": 250},
+            "message": "The customer says that the parcel never arrived.",
+        },
+        **when({"kind": {"const": "form"}}, {"response_schema": {"type": "object"}}),
+        dependentSchemas={
+            "deadline": {"anyOf": [{"properties": {"deadline": NULL}}, {"properties": {"timeout": {"const": 0}}}]}
+        },
+    )
+
+    kind: Literal["approval", "question", "form"]
+    """`approval` of a tool call, a `question` with or without options, or a `form` with `response_schema`."""
+    title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)]
+    """The first line that people see."""
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Markdown.")] = ""
+    tool_name: Short = ""
+    """The tool that would run. People filter, group and compare by it."""
+    tool_call_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Your id of the call. The same id in the same workflow is the same request."""
+    input: dict[str, Any] = Field(
+        default_factory=dict, description="The input that would run. It cannot be changed later."
+    )
+    response_schema: dict[str, Any] | None = Field(
+        default=None, description="A JSON Schema (2020-12) for the answer, or for changed input."
+    )
+    options: list[Option] = Field(default_factory=list, max_length=MAX_OPTIONS)
+    """The answers to choose from, for a question."""
+    multiple: StrictBool = False
+    """Whether more than one option may be chosen."""
+    allow_text: StrictBool = False
+    """Whether an answer in one's own words is accepted beside the options."""
+    field_name: Short = ""
+    """What the answer is called in your program; returned as it is."""
+    suggestions: list[Label] = Field(default_factory=list, max_length=MAX_SUGGESTIONS)
+    """Texts that fill the answer with one press."""
+    context: Any = Field(default=None, description="Anything that helps the person decide; shown with the request.")
+    messages: list[Said] = Field(
+        default_factory=list,
+        max_length=MAX_MESSAGES,
+        description=f"The conversation before the request, oldest first; {MAX_TEXT_BYTES:,} bytes in total.",
+    )
+    priority: Literal["low", "normal", "high", "critical"] = "normal"
+    """The place in the inbox. A critical approval is confirmed by typing the name of the tool."""
+    timeout: Annotated[StrictInt, Field(ge=0, le=MAX_TIMEOUT), WHOLE] = 0
+    """Milliseconds until it expires; 0 for never."""
+    deadline: Moment | None = None
+    """When it expires."""
+    default_response: Any = Field(default=None, description="The answer when the deadline passes. Not for approvals.")
+    workflow_id: WorkflowId | None = None
+    """Your id of the run that waits; its requests are shown together."""
+    workflow_title: Annotated[str, Field(min_length=1, max_length=MAX_TITLE)] | None = Field(
+        default=None, description="The title that people see; the first one that is given stays."
+    )
+    step_path: list[Name] = Field(default_factory=list, max_length=50)
+    """Where in the run it waits, from the outside in."""
+    thread_id: Name = ""
+    """Your id of the conversation, to find requests by."""
+    agent: Short = ""
+    """The name of the agent that asks."""
+    callback_url: WebAddress | None = None
+    """Where the decision is sent, signed (docs: webhooks). Only with an API key, and without a username or password."""
+    assigned_to: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
+        default=None, description="The user who should answer. For an approval, a user who may decide it."
+    )
+
+    resume_state: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        repr=False,
+        description="What your run continues from, as far as it fits into the body. Stored encrypted, shown to no one, and "
+        "handed out by `/resume` only.",
+    )
+
+    @property
+    def has_default(self) -> bool:
+        return "default_response" in self.model_fields_set
+
+    def digest(self) -> str:
+        """Return the digest of the whole request; the same whether a default is written out or left out."""
+        # Requests from before there were these fields keep their digest.
+        absent = {name for name in ("messages", "workflow_title", "resume_state") if not getattr(self, name)}
+        body = self.model_dump(mode="json", exclude=absent) | {"has_default": self.has_default}
+        return digest(body, max_bytes=2 * MAX_BYTES)
+
+
+def ask_from(sent: NewRequest) -> Ask:
+    """Return the request that a document describes. Raises Invalid for errors that concern several fields."""
+    errors: dict[str, str] = {}
+    if sent.timeout and sent.deadline:
+        errors["deadline"] = _("send a timeout or a deadline, not both")
+    if sent.kind == "form" and sent.response_schema is None:
+        errors["response_schema"] = _("is required for a form")
+    said_before = [message.model_dump() for message in sent.messages]
+    if problem := transcripts.problem(said_before):
+        errors["messages"] = problem
+    if errors:
+        raise Invalid(_("The request is invalid."), errors)
+    return Ask(
+        kind=Kind(sent.kind),
+        title=sent.title,
+        message=sent.message,
+        tool_name=sent.tool_name,
+        tool_call_id=sent.tool_call_id,
+        input=sent.input,
+        response_schema=sent.response_schema,
+        options=[option.model_dump(exclude_none=True) for option in sent.options],
+        multiple=sent.multiple,
+        allow_text=sent.allow_text,
+        field_name=sent.field_name,
+        suggestions=sent.suggestions,
+        context=sent.context,
+        said_before=said_before,
+        priority=Priority(sent.priority),
+        deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout else sent.deadline,
+        default_response=sent.default_response if sent.has_default else ABSENT,
+        step_path=sent.step_path,
+        callback_url=sent.callback_url or "",
+        assigned_to=None if sent.assigned_to is None else queries.user_named(sent.assigned_to),
+    )
