@@ -89,7 +89,7 @@ def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: S
     inputs = [_by_place(request.input) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
     # Compare as JSON text: to Python, 1 and true are equal.
-    written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
+    written = {place: [json.dumps(leaves[place]) if place in leaves else None for leaves in inputs] for place in places}
     keys = [place for place in map(_place_of, key_fields) if place in written]
     differing = [*keys, *(place for place in places if len(set(written[place])) > 1 and place not in keys)]
     columns = differing[: max(MAX_COLUMNS, len(keys))]
@@ -147,10 +147,6 @@ def _all_leaves(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]
             yield from _all_leaves(item, place)
         else:
             yield place, item
-
-
-def _written(leaves: Mapping[str, Any], place: str) -> str | None:
-    return json.dumps(leaves[place]) if place in leaves else None
 
 
 def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[str | None]) -> list[Row | None]:

@@ -28,7 +28,8 @@ def open_requests(turn: Turn) -> list[ApprovalRequest]:
 def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     """Return the pending requests of the turn's own calls, in the order of the calls."""
     # Only those of its last step can be open.
-    calls = list(_calls().filter(turn=turn, step__index=Subquery(_last_step(turn))))
+    last = Step.objects.filter(turn=turn).order_by("-index").values_list("index", flat=True)[:1]
+    calls = list(_calls().filter(turn=turn, step__index=Subquery(last)))
     chain = chain_of(turn, calls)
     waiting = {row["toolCallId"] for row in [*pending_tool_calls(chain), *pending_approvals(chain)]}
     # A recovery asks about the outcome of a call; no part of the message shows it.
@@ -49,10 +50,6 @@ def question_for_message(user: Person, waiting: Sequence[ApprovalRequest]) -> Ap
 def _calls() -> QuerySet[ToolCall]:
     calls = ToolCall.objects.select_related("approval__decision", "recovery")
     return calls.defer(f"approval__{UNREAD}", f"recovery__{UNREAD}").order_by("id")
-
-
-def _last_step(turn: Turn) -> QuerySet[Step, int]:
-    return Step.objects.filter(turn=turn).order_by("-index").values_list("index", flat=True)[:1]
 
 
 def calls_of(turn: Turn, named: Sequence[str]) -> list[ToolCall]:
