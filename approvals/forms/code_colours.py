@@ -26,20 +26,20 @@ _SQL_WORDS = (
 _SHELL_WORDS = "case do done elif else esac export fi for function if in local return set source sudo then until while"
 
 
-def _words(keywords: str, flags: str = "") -> str:
+def _keywords(keywords: str, flags: str = "") -> str:
     return rf"(?P<keyword>\b(?{flags}:{'|'.join(keywords.split())})\b)"
 
 
 LANGUAGES = {
     "sql": re.compile(
-        rf"(?P<comment>--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)|{_STRINGS}|{_NUMBER}|{_words(_SQL_WORDS, 'i')}|[^\W\d]\w*"
+        rf"(?P<comment>--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)|{_STRINGS}|{_NUMBER}|{_keywords(_SQL_WORDS, 'i')}|[^\W\d]\w*"
     ),
     "json": re.compile(
-        rf'(?P<variable>"(?:[^"\\]|\\.)*"(?=\s{{0,8}}:))|{_STRINGS}|{_NUMBER}|{_words("true false null")}'
+        rf'(?P<variable>"(?:[^"\\]|\\.)*"(?=\s{{0,8}}:))|{_STRINGS}|{_NUMBER}|{_keywords("true false null")}'
     ),
     "shell": re.compile(
         rf"(?P<comment>(?:^|(?<=\s))#[^\n]*)|{_STRINGS}|(?P<variable>\$\w+|\$\{{[^}}\n]*\}}?|(?<=\s)--?[A-Za-z][\w-]*)"
-        rf"|{_words(_SHELL_WORDS)}|{_NUMBER}|[^\W\d][\w./-]*",
+        rf"|{_keywords(_SHELL_WORDS)}|{_NUMBER}|[^\W\d][\w./-]*",
         re.MULTILINE,
     ),
     "diff": re.compile(

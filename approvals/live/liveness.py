@@ -75,19 +75,16 @@ def remove_page(page: Page) -> None:
 async def check_for_ever() -> None:
     """Check the channel layer again and again until cancelled."""
     round_trip = RoundTrip() if is_shared() else None
+    # An in-memory layer misses nothing if all work happens in this process.
+    local = bool(settings.HITL_DISPATCH == "here")
     while True:
-        await _update(live=_is_local() if round_trip is None else await _is_answered(round_trip))
+        await _update(live=local if round_trip is None else await _is_answered(round_trip))
         await asyncio.sleep(INTERVAL if is_live() else POLL)
 
 
 def is_shared() -> bool:
     """Return whether the channel layer reaches other processes."""
     return bool(settings.CHANNEL_LAYERS["default"]["BACKEND"] != IN_MEMORY)
-
-
-def _is_local() -> bool:
-    """Return whether all work happens in this process, so that an in-memory layer misses nothing."""
-    return bool(settings.HITL_DISPATCH == "here")
 
 
 async def _is_answered(round_trip: RoundTrip) -> bool:

@@ -53,7 +53,9 @@ def is_available() -> bool:
 
 def public_key() -> str:
     """Return the public half of the key in base64url, with which a browser subscribes."""
-    return _encoded(_point(vapid_key().public_key()))
+    public = vapid_key().public_key()
+    point = public.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+    return urlsafe_b64encode(point).rstrip(b"=").decode()
 
 
 def send(subscription: PushSubscription, requests: Sequence[ApprovalRequest]) -> int:
@@ -117,14 +119,6 @@ def _signature(endpoint: str) -> dict[str, str]:
     audience = f"{split.scheme}://{split.netloc.rpartition('@')[2]}"
     claims = {"aud": audience, "sub": settings.PUBLIC_URL, "exp": int(time()) + VALID}
     return {"Authorization": f"vapid t={sign(claims, vapid_key())},k={public_key()}"}
-
-
-def _point(key: ec.EllipticCurvePublicKey) -> bytes:
-    return key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
-
-
-def _encoded(value: bytes) -> str:
-    return urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
 def _decoded(text: str) -> bytes:

@@ -90,7 +90,7 @@ def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: S
     inputs = [_by_place(request.input) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
     # Compare as JSON text: to Python, 1 and true are equal.
-    written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
+    written = {place: [json.dumps(leaves[place]) if place in leaves else None for leaves in inputs] for place in places}
     keys = [place for place in map(_place_of, key_fields) if place in written]
     differing = [*keys, *(place for place in places if len(set(written[place])) > 1 and place not in keys)]
     columns = differing[: max(MAX_COLUMNS, len(keys))]

@@ -135,7 +135,7 @@ def all_rows(
 def _apply(
     requests: QuerySet[ApprovalRequest], person: int | Parameter, filters: Filters, now: Parameter | None = None
 ) -> QuerySet[ApprovalRequest]:
-    if filters.status in {WAITING, *(str(one) for one in Status)}:
+    if filters.status in {WAITING, *(str(status) for status in Status)}:
         requests = requests.filter(status=filters.status)
     elif filters.status == OVER:
         requests = requests.exclude(status=Status.PENDING)

@@ -163,7 +163,7 @@ def _compiled(pattern: str) -> Any:
         ) from error
 
 
-def _found(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     engine = _compiled(pattern)
     _spend(4 + engine.programsize * len(text) // 200)
     return engine.search(text) is not None
@@ -202,7 +202,7 @@ def _by_branches(value: Any, instance: Any) -> int:
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not _found(pattern, instance):
+    if isinstance(instance, str) and not _matches(pattern, instance):
         yield ValidationError(_("does not match %(pattern)r") % {"pattern": pattern})
 
 
@@ -210,7 +210,7 @@ def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: An
     if isinstance(instance, dict):
         for pattern, below in patterns.items():
             for name, value in instance.items():
-                if _found(pattern, name):
+                if _matches(pattern, name):
                     yield from validator.descend(value, below, path=name, schema_path=pattern)
 
 
@@ -219,7 +219,7 @@ def _additional_properties(validator: Any, below: Any, instance: Any, schema: An
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
     for name, value in instance.items():
-        if name in known or any(_found(pattern, name) for pattern in patterns):
+        if name in known or any(_matches(pattern, name) for pattern in patterns):
             continue
         if below is False:
             yield ValidationError(_("%(name)r is not allowed here") % {"name": name[:100]})

@@ -98,7 +98,8 @@ class ChatConsumer(LiveConsumer):
             match event:
                 case events.StepStarted(index):
                     step = index
-                    await self.send(_live_step(turn_id, step))
+                    context = {"turn_id": turn_id, "step": step}
+                    await self.send(render_to_string("chats/chat/_live_step.html", context))
                 case events.TextDelta(_, text):
                     await self.send(_delta(turn_id, step, "text", text))
                 case events.ReasoningDelta(_, text):
@@ -129,7 +130,3 @@ def _turn_words(text: str) -> str:
 def _delta(turn_id: int, step: int, kind: str, text: str) -> str:
     context = {"turn_id": turn_id, "step": step, "kind": kind, "text": text}
     return render_to_string("chats/chat/_delta.html", context)
-
-
-def _live_step(turn_id: int, step: int) -> str:
-    return render_to_string("chats/chat/_live_step.html", {"turn_id": turn_id, "step": step})

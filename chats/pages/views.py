@@ -95,7 +95,7 @@ def chat_detail(request: SignedIn, pk: int) -> HttpResponse:
 
 
 def _chat_page(
-    request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **told: Any
+    request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **extra: Any
 ) -> HttpResponse:
     position = number_from(request.GET.get("before", ""), digits=9)
     context = chat_context(request.user, chat, limit=MESSAGES_SHOWN, before=position)
@@ -103,7 +103,7 @@ def _chat_page(
         "branches": branches.branches_of(chat),
         "rendered_at": timezone.now(),
         "draft": draft,
-        **told,
+        **extra,
         "agent": _agent_or_none(chat.agent),
     }
     return render(request, "chats/chat/page.html", context, status=status)
@@ -144,10 +144,10 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
 
 def _refused(request: SignedIn, chat: Chat, refusal: Refusal, draft: str) -> HttpResponse:
     # One about what the chat waits for goes when the chat goes on.
-    told = {"refusal": str(refusal), "refusal_passes": isinstance(refusal, ApprovalPending | TurnRunning)}
+    extra = {"refusal": str(refusal), "refusal_passes": isinstance(refusal, ApprovalPending | TurnRunning)}
     if request.headers.get("HX-Request"):
-        return _composer(request, chat, status=refusal.status, draft=draft, **told)
-    return _chat_page(request, chat, status=refusal.status, draft=draft, **told)
+        return _composer(request, chat, status=refusal.status, draft=draft, **extra)
+    return _chat_page(request, chat, status=refusal.status, draft=draft, **extra)
 
 
 def _composer(request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -47,7 +47,8 @@ class ScriptedProvider:
                     yield event
                 blocks.append({"type": "text", "text": spoken})
             else:
-                block = _tool_use(act, values)
+                call_id, arguments = f"call_{uuid4().hex[:24]}", fill(act.input, values)
+                block = {"type": "tool_use", "id": call_id, "name": act.tool, "input": arguments}
                 for event in _use(block):
                     yield event
                 blocks.append(block)
@@ -61,10 +62,6 @@ async def _say(part_id: str, text: str, pause: float) -> AsyncIterator[Event]:
         await asyncio.sleep(pause)
         yield TextDelta(part_id, word)
     yield TextEnded(part_id)
-
-
-def _tool_use(act: Use, values: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "tool_use", "id": f"call_{uuid4().hex[:24]}", "name": act.tool, "input": fill(act.input, values)}
 
 
 def _use(block: dict[str, Any]) -> Sequence[Event]:

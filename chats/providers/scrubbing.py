@@ -74,7 +74,8 @@ def _without_secrets(text: str, secrets: Iterable[str]) -> str:
     for secret in secrets:
         for form in {secret, quote(secret, safe="")}:
             text = _without(text, form)
-    for secret in sorted(_secret_settings(), key=len, reverse=True):
+    ours = {secret for secret in _secret_settings() if len(secret) >= SHORTEST}
+    for secret in sorted(ours, key=len, reverse=True):
         text = text.replace(secret, REMOVED)
     for pattern, replacement in KEY_LIKE:
         text = pattern.sub(replacement, text)
@@ -114,12 +115,8 @@ def _unless_readable(match: re.Match[str]) -> str:
     return REMOVED if mixed or UNBROKEN.search(word) else word
 
 
-def _secret_settings() -> set[str]:
-    """Return the values of settings that no one may be shown, and the passwords in addresses."""
-    return {text for text in _values_of_settings() if len(text) >= SHORTEST}
-
-
-def _values_of_settings() -> Iterator[str]:
+def _secret_settings() -> Iterator[str]:
+    """Yield the values of settings that no one may be shown, and the passwords in addresses."""
     for name in dir(settings):
         value = getattr(settings, name) if SECRET_SETTING.search(name) or ADDRESS_SETTING.search(name) else None
         values = value if isinstance(value, list | tuple) else [value]

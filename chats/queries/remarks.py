@@ -38,19 +38,19 @@ def remarks_on(stop_reason: str, stop_details: Mapping[str, Any]) -> list[Remark
     remarks = [
         {
             "code": code,
-            **_words(details, "why", "before", "now", "category"),
+            **_texts(details, "why", "before", "now", "category"),
             **_counts(details, "answers", "files", "messages"),
         }
         for code in (MODEL_CHANGED, THOUGHTS_LEFT_OUT, FILES_LEFT_OUT, MESSAGES_LEFT_OUT, CONTAINER_LEFT_OUT, FALLBACK)
         if isinstance(details := stop_details.get(code), Mapping)
     ]
     if stop_reason in TOLD:
-        told = ("category", "explanation") if stop_reason == REFUSAL else ("reason",)
-        remarks.append({"code": stop_reason, **_words(stop_details, *told)})
+        names = ("category", "explanation") if stop_reason == REFUSAL else ("reason",)
+        remarks.append({"code": stop_reason, **_texts(stop_details, *names)})
     return remarks
 
 
-def _words(details: Mapping[str, Any], *names: str) -> dict[str, str]:
+def _texts(details: Mapping[str, Any], *names: str) -> dict[str, str]:
     limits = dict.fromkeys(names, MAX_WORD) | {"explanation": MAX_EXPLANATION}
     return {
         name: clean_text(value)[: limits[name]]
@@ -125,12 +125,12 @@ def words_of_silence(attempt: int, attempts: int) -> str:
 def _refusal(remark: Mapping[str, Any]) -> list[str]:
     category, explanation = str(remark.get("category", "")), str(remark.get("explanation", ""))
     if category:
-        told = [_("The model refused to answer (%(category)s).") % {"category": _category(category)}]
+        sentences = [_("The model refused to answer (%(category)s).") % {"category": _category(category)}]
     else:
-        told = [_("The model refused to answer.")]
+        sentences = [_("The model refused to answer.")]
     if explanation:
-        told.append(_("It says: “%(explanation)s”") % {"explanation": explanation})
-    return [*told, _("The message and its answer are not sent to the model again. Rephrase it.")]
+        sentences.append(_("It says: “%(explanation)s”") % {"explanation": explanation})
+    return [*sentences, _("The message and its answer are not sent to the model again. Rephrase it.")]
 
 
 def _model_changed(remark: Mapping[str, Any]) -> str:
@@ -146,11 +146,11 @@ def _model_changed(remark: Mapping[str, Any]) -> str:
 
 
 def _fallback(remark: Mapping[str, Any]) -> str:
-    told = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
+    values = {"before": remark.get("before", "?"), "now": remark.get("now", "?")}
     if remark.get("category"):
-        told["category"] = _category(str(remark["category"]))
-        return _("%(before)s refused to answer (%(category)s), and %(now)s answered in its place.") % told
-    return _("%(before)s refused to answer, and %(now)s answered in its place.") % told
+        values["category"] = _category(str(remark["category"]))
+        return _("%(before)s refused to answer (%(category)s), and %(now)s answered in its place.") % values
+    return _("%(before)s refused to answer, and %(now)s answered in its place.") % values
 
 
 def _thoughts_left_out(remark: Mapping[str, Any]) -> str:

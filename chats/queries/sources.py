@@ -109,7 +109,7 @@ def _mcp_outcome(block: Block) -> Part:
 def _outcome(content: Any) -> Part:
     """Return what a tool of the provider found or wrote; `error` is the code with which it failed."""
     if isinstance(content, list):
-        return {"results": [result for item in content[:MAX_RESULTS] if (result := _found(item))]}
+        return {"results": [result for item in content[:MAX_RESULTS] if (result := _result(item))]}
     if not isinstance(content, Mapping):
         return {}
     if "error_code" in content:
@@ -118,7 +118,7 @@ def _outcome(content: Any) -> Part:
         names = (_title(each.get("tool_name")) for each in references[:MAX_RESULTS] if isinstance(each, Mapping))
         return {"tools": [name for name in names if name]}
     if "url" in content:
-        return {"results": [result] if (result := _found(content)) else []}
+        return {"results": [result] if (result := _result(content)) else []}
     written = {name: _output(content.get(name)) for name in ("stdout", "stderr")}
     code = content.get("return_code")
     return {name: text for name, text in written.items() if text} | (
@@ -126,7 +126,7 @@ def _outcome(content: Any) -> Part:
     )
 
 
-def _found(item: Any) -> Part | None:
+def _result(item: Any) -> Part | None:
     """Return a page that was found or fetched."""
     if not isinstance(item, Mapping) or not (url := safe_url(item.get("url"))):
         return None

@@ -38,11 +38,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chip:
-    """A filter: `current` is what it is set to, `clear` the query without it, `following` the query with its next value."""
+    """A filter: `text` is what it is set to, `clear` the query without it, `following` the query with its next value."""
 
     name: str
     label: str
-    current: str = ""
+    text: str = ""
     clear: str = ""
     options: Sequence[Option] = ()
     limit: int = 0
@@ -107,7 +107,7 @@ def _choice(
     return Chip(
         name=name,
         label=label,
-        current=next((each.label for each in options if each.current), "") if value else "",
+        text=next((each.label for each in options if each.current), "") if value else "",
         clear=filters.without(name).rstrip("&"),
         options=options,
         following=following.query,
@@ -119,7 +119,7 @@ def _typed(filters: Filters, name: str, label: str) -> Chip:
     return Chip(
         name=name,
         label=label,
-        current=visible(value),
+        text=visible(value),
         clear=filters.without(name).rstrip("&"),
         limit=TYPED[name],
         value=value,
@@ -132,7 +132,7 @@ def _dates(filters: Filters) -> Chip:
     start, end = (
         date_format(date.fromisoformat(day), "SHORT_DATE_FORMAT") if day else "" for day in (filters.start, filters.end)
     )
-    period = ages.current
+    period = ages.text
     if start and end:
         period = _("%(start)s to %(end)s") % {"start": start, "end": end}
     elif start or end:
@@ -140,7 +140,7 @@ def _dates(filters: Filters) -> Chip:
     return Chip(
         name="age",
         label=ages.label,
-        current=period,
+        text=period,
         clear=filters.without("age", "start", "end").rstrip("&"),
         options=ages.options,
         kept=kept_fields(filters, "age", "start", "end"),

@@ -15,11 +15,11 @@ def brief(when: datetime, kind: str = "ago") -> SafeString:
     shown = f"{exact:%Y-%m-%d %H:%M:%S}"
     return mark_safe(  # noqa: S308 - numbers and our own words
         f'<time datetime="{shown[:10]}T{shown[11:]}+00:00" data-{kind} data-brief '
-        f'title="{shown} UTC">{_words((when - timezone.now()).total_seconds())}</time>'
+        f'title="{shown} UTC">{_distance((when - timezone.now()).total_seconds())}</time>'
     )
 
 
-def _words(seconds: float) -> str:
+def _distance(seconds: float) -> str:
     past, seconds = seconds < 0, abs(seconds)
     if seconds < 60:
         return _("just now") if past else _("in 1m")

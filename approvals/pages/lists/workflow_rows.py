@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.models import ApprovalRequest, Workflow
+from approvals.models import Workflow
 from approvals.queries.workflow_list import ENDED, SUSPENDED, steps_shown
 from approvals.states import WorkflowState, status_label
 
@@ -65,15 +65,11 @@ def workflow_row(workflow: Workflow) -> WorkflowRow:
     steps, more = steps_shown(workflow)
     return WorkflowRow(
         workflow=workflow,
-        steps=[Step(step.status, _step_words(step)) for step in steps],
+        steps=[Step(step.status, f"{step.title}: {status_label(step.kind, step.status)}") for step in steps],
         more=more,
         decided=sum(not step.pending for step in steps),
         duration=duration_words((workflow.ended_at or timezone.now()) - workflow.started_at),
     )
-
-
-def _step_words(step: ApprovalRequest) -> str:
-    return f"{step.title}: {status_label(step.kind, step.status)}"
 
 
 def duration_words(duration: timedelta) -> str:

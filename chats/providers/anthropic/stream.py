@@ -64,7 +64,7 @@ class StreamedAnswer:
         #: From the headers of the response.
         self.request_id = ""
         self._secrets = secrets
-        self._said: dict[str, Any] = {}
+        self._identity: dict[str, Any] = {}
         self.usage: dict[str, int] = {}
         self._usage_beside: dict[str, int] = {}
         self._fallback: dict[str, Any] = {}
@@ -87,7 +87,7 @@ class StreamedAnswer:
     def _take(self, raw: dict[str, Any]) -> Iterator[Event]:
         match raw:
             case {"type": "message_start", "message": dict(message)}:
-                self._said = {"model": message.get("model"), "message_id": message.get("id")}
+                self._identity = {"model": message.get("model"), "message_id": message.get("id")}
                 self._take_container(message)
                 self._count(message.get("usage"))
                 yield self._metered()
@@ -140,7 +140,7 @@ class StreamedAnswer:
     @property
     def answered_by(self) -> dict[str, str]:
         """Who answers, as far as the API has said; see `ModelFinished.answered_by`."""
-        return scrub_ids(self._secrets, **self._said, request_id=self.request_id)
+        return scrub_ids(self._secrets, **self._identity, request_id=self.request_id)
 
     def _metered(self) -> AnswerMetered:
         return AnswerMetered(self.model, self._whole_usage(), self.answered_by)
@@ -154,7 +154,7 @@ class StreamedAnswer:
             self.usage |= counts_of(usage)
             self._usage_beside = counts_beside(usage) or self._usage_beside
             if usage.get("service_tier"):
-                self._said["service_tier"] = usage["service_tier"]
+                self._identity["service_tier"] = usage["service_tier"]
             if (served := served_by(usage)) and not self._fallback:
                 # The API remembers for a while that a model has refused, and asks the other one at once.
                 self._hand_over(self.model, served)
@@ -163,14 +163,14 @@ class StreamedAnswer:
         """Take the container in which the API runs code."""
         match message.get("container"):
             case {"id": str(container)}:
-                self._said["container"] = container
+                self._identity["container"] = container
 
     def _hand_over(self, before: str, now: str, trigger: Any = None) -> None:
         """Take that another model goes on, because the one before has refused."""
         category = trigger.get("category") if isinstance(trigger, dict) else None
-        told = {"category": category} if category else {}
-        self._fallback = {"before": before} | self._fallback | {"now": now} | told
-        self._said["model"] = now
+        reason = {"category": category} if category else {}
+        self._fallback = {"before": before} | self._fallback | {"now": now} | reason
+        self._identity["model"] = now
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Event]:
         if index in self._blocks:

@@ -172,10 +172,10 @@ class ServerProvider(ABC):
         try:
             while True:
                 limit = min(usage_until, begin + (self._longest if answer.working else self._patience))
-                told = limit if answer.begun else min(limit, clock() + silence)
-                arrived, _waiting = await asyncio.wait({pending}, timeout=told - clock())
+                wait_until = limit if answer.begun else min(limit, clock() + silence)
+                arrived, _waiting = await asyncio.wait({pending}, timeout=wait_until - clock())
                 # A server that keeps sending is not silent, but its answer has to end as well.
-                if clock() >= limit or (told == limit and not arrived):
+                if clock() >= limit or (wait_until == limit and not arrived):
                     raise _timeout(answer)
                 if not arrived:
                     yield None

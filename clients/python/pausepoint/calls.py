@@ -105,16 +105,16 @@ def refusal(outcome: Outcome) -> str:
     if outcome.status == "expired":
         return "No one decided in time, so this call was not run."
     if outcome.status == "cancelled":
-        return f"This call was cancelled{_words(outcome)} Do not repeat it."
-    return f"A person declined this call{_words(outcome)} Do not repeat it."
+        return f"This call was cancelled{_end(outcome)} Do not repeat it."
+    return f"A person declined this call{_end(outcome)} Do not repeat it."
 
 
 def note(outcome: Outcome) -> str:
     """Return what a model is told about an approved call beside its result: changes, and the words of the person, if any."""
     if not outcome.edited:
-        return f"A person approved this call{_words(outcome)}" if outcome.comment.strip() else ""
+        return f"A person approved this call{_end(outcome)}" if outcome.comment.strip() else ""
     changed = f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}"
-    return f"{changed} and says{_words(outcome)}" if outcome.comment.strip() else f"{changed}."
+    return f"{changed} and says{_end(outcome)}" if outcome.comment.strip() else f"{changed}."
 
 
 def known_result(result: Mapping[str, Any]) -> str:
@@ -139,11 +139,12 @@ def answer_text(outcome: Outcome) -> str:
     if answer is not None:
         return json.dumps(answer, ensure_ascii=False)
     if outcome.status == "rejected":
-        return f"A person declined to answer{_words(outcome)}"
-    return "No one answered in time." if outcome.status == "expired" else f"The question was cancelled{_words(outcome)}"
+        return f"A person declined to answer{_end(outcome)}"
+    return "No one answered in time." if outcome.status == "expired" else f"The question was cancelled{_end(outcome)}"
 
 
-def _words(outcome: Outcome) -> str:
+def _end(outcome: Outcome) -> str:
+    """End a sentence with the comment, if there is one."""
     comment = outcome.comment.strip()
     if not comment:
         return "."

@@ -44,7 +44,8 @@ class DeskPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        call = _call(tool, tool_args, tool_context)
+        call_id, thread = tool_context.function_call_id or "", tool_context.session.id
+        call = ToolCall(tool.name, call_id, dict(tool_args), thread, tool_context.agent_name)
         if not self.gate.concerns(call.name):
             if call.name not in self.gate.known:
                 # A live run does not begin with `before_run_callback` in all versions.
@@ -111,10 +112,6 @@ def _schema(tool: BaseTool) -> dict[str, Any] | None:
     declared = tool._get_declaration()
     schema = getattr(declared, "parameters_json_schema", None)
     return schema if isinstance(schema, dict) else None
-
-
-def _call(tool: BaseTool, args: dict[str, Any], context: ToolContext) -> ToolCall:
-    return ToolCall(tool.name, context.function_call_id or "", dict(args), context.session.id, context.agent_name)
 
 
 def _place(context: ToolContext) -> tuple[str, str]:

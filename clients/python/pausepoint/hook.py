@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         with contextlib.suppress(Exception):
             sys.stdout.close()
         # An error that escapes would let the call run. What has run already is not blocked.
-        return _note(_words(error)) if event in REPORTS else _block(_words(error))
+        return _note(_reason(error)) if event in REPORTS else _block(_reason(error))
     return 0
 
 
@@ -90,7 +90,7 @@ def _say(message: str) -> None:
         print(visible(message), file=sys.stderr, flush=True)
 
 
-def _words(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "The hook was interrupted."
     return str(error) if isinstance(error, Blocked | ValueError) else f"{type(error).__name__}: {error}"

@@ -31,7 +31,7 @@ class Question:
     title: str
     fields: Asked
     #: What the interrupt gets for the outcome.
-    told: Callable[[Outcome], Any]
+    value_for: Callable[[Outcome], Any]
     name: str = ""
     args: Mapping[str, Any] | None = None
     call_id: str = ""
@@ -47,7 +47,7 @@ class Pause:
 
     def value(self, outcomes: Sequence[Outcome]) -> Any:
         pairs = zip(self.questions, outcomes, strict=True)
-        return self.resumed([question.told(outcome) for question, outcome in pairs])
+        return self.resumed([question.value_for(outcome) for question, outcome in pairs])
 
 
 def pause_of(interrupt: Any, thread: str) -> Pause:

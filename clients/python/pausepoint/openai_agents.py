@@ -133,7 +133,9 @@ async def _resumed(
     desk_calls = _Calls(desk, stored.thread_id, claims=False)
     if stored.resume.attempt == 1:
         # An earlier attempt may have used them up, and each counts once; then people are asked again.
-        desk_calls.changed = [(name, Ruling(_outcome_of(kept), question=False)) for name, kept in stored.run["changed"]]
+        for name, kept in stored.run["changed"]:
+            outcome = Outcome(status="approved", comment="", answer=None, document={}, **kept)
+            desk_calls.changed.append((name, Ruling(outcome, question=False)))
     state: RunState[Any, Any] = await RunState.from_string(agent, json.dumps(stored.run["state"]))
     for item in state.get_interruptions():
         if item.call_id in stored.outcomes:
@@ -175,10 +177,6 @@ async def _store(
 def _kept(outcome: Outcome) -> dict[str, Any]:
     """Return what has to be known of an approval with changes until its call is made again."""
     return {"request_id": outcome.request_id, "by": outcome.by, "input": outcome.input, "digest": outcome.digest}
-
-
-def _outcome_of(kept: Mapping[str, Any]) -> Outcome:
-    return Outcome(status="approved", comment="", answer=None, document={}, **kept)
 
 
 def _rule(state: RunState[Any, Any], item: ToolApprovalItem, refused: str) -> None:

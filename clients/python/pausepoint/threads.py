@@ -148,9 +148,9 @@ class _Step:
 
     def results(self, state: Any, resume: Resume) -> Iterator[tuple[Outcome, dict[str, Any]]]:
         """Return what approved calls have returned."""
-        told = {getattr(message, "tool_call_id", None): message for message in _messages(state)}
+        messages = {getattr(message, "tool_call_id", None): message for message in _messages(state)}
         for outcome, call_id in zip(resume.outcomes.values(), self.call_ids, strict=True):
-            if outcome.approved and call_id and (message := told.get(call_id)) is not None:
+            if outcome.approved and call_id and (message := messages.get(call_id)) is not None:
                 failed = getattr(message, "status", "") == "error"
                 yield outcome, {"error": RuntimeError(str(message.text))} if failed else {"output": message.content}
 

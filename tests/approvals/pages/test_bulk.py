@@ -186,7 +186,7 @@ def test_concurrent_bulk_decisions_decide_each_request_once():
         won = Counter((people[n % 2].username, steps[place].code) for n, steps in enumerate(found))
         loser = "erin" if name == "bob" else "bob"
         assert won == {(name, ""): 25, (loser, "already_decided"): 25}
-        words = Counter(steps[place].words for steps in found)
+        words = Counter(steps[place].message for steps in found)
         assert words["Approved." if name == "bob" else "Rejected."] == 1
         assert events(request) == ["request.created", "request.decided"]
 

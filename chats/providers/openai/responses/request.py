@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
-from pydantic import BaseModel
 
 from chats.agent.agent import Agent
 from chats.agent.provider import GO_ON, ITEM, ModelMessage, ModelRequest
@@ -47,9 +46,10 @@ def request_arguments(request: ModelRequest, model: str, without: Collection[str
         "max_output_tokens": max(agent.max_tokens + _budget(agent), LOWEST_LIMIT),
         "temperature": agent.temperature,
         "reasoning": _reasoning(agent, without) or None,
-        "tools": [_tool(function) for function in map(settings.function_of, agent.tools)] or None,
+        # A tool is strict unless it says that it is not.
+        "tools": [{"type": "function", "strict": False, **settings.function_of(tool)} for tool in agent.tools] or None,
         "tool_choice": settings.tool_choice(agent, items[-1].get("role", "") if items else "", _named),
-        "text": _form(agent.output) if agent.output is not None else None,
+        "text": {"format": {"type": "json_schema", **settings.format_of(agent.output)}} if agent.output else None,
     }
     sent = {name: value for name, value in arguments.items() if value is not None and name not in without}
     return Payload(sent, thoughts)
@@ -70,15 +70,6 @@ def _budget(agent: Agent) -> int:
 def _reasoning(agent: Agent, without: Collection[str]) -> dict[str, str]:
     options = {"effort": agent.effort, "summary": "auto" if agent.show_thinking else ""}
     return {name: value for name, value in options.items() if value and f"reasoning.{name}" not in without}
-
-
-def _tool(function: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool as the API takes it, which is strict unless it is told not to be."""
-    return {"type": "function", "strict": False, **function}
-
-
-def _form(output: type[BaseModel]) -> dict[str, Any]:
-    return {"format": {"type": "json_schema", **settings.format_of(output)}}
 
 
 def _named(tool: str) -> dict[str, Any]:
