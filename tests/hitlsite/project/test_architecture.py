@@ -33,7 +33,6 @@ ROOMS = {
         pages | api
         admin
         urls routing checks apps management templatetags
-        fields runtime searching subscriptions words
     """,
     "chats": """
         states doorbell queue history checkpoints
