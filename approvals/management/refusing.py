@@ -1,4 +1,4 @@
-"""The base of our commands: refuse invalid text, a missing database and unapplied migrations with one line."""
+"""The base of our commands: refuse invalid text, a missing or older database and unapplied migrations with one line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import Error
 from django.db import connection as proxy
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
 #: Untyped, because its module and connection parameters differ between backends.
 connection: Any = proxy
 #: Seconds to wait for a first connection, unless DATABASE_URL says otherwise.
 CONNECT_TIMEOUT = 10
+#: The last commit with the migrations that `0001_initial` of each app replaces.
+LAST_WITH_REPLACED = "c9748bf8"
 
 
 class RefusingCommand(BaseCommand):
@@ -34,6 +38,7 @@ class RefusingCommand(BaseCommand):
             # Before Django's own checks: since 6.1 they connect to SQLite, which creates a missing file.
             with _database_errors_as_command_errors():
                 _connect()
+                refuse_older_database()
         return super().execute(*args, **options)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -52,6 +57,30 @@ class RefusingCommand(BaseCommand):
                 _("The database %(database)s has unapplied migrations in %(apps)s. Run `manage.py migrate`.")
                 % {"database": _database_name(), "apps": ", ".join(missing)}
             )
+
+
+def refuse_older_database() -> None:
+    """Refuse a database that ran some, but not all, of the migrations that a first migration replaces.
+
+    The files of the others are gone, and Django would leave out the app without a word, or fail with a traceback.
+    """
+    applied = MigrationRecorder(connection).applied_migrations()
+    loader = MigrationLoader(None)
+    lost = {
+        app
+        for migration in loader.replacements.values()
+        if not applied.keys().isdisjoint(migration.replaces)
+        for app, _name in set(migration.replaces) - applied.keys() - loader.disk_migrations.keys()
+    }
+    if lost:
+        raise CommandError(
+            _(
+                "The database %(database)s is too old for this version, which no longer contains the migrations of "
+                "%(apps)s that it lacks. Nothing was changed. Run `manage.py migrate` of commit %(commit)s first, and "
+                "then that of this version."
+            )
+            % {"database": _database_name(), "apps": ", ".join(sorted(lost)), "commit": LAST_WITH_REPLACED}
+        )
 
 
 @contextmanager

@@ -23,63 +23,13 @@ FEW = 500
 #: The same for what is about requests, such as audit entries.
 FEW_ABOUT = 10_000
 
-# The words as they are: PostgreSQL's own parser would split "4711-2" and addresses by rules of its own.
+#: The expression of the index on PostgreSQL, which the first migration creates.
 _VECTOR = "array_to_tsvector(string_to_array(words, ' '))"
 _FOUND = {
     "sqlite": f"SELECT request_id FROM {TABLE} WHERE id IN (SELECT rowid FROM {INDEX} WHERE {INDEX} MATCH %s)",
     "postgresql": f"SELECT request_id FROM {TABLE} WHERE {_VECTOR} @@ %s::tsquery",
 }
 _QUERY = {"sqlite": for_sqlite, "postgresql": for_postgresql}
-
-_CREATE = {
-    "sqlite": [
-        f"CREATE VIRTUAL TABLE {INDEX} USING fts5(words, content='{TABLE}', content_rowid='id', columnsize=0, "
-        "prefix='2 3', tokenize='unicode61 remove_diacritics 0')",
-        f"CREATE TRIGGER {INDEX}_insert AFTER INSERT ON {TABLE} BEGIN "
-        f"INSERT INTO {INDEX} (rowid, words) VALUES (new.id, new.words); END",
-        f"CREATE TRIGGER {INDEX}_delete AFTER DELETE ON {TABLE} BEGIN "
-        f"INSERT INTO {INDEX} ({INDEX}, rowid, words) VALUES ('delete', old.id, old.words); END",
-        f"CREATE TRIGGER {INDEX}_update AFTER UPDATE ON {TABLE} BEGIN "
-        f"INSERT INTO {INDEX} ({INDEX}, rowid, words) VALUES ('delete', old.id, old.words); "
-        f"INSERT INTO {INDEX} (rowid, words) VALUES (new.id, new.words); END",
-        f"INSERT INTO {INDEX} ({INDEX}) VALUES ('rebuild')",
-    ],
-    "postgresql": [
-        f"ALTER TABLE {TABLE} ADD COLUMN tsv tsvector GENERATED ALWAYS AS ({_VECTOR}) STORED",
-        f"CREATE INDEX {INDEX} ON {TABLE} USING gin (tsv)",
-    ],
-}
-_DROP = {
-    "sqlite": [*(f"DROP TRIGGER {INDEX}_{event}" for event in ("insert", "delete", "update")), f"DROP TABLE {INDEX}"],
-    "postgresql": [f"ALTER TABLE {TABLE} DROP COLUMN tsv"],
-}
-
-
-def create_index(connection: BaseDatabaseWrapper) -> None:
-    """Create the index and its triggers; called by the migration that creates the table."""
-    for statement in _CREATE[connection.vendor]:
-        connection.cursor().execute(statement)
-
-
-def drop_index(connection: BaseDatabaseWrapper) -> None:
-    """Drop the index and its triggers; called when that migration is reversed."""
-    for statement in _DROP[connection.vendor]:
-        connection.cursor().execute(statement)
-
-
-def drop_column(connection: BaseDatabaseWrapper) -> None:
-    """On PostgreSQL, index the expression and drop the column, which repeats the words in each row."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {TABLE} DROP COLUMN tsv")
-            cursor.execute(f"CREATE INDEX {INDEX} ON {TABLE} USING gin (({_VECTOR}))")
-
-
-def restore_column(connection: BaseDatabaseWrapper) -> None:
-    """Reverse `drop_column`."""
-    if connection.vendor == "postgresql":
-        connection.cursor().execute(f"DROP INDEX {INDEX}")
-        create_index(connection)
 
 
 def with_words(requests: QuerySet[M], search: str, *, each: bool | None = None) -> QuerySet[M]:

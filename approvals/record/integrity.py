@@ -25,7 +25,8 @@ from approvals.record.audit import ONCE, VERDICTS, Subject, repeat_key
 PAGE = 50
 #: Columns that the body repeats under the same names, beside `at`.
 REPEATED = (*asdict(Subject(scope="")), "event", "actor_id", "actor_name", "via")
-#: The migration that added the column of the verdict, and how long processes of an earlier version may run after it.
+#: The migration that added the column of the verdict, and how long processes of an earlier version may run after it. The
+#: first migration replaces it, and is recorded under this name too.
 VERDICTS_ADDED, UPGRADE = "0025_audit_page", timedelta(days=1)
 
 

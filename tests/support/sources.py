@@ -16,7 +16,7 @@ def sources(*folders: str) -> list[Path]:
         path
         for folder in folders
         for path in (ROOT / folder).rglob("*.py")
-        if not {"migrations", "node_modules"} & {*path.parts}
+        if not {"migrations", "node_modules"} & {*path.relative_to(ROOT).parts}
     )
 
 

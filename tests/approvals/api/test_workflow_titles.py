@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
-from django.db.models import F
-from django.utils import timezone
 
 from approvals.models import Workflow
 from approvals.states import Kind
@@ -46,19 +41,6 @@ def test_a_workflow_without_a_title_shows_its_key(machine):
 def test_a_workflow_of_a_single_request_has_its_title(machine):
     sent = [{"agent": "billing"}, {"tool_name": ""}, {"workflow_title": "Refund of 4711"}]
     assert titles(machine, *sent) == ["Step 0?", "Step 1?", "Refund of 4711"]
-
-
-def test_the_migration_names_older_workflows_that_were_made_for_one_request(machine):
-    titles(machine, {"agent": "billing"}, {"tool_name": ""}, {"workflow_id": "deploy-7"})
-    Workflow.objects.update(title=F("key"))
-    migration = import_module("approvals.migrations.0026_settings_of_people_and_priorities")
-    migration.name_single_requests(apps, None)
-    at = [f"{timezone.localtime(workflow.started_at):%Y-%m-%d %H:%M}" for workflow in Workflow.objects.order_by("pk")]
-    assert list(Workflow.objects.order_by("pk").values_list("title", flat=True)) == [
-        f"billing · {APPROVAL['tool_name']} · {at[0]}",
-        f"Approval · {at[1]}",
-        "deploy-7",
-    ]
 
 
 def test_the_first_given_title_stays(machine):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
-from django.apps import apps
-from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -97,19 +93,6 @@ def test_frequent_and_rare_words_are_found(desk, monkeypatch, few):
         ["message"],
         [],
     )
-
-
-def test_migration_indexes_old_requests(desk):
-    before = dict(SearchText.objects.values_list("request", "words"))
-    ApprovalRequest.objects.update(agent="")
-    SearchText.objects.all().delete()
-    assert found("friday") == []
-    importlib.import_module("approvals.migrations.0010_triage_rows").fill(apps, connection.schema_editor())
-    assert {pk: set(words.split()) for pk, words in SearchText.objects.values_list("request", "words")} == {
-        pk: set(words.split()) for pk, words in before.items()
-    }
-    assert (found("friday"), found("purple")) == (["comment"], ["answer"])
-    assert set(ApprovalRequest.objects.values_list("agent", flat=True)) == {"support"}
 
 
 def test_index_follows_deleted_and_changed_texts(desk):

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import importlib
 import io
 import json
-from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import connection
 
@@ -18,7 +15,7 @@ from approvals import actions
 from approvals.actions.assigning import claim
 from approvals.db import append_only
 from approvals.db.canonical_json import canonical
-from approvals.models import ApprovalRequest, AuditEntry, ToolSettings
+from approvals.models import AuditEntry, ToolSettings
 from approvals.record import audit, integrity
 from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Door, Verdict
@@ -33,15 +30,14 @@ def amounts() -> list[tuple[str, float | None]]:
 
 
 def forget_amounts() -> None:
-    """Make the entries as they were before there were amounts."""
-    ApprovalRequest.objects.update(amount_pointer=None)
+    """Make the entries like those from before there were amounts, whose column a migration has filled."""
     with append_only.maintenance(connection, "a test"):
         for entry in AuditEntry.objects.all():
             held = json.loads(entry.body)
             held.pop("amount", None)
             body = canonical(held)
             digest = "sha256:" + hashlib.sha256(body).hexdigest()
-            AuditEntry.objects.filter(pk=entry.pk).update(amount=None, body=body.decode(), digest=digest)
+            AuditEntry.objects.filter(pk=entry.pk).update(body=body.decode(), digest=digest)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +126,7 @@ def test_exports_have_the_amount_as_a_number(asker):
     assert next(csv.reader(io.StringIO(",".join(cells)))) == cells
 
 
-def test_old_entries_get_their_amounts_and_keep_their_digests(asker, decider):
+def test_old_entries_have_amounts_that_their_bodies_lack_and_changed_ones_are_found(asker, decider):
     ToolSettings.objects.create(tool_name="pay", key_fields=["/total"])
     paid = make_request(asker, tool_name="pay", tool_call_id="call-1", input={"total": 7})
     decide(paid, decider, Verdict.APPROVE)
@@ -139,18 +135,10 @@ def test_old_entries_get_their_amounts_and_keep_their_digests(asker, decider):
     free = audit.Subject(scope="chat:1", tool_name="pay", tool_call_id="call-2")
     audit.record_once("tool.result", free, data={"input": {"total": 8}}, actor=None, via="system")
     audit.record("login.failed", audit.Subject(scope="desk"), data={"amount": 1}, actor=None, via="dashboard")
-    expected = [*amounts()[:4], ("tool.result", 8.0), ("login.failed", None)]
     forget_amounts()
-    assert {amount for _event, amount in amounts()} == {None}
-
-    migration = importlib.import_module("approvals.migrations.0029_amounts_of_old_entries")
-    migration.BATCH = 2
-    editor = SimpleNamespace(connection=connection)
-    migration.fill_pointers(apps, editor)
-    migration.fill_amounts(apps, editor)
-    assert amounts() == expected
-    assert ApprovalRequest.objects.get(pk=paid.pk).amount_pointer == "/total"
-    assert append_only.find_switch_rows(connection) == []
+    with append_only.maintenance(connection, "a test"):
+        AuditEntry.objects.filter(event="tool.result").update(amount=8)
+    assert [amount for _event, amount in amounts()] == [7.0, 7.0, 120.0, 50.0, 8.0, None]
     assert [integrity.altered_columns(entry) for entry in AuditEntry.objects.all()] == [[]] * 6
     for entry in AuditEntry.objects.exclude(amount=None):
         entry.amount = 12345

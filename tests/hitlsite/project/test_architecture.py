@@ -33,7 +33,6 @@ ROOMS = {
         pages | api
         admin
         urls routing checks apps management templatetags
-        fields runtime searching subscriptions words
     """,
     "chats": """
         states doorbell queue history checkpoints
@@ -59,7 +58,6 @@ WRITERS = {
     "approvals/outbound/outbox.py": "writes events inside the transaction of an action, and the state of their delivery",
     "approvals/outbound/notifications.py": "spreads a notice over the people it concerns while it is delivered",
     "approvals/access/keys.py": "notes that a key was used, which happens before any action is called",
-    "approvals/queries/search.py": "holds the triggers of the full-text index, which a migration creates",
     "approvals/db/prepared.py": "makes the SQL of `Insert`, which counts as a write where it is used",
     "approvals/db/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
