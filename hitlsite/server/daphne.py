@@ -48,7 +48,9 @@ class BoundedRequest(WebRequest):
     """A request that is refused as soon as it is known to be too large."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        # Django reads the body. Twisted would read forms too, on the event loop, and use its parser of mails to find out
+        # that a body is JSON.
+        super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         self._read = 0
         self._refused = False
 
