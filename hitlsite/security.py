@@ -127,8 +127,10 @@ class WrongMethodPage:
         return response
 
 
-class _BeforeView:
-    """Middleware that looks at a request once its view is known."""
+class RefuseNul:
+    """Refuses NULs in addresses, which PostgreSQL refuses even in queries; in the admin, which passes everything to the
+    database unchecked, in all that is sent, and impossible keys too.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -136,23 +138,11 @@ class _BeforeView:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
-
-class RefuseNulInNames(_BeforeView):
-    """Responds with 404 to a NUL in an address: PostgreSQL refuses it even in queries."""
-
     def process_view(
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
-        named = [value for value in view_kwargs.values() if isinstance(value, str)]
-        return refusal_page(request, NotFound()) if any("\0" in name for name in named) else None
-
-
-class RefuseNulInAdmin(_BeforeView):
-    """Refuses NULs and impossible keys in the admin, which passes them to the database unchecked."""
-
-    def process_view(
-        self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
-    ) -> HttpResponseBase | None:
+        if any("\0" in value for value in view_kwargs.values() if isinstance(value, str)):
+            return refusal_page(request, NotFound())
         if request.resolver_match is None or "admin" not in request.resolver_match.namespaces:
             return None
         given = [

@@ -15,6 +15,8 @@ admin.site.site_header = admin.site.site_title = "Pausepoint"
 admin.site.index_title = _("Records and keys")
 
 urlpatterns = [
+    # First, because these addresses are called most.
+    path("api/v1/", include("approvals.api.rest.urls")),
     path("favicon.ico", views.favicon),
     path("manifest.webmanifest", installing.manifest, name="manifest"),
     path("worker.js", installing.service_worker, name="worker"),
@@ -24,7 +26,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("settings/system/", system, name="system"),
     path("styleguide/", styleguide.styleguide, name="styleguide"),
-    path("api/v1/", include("approvals.api.rest.urls")),
     path("", include("approvals.urls")),
     path("api/v1/", include("approvals.api.urls")),
     path("mcp", include("approvals.api.mcp.urls")),

@@ -77,7 +77,7 @@ class MachineMiddleware:
             caller = self._caller(request)
             request.caller = caller  # type: ignore[attr-defined]
             # Without a token the caller is known by a cookie, which a page of another site could make a browser send.
-            by_cookie = caller is not None and _token_of(request) is None
+            by_cookie = caller is not None and not has_token(request)
             request._dont_enforce_csrf_checks = not by_cookie  # type: ignore[attr-defined]
         return self.get_response(request)
 
@@ -95,6 +95,11 @@ class MachineMiddleware:
 def is_for_machines(path: str) -> bool:
     """Return whether an address is for programs, so that no browser shows its response."""
     return re.match(settings.MACHINE_URLS_REGEX, path) is not None
+
+
+def has_token(request: HttpRequest) -> bool:
+    """Return whether this is a call of a program with a token, valid or not, so that cookies do not count."""
+    return is_for_machines(request.path) and _token_of(request) is not None
 
 
 def refusal_for_unknown(request: HttpRequest) -> Refusal:

@@ -65,8 +65,9 @@ class Prepared(Generic[Row]):
         queryset = self._build()
         compiler: Any = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         sql, holes = compiler.as_sql()
-        converters = compiler.get_converters([column[0] for column in compiler.select])
-        compiler.get_converters = lambda _: converters
+        columns = [column[0] for column in compiler.select]
+        converters, composite = compiler.get_converters(columns), compiler.has_composite_fields(columns)
+        compiler.get_converters, compiler.has_composite_fields = lambda _: converters, lambda _: composite
         return self._compiled.setdefault(connection.vendor, (queryset, compiler, sql, tuple(holes)))
 
 

@@ -14,13 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import IO, Any
 
+from django.conf import settings
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.base import BaseHandler
+from django.core.handlers.exception import convert_exception_to_response
 from django.db import close_old_connections
 from django.http.response import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls import set_script_prefix
+from django.utils.module_loading import import_string
 
+from approvals.access.callers import has_token
 from approvals.live.streaming import Receive, Send, send_until_disconnect
 
 #: Requests that one process handles at a time; others wait. Fewer than its connections (`env.POOL_SIZE`), so that none of
@@ -29,8 +34,39 @@ THREADS = 16
 #: Reads do not queue behind writes, which wait for each other: for the one writer of SQLite, or for a row that is locked.
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+#: Middleware that does nothing for a call with a token, for which cookies do not count (`access.callers`).
+FOR_PEOPLE = frozenset(
+    {
+        "whitenoise.middleware.WhiteNoiseMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "hitlsite.languages.LanguageMiddleware",
+        "allauth.account.middleware.AccountMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
+        "django_htmx.middleware.HtmxMiddleware",
+    }
+)
+
 _reading = ThreadPoolExecutor(max_workers=THREADS // 2, thread_name_prefix="pausepoint-read")
 _writing = ThreadPoolExecutor(max_workers=THREADS // 2, thread_name_prefix="pausepoint-write")
+
+
+class CallHandler(BaseHandler):
+    """Responds to calls with a token, without the middleware FOR_PEOPLE. All other middleware is sync, and is used."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        self._view_middleware, self._exception_middleware = [], []
+        self._template_response_middleware = []
+        chain = convert_exception_to_response(self._get_response)
+        for path in reversed(settings.MIDDLEWARE):
+            if path not in FOR_PEOPLE:
+                middleware = import_string(path)(chain)
+                if hasattr(middleware, "process_view"):
+                    self._view_middleware.insert(0, middleware.process_view)
+                if hasattr(middleware, "process_exception"):
+                    self._exception_middleware.append(middleware.process_exception)
+                chain = convert_exception_to_response(middleware)
+        self._middleware_chain = chain
 
 
 class OneThreadHandler(ASGIHandler):
@@ -38,6 +74,8 @@ class OneThreadHandler(ASGIHandler):
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
+        self._calls = CallHandler()
+        self._calls.load_middleware()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         try:
@@ -59,7 +97,8 @@ class OneThreadHandler(ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=type(self), scope=scope)
         request, refused = self.create_request(scope, body)
-        response: Any = refused if request is None else self.get_response(request)
+        handler = self._calls if request is not None and has_token(request) else self
+        response: Any = refused if request is None else handler.get_response(request)
         body.close()
         response._handler_class = type(self)
         if isinstance(response, StreamingHttpResponse) and response.is_async:

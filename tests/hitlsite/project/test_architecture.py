@@ -96,6 +96,8 @@ MAY_LACK = {
     "login_required": "views have it if they say whether",
     "model_admin": "only views of the admin have it",
     "problems": "only some providers know what their models refuse",
+    "process_exception": "only some middleware looks at errors",
+    "process_view": "only some middleware looks at views",
     "text": "only some events carry one",
     "user": "requests that were refused before the middleware of log-ins ran",
 }
