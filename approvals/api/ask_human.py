@@ -63,10 +63,10 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET", "read")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """Return the outcome of a question in the same shape and with the same `?wait=`."""
-    found = queries.get_request_for(caller.user, pk)
-    if found.kind != Kind.QUESTION:
+    asked = queries.get_request_for(caller.user, pk)
+    if asked.kind != Kind.QUESTION:
         raise NotFound
-    return respond_when_ended(request, found, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
+    return respond_when_ended(request, asked, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
 
 
 def _priority(value: Any) -> Priority:

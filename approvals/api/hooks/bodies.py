@@ -42,7 +42,6 @@ class HookCall:
     server: str = ""
     message: str = ""
     address: str = ""
-    mode: str = ""
     requested_schema: Mapping[str, Any] | None = None
     #: What a call that has run returned, or its error.
     output: Any = None
@@ -194,7 +193,8 @@ def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
     if members.get("prompt_id") == "":
         del members["prompt_id"]
     document = _EVENTS.get(event) or (_Link if body.get("mode") == "url" else _Form)
-    call = HookCall(agent=agent, event=event, **dict(document.read(members)))
+    about = {name: value for name, value in document.read(members) if name != "mode"}
+    call = HookCall(agent=agent, event=event, **about)
     if problem := call.problem:
         raise Invalid(str(_Hook.refusal), {"body": problem})
     return call

@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from approvals.access.callers import Caller
+from approvals.api.frame import invalid_parameter
 from approvals.api.long_poll import answer_anew
 from approvals.db import pool
-from approvals.exceptions import Invalid
 from approvals.live.listeners import subscribe
 from approvals.live.streaming import deferred_response
 from chats.doorbell import chat_group
@@ -28,7 +28,7 @@ def seconds_to_wait(request: HttpRequest) -> int:
     if re.fullmatch(r"[0-9]{1,3}", text) and int(text) <= MAX_WAIT:
         return int(text)
     words = _("must be a whole number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}
-    raise Invalid(_("The `wait` parameter is invalid."), {"wait": words})
+    raise invalid_parameter("wait", words)
 
 
 def respond_when_changed(

@@ -60,12 +60,13 @@ def _run_id(value: object) -> UUID:
     if not isinstance(value, str) or not value:
         raise ValueError
     try:
-        found = UUID(value)
-    except ValueError as error:
-        raise NotFound(_("Run not found. It may not exist, or you may not have access.")) from error
-    if str(found) != value.lower():
+        run_id: UUID | None = UUID(value)
+    except ValueError:
+        run_id = None
+    # Python takes other spellings too.
+    if run_id is None or str(run_id) != value.lower():
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
-    return found
+    return run_id
 
 
 class Cancellation(Body):

@@ -239,32 +239,6 @@ def test_what_follows_a_commit_is_registered_in_one_place():
     assert registered == ["approvals/db/transactions.py"]
 
 
-def uses(name: str) -> list[str]:
-    """The functions that call a function, or read an attribute, of this name."""
-    found = {
-        f"{path.relative_to(ROOT)} {function.name}"
-        for path in sources(*APPS)
-        for function in functions(path)
-        for node in ast.walk(function)
-        if name in {getattr(node, "attr", ""), getattr(node, "id", "")}
-    }
-    return sorted(found)
-
-
-def test_programs_ask_through_one_function():
-    assert uses("ask_for_client") == ["approvals/api/asking.py ask"]
-
-
-def test_an_ask_is_counted_in_one_place():
-    assert uses("HITL_ASKS_PER_MINUTE") == ["approvals/api/frame.py counted"]
-
-
-def test_a_client_token_is_confined_in_one_module():
-    assert uses("confined_to") == [
-        f"approvals/api/frame.py {name}" for name in ("own_thread", "reaches", "refuse_tokens")
-    ]
-
-
 def test_no_object_carries_an_undeclared_attribute():
     lines = [(path, line) for path in sources(*APPS) for line in path.read_text().splitlines()]
     found = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,11 @@ from ninja.operation import PathView
 
 from approvals.access.callers import is_for_machines
 from approvals.api.frame import CONFINED, Endpoint, Framed
+from tests.support.root import ROOT
+from tests.support.sources import APPS, functions, sources
 
+#: Where views for programs are, whatever their address is.
+ROOMS = ("approvals.api.", "chats.protocols.")
 #: Views that know no caller, and why.
 OPEN = {
     "approvals.api.rest.urls.index": "a page for people, who are logged in or are shown how to",
@@ -60,7 +65,7 @@ def views_for_programs() -> list[Any]:
     return [
         view
         for address, pattern in patterns(get_resolver())
-        if is_for_machines(address)
+        if is_for_machines(address) or pattern.callback.__module__.startswith(ROOMS)
         for view in views_of(pattern.callback)
     ]
 
@@ -80,3 +85,29 @@ def test_every_view_needs_a_scope_but_that_of_mcp_whose_tools_do():
     framed = [view for view in views_for_programs() if isinstance(view, Framed)]
     assert [named(view) for view in framed if not view.scopes] == ["approvals.api.mcp.endpoint._serve"]
     assert {type(view) for view in framed if view.__module__.startswith("chats.")} == {Endpoint}
+
+
+def uses(name: str) -> list[str]:
+    """The functions that call a function, or read an attribute, of this name."""
+    found = {
+        f"{path.relative_to(ROOT)} {function.name}"
+        for path in sources(*APPS)
+        for function in functions(path)
+        for node in ast.walk(function)
+        if name in {getattr(node, "attr", ""), getattr(node, "id", "")}
+    }
+    return sorted(found)
+
+
+def test_programs_ask_through_one_function():
+    assert uses("ask_for_client") == ["approvals/api/asking.py ask"]
+
+
+def test_an_ask_is_counted_in_one_place():
+    assert uses("HITL_ASKS_PER_MINUTE") == ["approvals/api/frame.py counted"]
+
+
+def test_a_client_token_is_confined_in_one_module():
+    assert uses("confined_to") == [
+        f"approvals/api/frame.py {name}" for name in ("own_thread", "reaches", "refuse_tokens")
+    ]
