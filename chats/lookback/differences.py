@@ -104,13 +104,13 @@ def value_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[C
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
-    for path, one, other in align_values(before, after, _opened):
-        if one is ABSENT:
-            yield Change(path, Op.ADDED, after=other)
-        elif other is ABSENT:
-            yield Change(path, Op.REMOVED, before=one)
-        elif not same_json(one, other, exact=True):
-            yield Change(path, Op.CHANGED, one, other)
+    for path, left, right in align_values(before, after, _opened):
+        if left is ABSENT:
+            yield Change(path, Op.ADDED, after=right)
+        elif right is ABSENT:
+            yield Change(path, Op.REMOVED, before=left)
+        elif not same_json(left, right, exact=True):
+            yield Change(path, Op.CHANGED, left, right)
 
 
 def _opened(before: Any, after: Any) -> Opened:
