@@ -5,7 +5,7 @@ PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo key test proofs contract everything check messages format docs docs-serve pictures clean
+.PHONY: demo key test proofs contract everything check scripts messages format docs docs-serve pictures clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/ready: requirements.txt
@@ -71,7 +71,21 @@ everything: test proofs contract
 	  { $(MAKE) test proofs PYTHON="$$NEWEST" VENV=.venv-newest && \
 	    TEST_ON=postgresql $(MAKE) test PYTHON="$$NEWEST" VENV=.venv-newest; }
 
-check: $(VENV)/ready-for-tests
+# Types and lint of scripts and stylesheets. Not `npm ci`, which wants the binaries of all other platforms to be listed too.
+tests/node_modules/ready: tests/package-lock.json
+	@echo 'Installing tests/package.json' >&2
+	@cd tests && npm install --no-save --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
+
+scripts: tests/node_modules/ready
+	tests/node_modules/.bin/biome lint --error-on-warnings
+	tests/node_modules/.bin/tsc --project hitlsite
+	tests/node_modules/.bin/tsc --project hitlsite/tsconfig.worker.json
+
+NO_NPM := !!! NOT CHECKED: scripts and stylesheets, because there is no npm. On Debian: apt-get install nodejs npm.
+
+check: $(VENV)/ready-for-tests $(if $(shell command -v npm),scripts)
+	$(if $(shell command -v npm),,@echo '$(NO_NPM)' >&2; test "$$REQUIRE_SERVICES" != 1)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/djade --check $$(git ls-files 'templates/*.html')
@@ -109,4 +123,4 @@ pictures: $(VENV)/ready-for-tests
 	$(PY) docs/pictures/make.py
 
 clean:
-	rm -rf .venv .venv-newest build var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest tests/node_modules build var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
