@@ -37,8 +37,9 @@ class StartsAProcess(Exception):
 
 
 def is_fast(item: pytest.Item) -> bool:
-    """Whether the limits hold for a test. On PostgreSQL, which is slower, `make test` is only run by CI: none hold there."""
-    return "DATABASE_URL" not in os.environ and not item.path.relative_to(ROOT).as_posix().startswith(SLOW)
+    """Whether the limits hold for a test. None hold on PostgreSQL, nor while coverage is measured: both are slower."""
+    slower = "DATABASE_URL" in os.environ or item.config.getoption("cov_source", None)
+    return not slower and not item.path.relative_to(ROOT).as_posix().startswith(SLOW)
 
 
 def watch(event: str, arguments: tuple[object, ...]) -> None:
