@@ -2,10 +2,10 @@
 FROM python:3.11-slim AS packages
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /venv
-COPY requirements.txt /
+COPY requirements.lock /
 # For HITL_PROVIDER=openai and openai-responses: docker compose build --build-arg PACKAGE="openai>=3.54,<4"
 ARG PACKAGE=""
-RUN /venv/bin/pip install -r /requirements.txt ${PACKAGE:+"$PACKAGE"}
+RUN /venv/bin/pip install -r /requirements.lock && if [ "$PACKAGE" ]; then /venv/bin/pip install "$PACKAGE"; fi
 
 FROM python:3.11-slim
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

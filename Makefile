@@ -5,14 +5,16 @@ PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo key test proofs contract everything check messages format docs docs-serve pictures clean
+.PHONY: demo key test coverage proofs contract everything check scripts lock messages format docs docs-serve pictures clean
 .DEFAULT_GOAL := demo
 
-$(VENV)/ready: requirements.txt
+# REQUIREMENTS=requirements.txt takes the newest versions that fit, where the lock has none for your Python or processor.
+REQUIREMENTS ?= requirements.lock
+$(VENV)/ready: $(REQUIREMENTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Pausepoint needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "This Python cannot make virtual environments. On Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
-	@echo 'Installing requirements.txt' >&2
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo 'Installing $(REQUIREMENTS)' >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS)
 	@touch $@
 
 $(VENV)/ready-for-tests: $(VENV)/ready tests/requirements.txt
@@ -36,6 +38,11 @@ key: $(VENV)/ready
 # Fast tests on all cores, with no service. ARGS="..." replaces the arguments of pytest: one file, one test, any option.
 test: $(VENV)/ready-for-tests
 	$(PY) -m pytest $(or $(ARGS),tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal)
+
+# The fast tests with the coverage of branches, in build/coverage/html. Fails if less is covered than pyproject.toml says.
+coverage: $(VENV)/ready-for-tests
+	@mkdir -p build/coverage
+	$(PY) -m pytest tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal --cov --cov-report= --cov-report=html:build/coverage/html
 
 # The slowest start first, so that no core is idle at the end. Each is named once: pytest sorts folders within folders.
 SLOWEST := $(addprefix tests/proofs/,browser claude team crash test_on_postgresql.py site)
@@ -64,20 +71,40 @@ contract: $(VENV)/ready-for-tests
 
 # All, with the oldest frameworks too, on both databases and both versions of Django, if a Python is installed that the newer
 # Django runs on.
-everything: test proofs contract
+everything: coverage proofs contract
 	LOWEST=1 $(MAKE) contract
 	TEST_ON=postgresql $(MAKE) test
 	NEWEST=$$(.ci/newest-python $(PYTHON)) && [ "$$NEWEST" = "$(PYTHON)" ] || \
 	  { $(MAKE) test proofs PYTHON="$$NEWEST" VENV=.venv-newest && \
 	    TEST_ON=postgresql $(MAKE) test PYTHON="$$NEWEST" VENV=.venv-newest; }
 
-check: $(VENV)/ready-for-tests
+# Types and lint of scripts and stylesheets. Not `npm ci`, which wants the binaries of all other platforms to be listed too.
+tests/node_modules/ready: tests/package-lock.json
+	@echo 'Installing tests/package.json' >&2
+	@cd tests && npm install --no-save --no-audit --no-fund --ignore-scripts --loglevel=error
+	@touch $@
+
+scripts: tests/node_modules/ready
+	tests/node_modules/.bin/biome lint --error-on-warnings
+	tests/node_modules/.bin/tsc --project hitlsite
+	tests/node_modules/.bin/tsc --project hitlsite/tsconfig.worker.json
+
+NO_NPM := !!! NOT CHECKED: scripts and stylesheets, because there is no npm. On Debian: apt-get install nodejs npm.
+
+check: $(VENV)/ready-for-tests $(if $(shell command -v npm),scripts)
+	$(if $(shell command -v npm),,@echo '$(NO_NPM)' >&2; test "$$REQUIRE_SERVICES" != 1)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/djade --check $$(git ls-files 'templates/*.html')
 	DEBUG=1 $(VENV)/bin/mypy
 	DEBUG=1 $(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.support.catalogues
+
+# Pin what requirements.txt allows, with hashes, for every version of Python. What is pinned stays, if it fits: UPGRADE=1
+# takes the newest versions.
+lock: $(VENV)/ready-for-tests
+	$(VENV)/bin/uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
 
 # Extract all texts into locale/$(LOCALE), for a translator. After that, compile: manage.py compilemessages.
 messages: $(VENV)/ready
@@ -109,4 +136,4 @@ pictures: $(VENV)/ready-for-tests
 	$(PY) docs/pictures/make.py
 
 clean:
-	rm -rf .venv .venv-newest build var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest tests/node_modules build var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

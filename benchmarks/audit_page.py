@@ -19,18 +19,18 @@ from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
 
 FILL = (
     "from django.contrib.auth.models import User\n"
-    "from tests.support.load.many_requests import fill\n"
+    "from benchmarks.load.many_requests import fill\n"
     "fill({requests}, asker=User.objects.get(username='requester'))"
 )
-FILL_LOG = "from tests.support.load.audit_log import fill_audit_log; fill_audit_log({entries}, {begin}, {end})"
+FILL_LOG = "from benchmarks.load.audit_log import fill_audit_log; fill_audit_log({entries}, {begin}, {end})"
 #: Entries of one process: a longer one would be stopped.
 SLICE = 1_000_000
 MEASURE = (
     "import json\n"
-    "from tests.support.load.audit_pages import addresses, measure\n"
+    "from benchmarks.load.audit_pages import addresses, measure\n"
     "print(json.dumps(measure(addresses(), {rounds})))"
 )
-SIZES = "import json; from tests.support.load.audit_pages import sizes; print(json.dumps(sizes()))"
+SIZES = "import json; from benchmarks.load.audit_pages import sizes; print(json.dumps(sizes()))"
 
 
 def begin(found: Stage) -> None:

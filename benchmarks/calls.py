@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.figures import Table
+from benchmarks.load.costs import cpu
+from benchmarks.load.program import Program
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.support.load.costs import cpu
-from tests.support.load.program import Program
 
 
 def spent(found: Stage, call: Callable[[int], Any], calls: int) -> float:

@@ -8,7 +8,7 @@ from http.client import HTTPResponse
 from typing import Any
 from uuid import uuid4
 
-from tests.support.load.program import Program
+from benchmarks.load.program import Program
 
 Part = dict[str, Any]
 

@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 from benchmarks.figures import Table
+from benchmarks.load.program import Program
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.support.load.program import Program
 
 Cycle = Callable[[Program], None]
 

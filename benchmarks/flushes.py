@@ -15,8 +15,8 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.figures import Table
-from tests.support.load.flushes import completed, counted, flushing_cluster
-from tests.support.load.program import Program
+from benchmarks.load.flushes import completed, counted, flushing_cluster
+from benchmarks.load.program import Program
 from tests.support.processes.postgres import Cluster
 from tests.support.processes.server import until
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 
+from benchmarks.load.large_desk import Figures
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.support.load.large_desk import Figures
 
 PERMISSIONS, KEYS = 1_000, 10_000
-LOAD = "from tests.support.load.large_desk import add_keys, add_permissions, measure\n"
+LOAD = "from benchmarks.load.large_desk import add_keys, add_permissions, measure\n"
 MEASURE = "import json; print(json.dumps(measure({keys}, {calls})))"
 FILL = (
-    "from django.contrib.auth.models import User; from tests.support.load.many_requests import fill\n"
+    "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
     "fill({rows}, asker=User.objects.get(username='requester'))"
 )
 

@@ -12,12 +12,12 @@ import argparse
 import json
 
 from benchmarks.figures import Table
+from benchmarks.load.in_process import Costs
 from benchmarks.stage import POSTGRESQL, SQLITE, stage
-from tests.support.load.in_process import Costs
 
 MEASURE = """
 import json
-from tests.support.load.in_process import measure
+from benchmarks.load.in_process import measure
 print(json.dumps(measure({rounds})))
 """
 

@@ -16,14 +16,14 @@ from benchmarks.figures import Table
 from benchmarks.stage import POSTGRESQL, SQLITE, stage
 
 FILL = (
-    "from django.contrib.auth.models import User; from tests.support.load.many_requests import fill\n"
+    "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
     "fill({number}, asker=User.objects.get(username='requester'))"
 )
 MEASURE = """
 import json, time
 from django.contrib.auth.models import User
 from approvals.models import ApprovalRequest
-from tests.support.load.lists import lists, rows, scanned
+from benchmarks.load.lists import lists, rows, scanned
 decider = User.objects.get(username="approver")
 owner = User.objects.get(username="requester")
 found = {{}}

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from benchmarks.chat_client import ChatClient
+from benchmarks.load.costs import cpu
 from benchmarks.stage import stage
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
-from tests.support.load.costs import cpu
 
 #: How many pauses the scripted turn has, and how many are one measurement.
 MOST, WINDOW = 1000, 10

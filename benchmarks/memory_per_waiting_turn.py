@@ -13,9 +13,9 @@ import time
 
 import psycopg
 
+from benchmarks.load.costs import connections, cpu, memory, threads
+from benchmarks.load.crowds import SCRIPT
 from benchmarks.stage import Stage, stage
-from tests.support.load.costs import connections, cpu, memory, threads
-from tests.support.load.crowds import SCRIPT
 
 #: Turns that one process copies, so that it takes a few minutes at most.
 FILL = 10_000

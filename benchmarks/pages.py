@@ -16,7 +16,7 @@ from benchmarks.stage import POSTGRESQL, SQLITE, stage
 
 MEASURE = """
 import json
-from tests.support.load.pages import measure, seed
+from benchmarks.load.pages import measure, seed
 session, pages = seed()
 print(json.dumps(measure(pages, session, {rounds})))
 """

@@ -15,8 +15,8 @@ import itertools
 import time
 
 from benchmarks.figures import Table
+from benchmarks.load.lines import Line, dashboard
 from benchmarks.stage import POSTGRESQL, Stage, stage
-from tests.support.load.lines import Line, dashboard
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import until
 

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import psycopg
 
+from benchmarks.load.program import Program, make_key
 from tests.proofs.team.agents import AGENTS
-from tests.support.load.program import Program, make_key
 from tests.support.processes import redis_server
 from tests.support.processes.deployed import Site
 from tests.support.processes.postgres import Cluster

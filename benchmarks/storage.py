@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import psycopg
 
+from benchmarks.load.program import ASK, Program
 from benchmarks.stage import Stage, stage
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
-from tests.support.load.program import ASK, Program
 from tests.support.root import ROOT
 
 #: How many pauses the scripted chats have.

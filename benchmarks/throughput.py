@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from benchmarks.figures import Table
+from benchmarks.load.program import Program
 from benchmarks.stage import POSTGRESQL, SQLITE, Stage, stage
-from tests.support.load.program import Program
 
 
 def timed(found: Stage, clients: int, work: Callable[[Program, Any], Any], items: Sequence[Any]) -> Any:

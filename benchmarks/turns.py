@@ -14,8 +14,8 @@ import time
 from uuid import uuid4
 
 from benchmarks.figures import Table
+from benchmarks.load.lines import dial
 from benchmarks.stage import Stage, stage
-from tests.support.load.lines import dial
 
 
 async def stream(found: Stage) -> tuple[float, float, bool]:

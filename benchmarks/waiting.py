@@ -14,14 +14,14 @@ import time
 from uuid import UUID
 
 from benchmarks.figures import Table
+from benchmarks.load.costs import connections, cpu, memory, threads
+from benchmarks.load.lines import Line, dial
 from benchmarks.stage import Stage, stage
-from tests.support.load.costs import connections, cpu, memory, threads
-from tests.support.load.lines import Line, dial
 
 ASK_MANY = """
 from uuid import uuid4
 from approvals.models import ApprovalRequest, Workflow
-from tests.support.load.crowds import copy_of
+from benchmarks.load.crowds import copy_of
 one = ApprovalRequest.objects.select_related("workflow").latest("created_at")
 made = []
 for _ in range({number}):

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Warning
+from django.core import checks
 from django.db import DatabaseError, connections
 from django.utils.translation import gettext as _
 
@@ -19,21 +19,21 @@ from approvals.outbound import push
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
-def check_set_up(**kwargs: Any) -> list[CheckMessage]:
+def check_set_up(**kwargs: Any) -> list[checks.CheckMessage]:
     """Check that the settings fit together."""
     return [*_services(), *([] if settings.DEBUG else _addresses())]
 
 
-def _services() -> Iterator[CheckMessage]:
+def _services() -> Iterator[checks.CheckMessage]:
     sqlite = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
     if sqlite and settings.REDIS_URL:
-        yield Warning(
+        yield checks.Warning(
             _("REDIS_URL is set, but the database is SQLite, which only supports one process."),
             hint=_("Set DATABASE_URL to a PostgreSQL database to run several processes, or unset REDIS_URL."),
             id="hitlsite.W001",
         )
     if not sqlite and not settings.REDIS_URL:
-        yield Warning(
+        yield checks.Warning(
             _("The database is PostgreSQL, but REDIS_URL is not set, so processes cannot notify each other."),
             hint=_(
                 "Pages show the changes of another process only after a reload. Set REDIS_URL to run several processes."
@@ -42,30 +42,30 @@ def _services() -> Iterator[CheckMessage]:
         )
 
 
-def _addresses() -> Iterator[CheckMessage]:
+def _addresses() -> Iterator[checks.CheckMessage]:
     public = urlsplit(settings.PUBLIC_URL)
     if public.hostname is None or public.hostname in LOCAL_HOSTS or public.hostname.startswith("127."):
-        yield Warning(
+        yield checks.Warning(
             _("PUBLIC_URL is %(url)s, so links in messages and webhooks point to this machine.")
             % {"url": settings.PUBLIC_URL},
             hint=_("Set PUBLIC_URL to the site's public URL, such as https://desk.example.org."),
             id="hitlsite.W003",
         )
     elif not push.is_available():
-        yield Warning(
+        yield checks.Warning(
             _("PUBLIC_URL is %(url)s, so devices are not notified.") % {"url": settings.PUBLIC_URL},
             hint=_("Push services ask for an https address. Set PUBLIC_URL to one, such as https://desk.example.org."),
             id="hitlsite.W008",
         )
     if not settings.ALLOWED_HOSTS:
-        yield Warning(
+        yield checks.Warning(
             _("ALLOWED_HOSTS is empty, so every page answers 400."),
             hint=_("Set ALLOWED_HOSTS to the host names of the site, such as desk.example.org."),
             id="hitlsite.W004",
         )
     origin = f"{public.scheme}://{public.netloc}"
     if public.scheme == "https" and not settings.TRUST_FORWARDED_PROTO and origin not in settings.CSRF_TRUSTED_ORIGINS:
-        yield Warning(
+        yield checks.Warning(
             _("Forms sent from %(origin)s will be rejected because it is not in CSRF_TRUSTED_ORIGINS.")
             % {"origin": origin},
             hint=_(
@@ -75,7 +75,7 @@ def _addresses() -> Iterator[CheckMessage]:
             id="hitlsite.W005",
         )
     if public.scheme == "https" and not settings.TRUSTED_PROXIES:
-        yield Warning(
+        yield checks.Warning(
             _(
                 "All log-ins seem to come from the proxy's address, so one person's wrong passwords can lock out everyone."
             ),
@@ -86,16 +86,16 @@ def _addresses() -> Iterator[CheckMessage]:
         )
 
 
-def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
     """Check that no other process serves the same SQLite database."""
-    found: list[CheckMessage] = []
+    found: list[checks.CheckMessage] = []
     for alias in databases or []:
         if connections[alias].vendor != "sqlite":
             continue
         others = [name for name in _names(alias) if _is_running(name)]
         if others:
             found.append(
-                Warning(
+                checks.Warning(
                     _("Another process serves this SQLite database: %(names)s.")
                     % {"names": ", ".join(sorted(others)[:5])},
                     hint=_(

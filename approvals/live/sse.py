@@ -13,14 +13,14 @@ KEEP_ALIVE = b": keep-alive\n\n"
 HEARTBEAT_SECONDS = 15.0
 
 
-def frame(data: str, *, event: str = "", id: str = "", retry: int = 0) -> bytes:
-    """Return one event. `data` must have no line break (JSON has none); empty `event` and `id` are left out.
+def frame(data: str, *, event: str = "", event_id: str = "", retry: int = 0) -> bytes:
+    """Return one event. `data` must have no line break (JSON has none); empty `event` and `event_id` are left out.
 
     `retry` is after how many milliseconds a client may connect again if the stream breaks.
     """
-    assert not {"\n", "\r"} & {*data, *event, *id}
+    assert not {"\n", "\r"} & {*data, *event, *event_id}
     named = f"event: {event}\n" if event else ""
-    placed = f"id: {id}\n" if id else ""
+    placed = f"id: {event_id}\n" if event_id else ""
     pause = f"retry: {retry}\n" if retry else ""
     return f"{placed}{pause}{named}data: {data}\n\n".encode()
 

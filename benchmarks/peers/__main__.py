@@ -28,7 +28,7 @@ from benchmarks.stage import postgresql, stage
 Rates = dict[tuple[str, int], list[float]]
 
 INSIDE = """
-from tests.support.load.chat_cycle import measure
+from benchmarks.load.chat_cycle import measure
 print(", ".join(f"{count:.0f} {name}" for name, count in measure(10).items()), end="")
 """
 

@@ -15,9 +15,9 @@ from typing import Protocol
 
 from benchmarks import cycles
 from benchmarks.chat_client import ChatClient
+from benchmarks.load.program import Program
 from benchmarks.peers import environments
 from benchmarks.stage import Stage, new_database
-from tests.support.load.program import Program
 from tests.support.processes.postgres import Cluster
 
 

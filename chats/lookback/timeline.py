@@ -167,8 +167,10 @@ def page_of(
         if (cursor := after if forward else before) is not None:
             rows = rows.filter(_beyond(entry_type.moment, rank, cursor, forward=forward))
         sign = "" if forward else "-"
-        for row in rows.order_by(f"{sign}{entry_type.moment}", f"{sign}pk")[: size + 1]:
-            keyed_rows.append((TimelineCursor(_moment(row, entry_type.moment), rank, row.pk), entry_type, row))
+        keyed_rows += [
+            (TimelineCursor(_moment(row, entry_type.moment), rank, row.pk), entry_type, row)
+            for row in rows.order_by(f"{sign}{entry_type.moment}", f"{sign}pk")[: size + 1]
+        ]
     keyed_rows.sort(key=lambda each: each[0], reverse=not forward)
     more, keyed_rows = len(keyed_rows) > size, sorted(keyed_rows[:size], key=lambda each: each[0])
     entries = _entries(chat, keyed_rows)

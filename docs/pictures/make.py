@@ -103,7 +103,8 @@ def main() -> None:
         command = [sys.executable, "manage.py", "serve", "--port", str(port)]
         server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
         try:
-            assert server.stdout is not None and "listening" in server.stdout.readline()
+            assert server.stdout is not None
+            assert "listening" in server.stdout.readline()
             with sync_playwright() as play:
                 chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
                 browser = play.chromium.launch(executable_path=chromium, args=ARGS)

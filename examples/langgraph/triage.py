@@ -72,8 +72,8 @@ def run(graph: Any, start: Ticket, thread: str, desk: Desk) -> Ticket:
             )
             for each in state.interrupts
         }
-        outcomes = {id: desk.wait(request["id"]) for id, request in asked.items()}
-        answers = {id: {name: getattr(one, name) for name in TOLD} for id, one in outcomes.items()}
+        outcomes = {key: desk.wait(request["id"]) for key, request in asked.items()}
+        answers = {key: {name: getattr(one, name) for name in TOLD} for key, one in outcomes.items()}
         # Without an interrupt the program was killed between two nodes, and the graph just continues.
         graph.invoke(Command(resume=answers) if answers else None, config)
     return state.values

@@ -15,7 +15,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -25,7 +25,7 @@ import procrastinate
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 
 from tests.support.root import ROOT
 
@@ -149,3 +149,15 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     import_module(settings.ROOT_URLCONF)
     with django_db_blocker.unblock(), prepared():  # type: ignore[attr-defined]
         yield
+
+
+class PowerCut(Exception):
+    """What ends a transaction that is not to be committed."""
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """A transaction that is rolled back at its end."""
+    with suppress(PowerCut), transaction.atomic():
+        yield
+        raise PowerCut

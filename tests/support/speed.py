@@ -21,6 +21,8 @@ from tests.support.root import ROOT
 
 SLOW = ("tests/contract/", "tests/proofs/")
 SECONDS = 2.0
+#: How many times longer a test may take while its coverage is measured (`make coverage`).
+TRACED = 3
 STARTS = frozenset({"subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.exec", "os.system"})
 REMEDY = "move it to tests/contract/ or tests/proofs/, or make it smaller"
 #: How often a module of the standard library is parsed to see how fast the machine is, and the seconds that it took once.
@@ -72,7 +74,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         waited = time.monotonic() - clock - (stalled() - before)
         took = max(time.process_time() - work, waited)
         if took > SECONDS:
-            most = SECONDS * slowness()
+            most = SECONDS * slowness() * (TRACED if item.config.getoption("cov_source", None) else 1)
             assert took <= most, f"{item.nodeid} takes {took:.1f} s, and may take {most:.1f} s here: {REMEDY}."
     return result
 

@@ -60,7 +60,7 @@ def frames(entry: int, events: Sequence[Event], *, skip: int = 0) -> list[bytes]
     for place, one in enumerate(events, 1):
         cursor = str(StreamCursor(entry + 1) if place == len(events) else StreamCursor(entry, place))
         data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
-        found.append(sse.frame(data, event=one.event, id=f"{one.id};{cursor}" if one.id else cursor))
+        found.append(sse.frame(data, event=one.event, event_id=f"{one.id};{cursor}" if one.id else cursor))
     return found[skip:]
 
 
@@ -124,8 +124,8 @@ def question_of(asked: Asked) -> str:
     return asked.message if repeats else f"{asked.title}\n\n{asked.message}"
 
 
-def _event(event: str, asked: Asked, id: str, **data: Any) -> Event:
-    return Event(event, id, {"type": event, **data, "threadId": asked.thread_id})
+def _event(event: str, asked: Asked, event_id: str, **data: Any) -> Event:
+    return Event(event, event_id, {"type": event, **data, "threadId": asked.thread_id})
 
 
 def _request_id(asked: Asked) -> dict[str, str]:

@@ -185,7 +185,7 @@ async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
     token, passed = waiting.call.progress_token, 0.0
     every = KEEP_ALIVE if token is None else PROGRESS
     if token is None and waiting.call.takes_empty_events:
-        yield sse.frame("", id=waiting.stream_id, retry=RETRY)
+        yield sse.frame("", event_id=waiting.stream_id, retry=RETRY)
     ended = asyncio.ensure_future(waiting_room.wait_until_ended(waiting.request.pk, waiting.seconds))
     try:
         while not ended.done():
@@ -251,4 +251,4 @@ def _progress(waiting: _Waiting, passed: float) -> bytes:
 
 def _frame(waiting: _Waiting, message: Mapping[str, Any]) -> bytes:
     data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return sse.frame(data, event="message", id=waiting.stream_id, retry=RETRY)
+    return sse.frame(data, event="message", event_id=waiting.stream_id, retry=RETRY)

@@ -55,9 +55,9 @@ class MessageStream:
                 case {"type": "step-start"}:
                     chunks += self._start_step(self._last_step + 1)
                 case {"type": "text" | "reasoning" as kind, "text": text}:
-                    id = f"stored-{place}"
-                    chunks += [*self._open(kind, id), {"type": f"{kind}-delta", "id": id, "delta": text}]
-                    chunks += self._end_parts([(kind, id)])
+                    part_id = f"stored-{place}"
+                    chunks += [*self._open(kind, part_id), {"type": f"{kind}-delta", "id": part_id, "delta": text}]
+                    chunks += self._end_parts([(kind, part_id)])
                 case {"type": kind, "toolCallId": call, "input": value} if kind.startswith("tool-"):
                     chunks.append(_tool_chunk(events.ToolInputReady(call, tool_name(part), value)))
                     if part["state"] == "approval-requested":
@@ -122,14 +122,14 @@ class MessageStream:
         self.closed = True
         return chunks
 
-    def _open(self, kind: str, id: str) -> list[Chunk]:
-        ended = self._end_parts([(kind, id)])
-        self._open_parts.append((kind, id))
-        return [*ended, {"type": f"{kind}-start", "id": id}]
+    def _open(self, kind: str, part_id: str) -> list[Chunk]:
+        ended = self._end_parts([(kind, part_id)])
+        self._open_parts.append((kind, part_id))
+        return [*ended, {"type": f"{kind}-start", "id": part_id}]
 
-    def _opened(self, kind: str, id: str) -> list[Chunk]:
+    def _opened(self, kind: str, part_id: str) -> list[Chunk]:
         """Return the start of a part that the client has not seen start, before its first delta."""
-        return [] if (kind, id) in self._open_parts else self._open(kind, id)
+        return [] if (kind, part_id) in self._open_parts else self._open(kind, part_id)
 
     def _start_step(self, index: int) -> list[Chunk]:
         if index <= self._last_step:
@@ -148,7 +148,7 @@ class MessageStream:
     def _end_parts(self, parts: Sequence[tuple[str, str]]) -> list[Chunk]:
         found = [part for part in parts if part in self._open_parts]
         self._open_parts = [part for part in self._open_parts if part not in found]
-        return [{"type": f"{kind}-end", "id": id} for kind, id in found]
+        return [{"type": f"{kind}-end", "id": part_id} for kind, part_id in found]
 
 
 def _tool_chunk(event: events.Event) -> Chunk:

@@ -59,7 +59,7 @@ async function keyOf({ id, thread }: ToolCall): Promise<string> {
 
 /** Whether a call was refused because of this field. */
 function isAbout(field: string, error: unknown): boolean {
-  return error instanceof Refused && Object.hasOwn(Object(error.problem["errors"] ?? {}) as object, field);
+  return error instanceof Refused && Object.hasOwn(Object(error.problem.errors ?? {}) as object, field);
 }
 
 /** Return the input of a call as Pausepoint takes it: an object. */

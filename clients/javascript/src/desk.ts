@@ -180,8 +180,8 @@ export class Desk {
       return new Outcome(await this.#http.send("POST", place("requests", requestId, "/cancel"), { body: { comment } }));
     } catch (error) {
       // Already cancelled: by an earlier attempt whose response was lost, or by someone else.
-      const made = error instanceof Refused && (error.problem["decision"] as { verdict?: string } | undefined);
-      if (!made || made.verdict !== "cancel") throw error;
+      const made = error instanceof Refused && (error.problem.decision as { verdict?: string } | undefined);
+      if (!(made && made.verdict === "cancel")) throw error;
       return new Outcome(await this.get(requestId));
     }
   }

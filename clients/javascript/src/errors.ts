@@ -22,9 +22,9 @@ export class Refused extends DeskError {
     readonly status: number,
     readonly problem: Readonly<Record<string, unknown>>,
   ) {
-    const code = String(problem["code"] ?? "");
-    const detail = String(problem["detail"] ?? "");
-    const fields = Object.entries(Object(problem["errors"] ?? {}) as Record<string, unknown>);
+    const code = String(problem.code ?? "");
+    const detail = String(problem.detail ?? "");
+    const fields = Object.entries(Object(problem.errors ?? {}) as Record<string, unknown>);
     super(`${status} ${code}: ${detail}${fields.map(([name, error]) => ` ${name}: ${String(error)}.`).join("")}`);
     this.code = code;
     this.detail = detail;

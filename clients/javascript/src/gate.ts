@@ -66,12 +66,16 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
     const call = await runs.approved({ name, id, input: inputOf(input), thread: threadId, agent, schema }, abortSignal);
     let output: unknown;
     if ("output" in call) {
-      yield (output = call.output);
+      output = call.output;
+      yield output;
     } else {
       let result: CallResult = { error: new Stopped("It was stopped before it returned, so it may have run in part.") };
       try {
         const made = execute!(await inputToRun(tool, input, call), callOptions);
-        for await (const part of isStream(made) ? made : [made]) yield (output = part);
+        for await (const part of isStream(made) ? made : [made]) {
+          output = part;
+          yield output;
+        }
         result = { output };
       } catch (error) {
         result = { error };
@@ -100,7 +104,7 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
 /** Return what runs: the input as the SDK made it, or the changed input, parsed as the SDK does. Throws if it does not fit. */
 async function inputToRun(tool: Tool, input: unknown, { edited, outcome }: Approved): Promise<unknown> {
   if (!edited) return input;
-  const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.["arguments"];
+  const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.arguments;
   const parsed = await schemaIn(tool)?.validate?.(changed);
   if (parsed && !parsed.success) throw new Unfit(`${change(outcome)} It was not run: ${parsed.error.message}`);
   return parsed ? parsed.value : changed;

@@ -38,8 +38,8 @@ export class Connection {
     fetcher?: typeof fetch,
   ) {
     const { env = {}, versions = {} } = (globalThis as { process?: Process }).process ?? {};
-    address ||= env["PAUSEPOINT_URL"] ?? "";
-    key ||= env["PAUSEPOINT_KEY"] ?? "";
+    address ||= env.PAUSEPOINT_URL ?? "";
+    key ||= env.PAUSEPOINT_KEY ?? "";
     if (!address || !key) {
       throw new TypeError("Give the address and a key of Pausepoint, or set PAUSEPOINT_URL and PAUSEPOINT_KEY.");
     }

@@ -23,6 +23,7 @@ import type { Asked, Desk } from "./desk.js";
 /** What the SDK tells the model of a tool that failed, unless the tool has an `errorFunction`. */
 const FAILED = "An error occurred while running the tool. Please try again.";
 
+// biome-ignore lint/suspicious/noExplicitAny: agents of every context and output; the SDK's types take no unknown here
 type AnyAgent = Agent<any, any>;
 type RunInput<TContext, TAgent extends AnyAgent> = string | AgentInputItem[] | RunState<TContext, TAgent>;
 type Listener = (event: RunStreamEvent) => void | Promise<void>;
@@ -128,6 +129,7 @@ function reportsOf(runner: Runner, calls: Calls): { all(this: void): Promise<voi
 }
 
 /** Report the outputs of approved calls of which the SDK has no event. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
 async function reportOutputs(calls: Calls, items: RunResult<any, any>["newItems"]): Promise<void> {
   for (const item of items) {
     if (item.type === "tool_call_output_item") await calls.report(idOf(item.rawItem), { output: item.output });

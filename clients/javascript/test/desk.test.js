@@ -108,7 +108,7 @@ test("patience counts from the first failure", async () => {
 
 test("a signal ends the waiting with its own reason", async () => {
   const stop = new AbortController();
-  const fetch = (url, { signal }) =>
+  const fetch = (_url, { signal }) =>
     new Promise((_, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));
       stop.abort(new Error("the page was closed"));
@@ -173,7 +173,12 @@ async function reported(toolOutput) {
 test("an output that the server could not store is reported as text", async () => {
   const nested = (levels) => (levels ? [nested(levels - 1)] : 0);
   const endless = [];
-  for (let inner = endless, level = 0; level < 100_000; level++) inner.push((inner = []));
+  let inner = endless;
+  for (let level = 0; level < 100_000; level++) {
+    const next = [];
+    inner.push(next);
+    inner = next;
+  }
   const cases = [
     [{ refunded: 250, rate: 0.5, to: null }, { refunded: 250, rate: 0.5, to: null }],
     [undefined, null],

@@ -5,7 +5,7 @@ import { generateText, ToolLoopAgent, tool } from "ai";
 import type { LanguageModel } from "ai";
 import { z } from "zod";
 import { gate, pausepoint } from "../src/ai-sdk.js";
-import { Desk } from "../src/index.js";
+import type { Desk } from "../src/index.js";
 import { runWithDesk } from "../src/openai-agents.js";
 
 export function aiSdk(model: LanguageModel): unknown[] {

@@ -1,18 +1,20 @@
 // The page of the API: search the operations, and try one with one's own session.
-(function () {
+(() => {
   "use strict";
 
   // --- Search: an operation is found by any text of its section.
   const search = document.getElementById("api-search"), none = document.getElementById("api-none");
   const sections = [...document.querySelectorAll(".operation")];
+  /** @param {Element} section */
+  const linkOf = (section) => /** @type {HTMLElement} */ (document.querySelector(`[data-operation="${section.id}"]`));
   function find() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     let found = 0;
     for (const section of sections) {
       const text = section.textContent.toLowerCase(), shown = words.every((word) => text.includes(word));
       section.hidden = !shown;
-      document.querySelector(`[data-operation="${section.id}"]`).hidden = !shown;
-      found += shown;
+      linkOf(section).hidden = !shown;
+      found += Number(shown);
     }
     none.hidden = found > 0;
   }
@@ -23,6 +25,7 @@
   for (const box of document.querySelectorAll(".try")) box.hidden = false;
   const headers = JSON.parse(document.body.getAttribute("hx-headers") || "{}");
 
+  /** @param {HTMLFormElement} form */
   function addressOf(form) {
     let path = form.dataset.path;
     const query = new URLSearchParams();
@@ -33,16 +36,18 @@
     return query.size ? `${path}?${query}` : path;
   }
 
+  /** @param {HTMLFormElement} form @param {number} status @param {string} text */
   function show(form, status, text) {
     const box = form.querySelector(".try-answer"), badge = document.createElement("span"), body = document.createElement("pre");
     badge.className = "badge";
     badge.classList.toggle("is-error", status === 0 || status >= 400);
-    badge.textContent = status || gettext("No answer");
+    badge.textContent = status ? String(status) : gettext("No answer");
     body.textContent = text;
     body.tabIndex = 0;
     box.replaceChildren(badge, body);
   }
 
+  /** @param {string} text */
   function readable(text) {
     try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
   }
@@ -51,7 +56,8 @@
     const form = event.target;
     if (!form.matches(".try form")) return;
     event.preventDefault();
-    const body = form.querySelector("textarea[data-in=body]"), button = form.querySelector("button");
+    const body = form.querySelector("textarea[data-in=body]"), button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
+    /** @type {RequestInit & { headers: Record<string, string> }} */
     const sent = { method: form.dataset.method, headers: { ...headers, Accept: "application/json" } };
     if (body) {
       sent.body = body.value;

@@ -1,8 +1,9 @@
 // Conveniences of a request's card, which works without them: more rows for lists, a button that copies the raw JSON, and focus
 // on a mistyped name.
-(function () {
+(() => {
   "use strict";
 
+  /** @param {ParentNode} root */
   function ready(root) {
     for (const rows of root.querySelectorAll("[data-rows]:not([data-ready])")) {
       rows.dataset.ready = "";
@@ -13,7 +14,7 @@
       if (rows.dataset.remove) for (const row of rows.children) addRemove(rows, row, button);
       limitRows(rows, button);
     }
-    for (const field of root.querySelectorAll("[data-retype]:not([data-ready])")) {
+    for (const field of root.querySelectorAll("input[data-retype]:not([data-ready])")) {
       // Select the wrong name, so that typing replaces it.
       field.dataset.ready = "";
       field.focus();
@@ -28,6 +29,7 @@
     }
   }
 
+  /** @param {string} words */
   function makeButton(words) {
     const button = document.createElement("button");
     button.type = "button";
@@ -36,11 +38,12 @@
     return button;
   }
 
+  /** @param {HTMLElement} rows @param {HTMLButtonElement} button */
   function addRow(rows, button) {
     // Counted on, because rows before this one may have been removed.
     const number = Number(rows.dataset.made);
     rows.dataset.made = String(number + 1);
-    const row = rows.lastElementChild.cloneNode(true), fields = [...row.querySelectorAll("input, textarea, select")];
+    const row = /** @type {Element} */ (rows.lastElementChild).cloneNode(true), fields = [...row.querySelectorAll("input, textarea, select")];
     for (const note of row.querySelectorAll(".field-error")) note.remove();
     for (const field of fields) {
       field.removeAttribute("aria-invalid");
@@ -58,14 +61,15 @@
       label.textContent = label.textContent.replace(/\d+$/, String(number + 1));
     }
     const group = row.querySelector("[role=group]");
-    if (group) group.ariaLabel = group.ariaLabel.replace(/\d+$/, String(number + 1));
+    if (group?.ariaLabel) group.ariaLabel = group.ariaLabel.replace(/\d+$/, String(number + 1));
     rows.append(row);
     if (rows.dataset.remove) addRemove(rows, row, button);
     limitRows(rows, button);
-    fields.find((field) => field.type !== "hidden").focus();
+    fields.find((field) => field.type !== "hidden")?.focus();
   }
 
   // The last row is emptied: a form without a row could not get another one.
+  /** @param {HTMLElement} rows @param {Element} row @param {HTMLButtonElement} button */
   function addRemove(rows, row, button) {
     row.querySelector("button.remove")?.remove();
     const remove = makeButton(rows.dataset.remove);
@@ -75,18 +79,20 @@
       if (next) row.remove();
       else for (const field of row.querySelectorAll("input, textarea, select")) field.value = "";
       limitRows(rows, button);
-      (next ?? row).querySelector("input:not([type=hidden]), textarea, select").focus();
+      (next ?? row).querySelector("input:not([type=hidden]), textarea, select")?.focus();
       rows.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    row.querySelector("[role=group]").append(remove);
+    row.querySelector("[role=group]")?.append(remove);
   }
 
+  /** @param {HTMLElement} rows @param {HTMLButtonElement} button */
   function limitRows(rows, button) {
     const most = Number(rows.dataset.most || Infinity);
     button.hidden = rows.children.length >= most;
   }
 
   // --- The edit form has its own field for the message to the agent. Copy the message of the card into it until it is changed.
+  /** @param {HTMLFormElement | null} form */
   function copyMessage(form) {
     const box = form?.elements.comment, other = form?.closest(".request")?.querySelector(".verdicts textarea[name=comment]");
     if (!box || !other || box.value !== (box.dataset.carried ?? "")) return;
@@ -111,7 +117,7 @@
 
   // --- The button in the bar opens the form with the changes.
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a.to-edit"), edit = link?.closest(".request").querySelector("details.edit");
+    const link = event.target.closest?.("a.to-edit"), edit = link?.closest(".request")?.querySelector("details.edit");
     if (!edit) return;
     event.preventDefault();
     edit.open = true;
@@ -119,6 +125,7 @@
     edit.querySelector("form :is(input:not([type=hidden]), textarea, select)")?.focus();
   });
 
+  /** @param {HTMLElement} raw */
   async function copy(raw) {
     await navigator.clipboard.writeText(raw.querySelector("pre").textContent);
     const announcements = document.getElementById("announcements");

@@ -1,18 +1,29 @@
 // Comboboxes: a field filters its suggestions while a person types. The arrow keys go through them, Enter takes the marked one,
 // which is the best match at first, and Escape closes them. Without this script the browser suggests what a datalist has.
-(function () {
+(() => {
   "use strict";
 
+  /** @typedef {HTMLElement & { href?: string }} Option */
   const FIELD = "input[data-combobox]", PAUSE = 150;
-  const listOf = (field) => document.getElementById(field.getAttribute("aria-controls"));
+  // Prepared fields have a list.
+  /** @param {HTMLInputElement} field */
+  const listOf = (field) => /** @type {HTMLElement} */ (document.getElementById(field.getAttribute("aria-controls") ?? ""));
+  /** @param {Element | null} list @returns {HTMLInputElement | null} */
+  const fieldOf = (list) => document.querySelector(`input[aria-controls="${list?.id}"]`);
+  /** @param {HTMLElement} list */
   const optionsOf = (list) => [...list.querySelectorAll("[role=option]")];
-  const valueOf = (option) => (option.dataset.value ?? option.textContent).trim();
+  /** @param {Option} option */
+  const textOf = (option) => (option.dataset.value ?? option.textContent).trim();
+  /** @param {string} text */
   const fold = (text) => text.trim().toLowerCase();
+  /** @param {HTMLInputElement} field */
   const isOpen = (field) => field.getAttribute("aria-expanded") === "true";
   // Suggestions that are links are part of the menu of a chip, which shows them all the time.
+  /** @param {HTMLElement} list */
   const isMenu = (list) => list.matches(".suggestions *");
 
   // The suggestions of a field are in its datalist, come from an address, or are links in a menu.
+  /** @param {HTMLInputElement} field */
   function prepare(field) {
     if (field.getAttribute("aria-controls")) return;
     const list = document.createElement("div"), datalist = field.list;
@@ -20,7 +31,7 @@
     list.className = "combobox-list";
     list.hidden = true;
     list.setAttribute("role", "listbox");
-    list.setAttribute("aria-label", field.labels[0]?.firstChild.textContent.trim() ?? "");
+    list.setAttribute("aria-label", field.labels?.[0]?.firstChild?.textContent?.trim() ?? "");
     const attributes = { role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": list.id };
     for (const [name, value] of Object.entries(attributes)) field.setAttribute(name, value);
     field.removeAttribute("list");
@@ -28,6 +39,7 @@
     fill(list, datalist ? [...datalist.options].map((option) => option.value) : []);
   }
 
+  /** @param {HTMLElement} list @param {string[]} values */
   function fill(list, values) {
     list.replaceChildren(...values.map((value, number) => {
       const option = document.createElement("div");
@@ -38,6 +50,7 @@
     }));
   }
 
+  /** @param {HTMLInputElement} field */
   async function load(field) {
     const { source } = field.dataset, typed = field.value;
     let values;
@@ -51,29 +64,32 @@
     show(field);
   }
 
+  /** @param {Option} option @param {string} typed */
   function rank(option, typed) {
-    const value = fold(valueOf(option));
+    const value = fold(textOf(option));
     if (value === typed) return 0;
     if (value.startsWith(typed)) return 1;
     return value.includes(typed) ? 2 : 3;
   }
 
+  /** @param {HTMLInputElement} field */
   function show(field) {
     const list = listOf(field), typed = fold(field.value);
     if (!list) return;
     const options = optionsOf(list);
-    for (const [number, option] of options.entries()) option.dataset.order ??= number;
-    options.sort((one, other) => rank(one, typed) - rank(other, typed) || one.dataset.order - other.dataset.order);
+    for (const [number, option] of options.entries()) option.dataset.order ??= String(number);
+    options.sort((one, other) => rank(one, typed) - rank(other, typed) || Number(one.dataset.order) - Number(other.dataset.order));
     for (const option of options) option.hidden = rank(option, typed) > 2;
     list.append(...options);
     const shown = options.filter((option) => !option.hidden);
     // A value that is complete needs no suggestions.
-    const open = shown.length > 0 && (isMenu(list) || shown.some((option) => valueOf(option) !== field.value));
+    const open = shown.length > 0 && (isMenu(list) || shown.some((option) => textOf(option) !== field.value));
     field.setAttribute("aria-expanded", String(open));
     if (!isMenu(list)) list.hidden = !open;
     mark(field, open && typed ? shown[0] : undefined);
   }
 
+  /** @param {HTMLInputElement} field @param {HTMLElement} [marked] */
   function mark(field, marked) {
     for (const option of optionsOf(listOf(field))) option.setAttribute("aria-selected", String(option === marked));
     if (marked) field.setAttribute("aria-activedescendant", marked.id);
@@ -81,6 +97,7 @@
     marked?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {HTMLInputElement} field */
   function close(field) {
     const list = listOf(field);
     if (!list || isMenu(list)) return;
@@ -89,9 +106,10 @@
     mark(field);
   }
 
+  /** @param {HTMLInputElement} field @param {Option} option */
   function take(field, option) {
     if (option.href) return option.click();
-    field.value = valueOf(option);
+    field.value = textOf(option);
     close(field);
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
@@ -116,7 +134,7 @@
   document.addEventListener("keydown", (event) => {
     const field = event.target, list = field.matches?.(FIELD) && listOf(field);
     if (!list || window.pausepoint.typing.isComposing(event)) return;
-    const marked = document.getElementById(field.getAttribute("aria-activedescendant"));
+    const marked = document.getElementById(field.getAttribute("aria-activedescendant") ?? "");
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (!isOpen(field)) show(field);
       const shown = optionsOf(list).filter((option) => !option.hidden), step = event.key === "ArrowDown" ? 1 : -1;
@@ -133,7 +151,8 @@
   document.addEventListener("mousedown", (event) => { if (event.target.closest?.(".combobox-list")) event.preventDefault(); });
   document.addEventListener("click", ({ target }) => {
     const option = target.closest?.(".combobox-list [role=option]");
-    if (option) take(document.querySelector(`[aria-controls="${option.parentElement.id}"]`), option);
+    const field = option && fieldOf(option.parentElement);
+    if (field) take(field, option);
   });
 
   // --- The menu of a chip: its field has the focus at once, unless that opens the keyboard of a phone over the suggestions.
@@ -143,7 +162,7 @@
   }, true);
   document.addEventListener("htmx:afterSwap", ({ target }) => {
     if (!target.matches?.(".suggestions")) return;
-    const field = document.querySelector(`[aria-controls="${target.firstElementChild?.id}"]`);
+    const field = fieldOf(target.firstElementChild);
     if (field && field === document.activeElement) show(field);
   });
 })();

@@ -1,5 +1,5 @@
 // The time until a deadline: counted down in the last hour, and announced three times, not every second.
-(function () {
+(() => {
   "use strict";
 
   const ANNOUNCED_AT = [300, 60, 0];
@@ -9,12 +9,13 @@
   function refresh() {
     for (const place of document.querySelectorAll("[data-deadline]")) {
       const end = new Date(place.dataset.deadline);
-      const seconds = Math.max(0, Math.ceil((end - Date.now()) / 1000));
+      const seconds = Math.max(0, Math.ceil((end.getTime() - Date.now()) / 1000));
       show(place, end, seconds);
       announce(place, seconds);
     }
   }
 
+  /** @param {HTMLElement} place @param {Date} end @param {number} seconds */
   function show(place, end, seconds) {
     let left = place.querySelector(".left");
     if (!left) {
@@ -32,13 +33,14 @@
     place.classList.toggle("soon", seconds < 300);
   }
 
+  /** @param {HTMLElement} place @param {number} seconds */
   function announce(place, seconds) {
     const due = ANNOUNCED_AT.filter((limit) => seconds <= limit).length;
     const before = announced.get(place);
     announced.set(place, due);
     const announcements = document.getElementById("announcements");
     if (before === undefined || due <= before || !announcements) return;
-    announcements.textContent = place.dataset.title + ": " + (seconds ? place.querySelector("time").textContent : place.dataset.passed);
+    announcements.textContent = `${place.dataset.title}: ${seconds ? place.querySelector("time").textContent : place.dataset.passed}`;
   }
 
   setInterval(refresh, 1000);

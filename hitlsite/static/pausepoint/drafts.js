@@ -1,18 +1,24 @@
 // Drafts: what someone types for a request stays in their browser until it is sent, also if they leave the page, and if
 // someone else decides the request meanwhile.
-(function () {
+(() => {
   "use strict";
 
   const { person } = document.body.dataset;
   if (!person) return;
   const STORED = `pausepoint.drafts.${person}`, MOST = 50, DAYS = 14, LONGEST = 50_000;
   const NEVER = new Set(["typed_name", "to"]);
+  /** @typedef {{ at: number, fields: Record<string, string> }} Draft */
+  /** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
+  /** @typedef {{ id: string, value: string, text: string, caret: number[] | null }} Typed */
+  /** @param {string} words @param {Record<string, unknown>} values */
   const say = (words, values) => interpolate(words, values, true);
 
   // --- Stored by request, then by form and field.
+  /** @returns {Record<string, Draft>} */
   function read() {
     try { return JSON.parse(localStorage.getItem(STORED)) ?? {}; } catch { return {}; }
   }
+  /** @param {Record<string, Draft>} all */
   function write(all) {
     const oldest = Date.now() - DAYS * 86_400_000;
     const recent = Object.entries(all).filter(([, draft]) => draft.at > oldest && Object.keys(draft.fields).length);
@@ -20,6 +26,7 @@
     try { localStorage.setItem(STORED, JSON.stringify(Object.fromEntries(recent.slice(0, MOST)))); } catch { /* Full or forbidden. */ }
   }
 
+  /** @param {string} id @param {(fields: Record<string, string>) => void} act */
   function change(id, act) {
     const all = read(), draft = all[id] ?? { fields: {} };
     act(draft.fields);
@@ -27,13 +34,17 @@
   }
 
   // --- Which request a field belongs to, and its name within it.
+  /** @param {Element} element */
   function requestOf(element) {
     const shown = element.closest(".request, #notes");
     if (!shown) return undefined;
     return shown.id === "notes" ? shown.dataset.version : shown.id.replace("request-", "");
   }
+  /** @param {Field} field */
   const isText = (field) => field.matches("textarea[name], input[name]:is([type=text], [type=email], [type=url], :not([type]))") && !NEVER.has(field.name) && !field.readOnly;
+  /** @param {Field} field */
   const nameOf = (field) => `${field.closest("#notes") ? "note" : field.form?.closest("details.edit") ? "edit" : "card"} ${field.id.replace(/[0-9a-f-]{36}/, "")} ${field.name}`;
+  /** @param {ParentNode} root */
   const texts = (root) => [...root.querySelectorAll("textarea, input")].filter(isText);
 
   document.addEventListener("input", (event) => {
@@ -45,15 +56,18 @@
     });
   });
 
+  /** @param {HTMLElement} shown */
   function restore(shown) {
     const id = requestOf(shown), draft = id && read()[id];
     if (!draft || id === answered || shown.matches(".request:not(.is-pending)")) return;
+    /** @param {Field} field @param {string} text */
     const isOlder = (field, text) => text !== undefined && text !== field.value && field.value === field.defaultValue;
     const found = texts(shown).filter((field) => isOlder(field, draft.fields[nameOf(field)]));
     for (const field of found) field.value = draft.fields[nameOf(field)];
     for (const form of new Set(found.map((field) => field.form))) if (form) addNote(form, id);
   }
 
+  /** @param {HTMLFormElement} form @param {string} id */
   function addNote(form, id) {
     if (form.querySelector(".draft-note")) return;
     const line = document.createElement("p"), drop = document.createElement("button");
@@ -74,7 +88,9 @@
   }
 
   // --- What was sent is no longer a draft. A refusal keeps it, and so does a review, which has sent nothing yet.
+  /** @type {Set<string>} */
   const sent = new Set();
+  /** @type {string | undefined} */
   let answered;
   document.addEventListener("submit", (event) => {
     const id = event.target.matches?.("[data-decides]") && requestOf(event.target);
@@ -91,10 +107,11 @@
     else if (form.closest("#notes")) change(id, (fields) => { for (const field of texts(form)) delete fields[nameOf(field)]; });
   });
   document.addEventListener("pausepoint:stored", ({ detail }) => forget(detail.id));
-  for (const name of ["pausepoint:undone", "pausepoint:refused"]) {
+  for (const name of /** @type {const} */ (["pausepoint:undone", "pausepoint:refused"])) {
     document.addEventListener(name, ({ detail }) => sent.delete(detail.id));
   }
   // Notes are not sent with a decision.
+  /** @param {string} id */
   function forget(id) {
     change(id, (fields) => { for (const name of Object.keys(fields)) if (!name.startsWith("note ")) delete fields[name]; });
   }
@@ -108,33 +125,39 @@
     }
   });
 
+  /** @param {HTMLElement} shown */
   function keep(shown) {
-    const id = requestOf(shown), active = document.activeElement;
+    const id = /** @type {string} */ (requestOf(shown)), active = document.activeElement;
+    /** @param {Field} field */
     const isDraft = (field) => isText(field) && !sent.has(id) && field.value.trim() && field.value !== field.defaultValue;
+    /** @param {Field} field */
     const isKept = (field) => isDraft(field) || (field === active && (isText(field) || NEVER.has(field.name)));
     const kept = [...shown.querySelectorAll("textarea, input")].filter(isKept).map((field) => ({
       id: field.id, value: field.value, text: field.value === field.defaultValue ? "" : field.value,
-      caret: field === active && [field.selectionStart, field.selectionEnd].map((place) => place ?? field.value.length),
+      caret: field === active ? [field.selectionStart, field.selectionEnd].map((place) => place ?? field.value.length) : null,
     }));
     if (kept.length) queueMicrotask(() => goOn(id, kept));
   }
 
+  /** @param {string} id @param {Typed[]} kept */
   function goOn(id, kept) {
     const ended = kept.filter((typed) => !restoreField(typed));
     const texts = ended.map(({ text }) => text).filter((text, index, all) => text.trim() && all.indexOf(text) === index);
     const text = texts.join("\n\n"), last = ended.find(({ caret }) => caret);
-    const start = last && Math.max(0, text.indexOf(last.text));
-    if (ended.length) showKept(id, text, last?.caret.map((place) => start + Math.min(place, last.text.length)));
+    const start = last ? Math.max(0, text.indexOf(last.text)) : 0;
+    if (ended.length) showKept(id, text, last?.caret?.map((place) => start + Math.min(place, last.text.length)));
   }
 
   // Returns whether the new card has the field.
+  /** @param {Typed} typed */
   function restoreField({ id, value, caret }) {
-    const field = document.getElementById(id);
+    const field = /** @type {Field | null} */ (document.getElementById(id));
     if (!field) return false;
     field.value = value;
     if (caret) focusAt(field, caret);
     return true;
   }
+  /** @param {Field} field @param {number[]} caret */
   function focusAt(field, [start, end]) {
     const details = field.closest("details");
     if (details) details.open = true;
@@ -144,6 +167,7 @@
     field.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {string} id @param {string} text @param {number[]} [caret] */
   function showKept(id, text, caret) {
     const shown = document.getElementById(`request-${id}`), before = document.getElementById(`kept-${id}`);
     if (!shown || !(text.trim() || caret) || (before && !caret)) return;
@@ -168,19 +192,21 @@
     field.addEventListener("blur", () => { if (!field.value.trim() && field !== document.activeElement) box.remove(); });
   }
 
+  /** @param {HTMLElement} shown @param {string} what */
   function wordsFor(shown, what) {
     if (!what) return gettext("You can no longer see this request. What you typed is kept.");
     if (shown.matches(".is-expired")) return gettext("This expired while you were typing. What you typed is kept.");
     return say(gettext("This was %(what)s while you were typing. What you typed is kept."), { what });
   }
 
+  /** @param {string} id @param {Field} field @param {HTMLElement} box */
   function buttons(id, field, box) {
     const use = document.createElement("button"), drop = document.createElement("button");
     for (const button of [use, drop]) button.type = "button";
     use.textContent = gettext("Use as internal note");
     drop.textContent = gettext("Discard");
     // The notes of this request: the page may hold those of others. A push replaces them, so they are looked for again.
-    const noteOf = () => document.getElementById(`request-${id}`).closest("#request-detail, [data-kept]")?.querySelector("#notes textarea[name=text]");
+    const noteOf = () => document.getElementById(`request-${id}`)?.closest("#request-detail, [data-kept]")?.querySelector("#notes textarea[name=text]");
     use.hidden = !noteOf();
     use.addEventListener("click", () => {
       const note = noteOf();
@@ -199,6 +225,7 @@
   }
 
   // The same on a later visit: the request was decided, and a text for it was never sent.
+  /** @param {HTMLElement} shown */
   function remind(shown) {
     const id = requestOf(shown), draft = id && read()[id];
     if (!draft || sent.has(id) || !shown.matches(".request:not(.is-pending)") || !shown.closest("#request-detail")) return;
@@ -206,6 +233,7 @@
     showKept(id, [...new Set(kept)].join("\n\n"));
   }
 
+  /** @param {ParentNode} root */
   function ready(root) {
     for (const shown of root.querySelectorAll(".request, #notes")) {
       restore(shown);
@@ -217,7 +245,7 @@
 
   // --- A prepared message fills the field of the message to the agent.
   document.addEventListener("click", (event) => {
-    const offer = event.target.closest?.("[data-fill]"), field = offer && document.getElementById(offer.dataset.fill);
+    const offer = event.target.closest?.("[data-fill]"), field = offer && /** @type {Field | null} */ (document.getElementById(offer.dataset.fill));
     if (!field) return;
     field.value = offer.dataset.text;
     field.dispatchEvent(new Event("input", { bubbles: true }));

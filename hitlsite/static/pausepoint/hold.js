@@ -1,36 +1,63 @@
 // Undo. If a person holds their decisions for some seconds (a setting of theirs), the page keeps each one that long before it
 // sends it. The server knows nothing of it: what is stored is final. Critical requests are never held.
 // The states of a decision: docs/decisions/deciding.md, "A held decision has four states".
-(function () {
+(() => {
   "use strict";
 
+  /**
+   * @typedef {object} Entry a decision that this person holds, as it is stored
+   * @property {string} key
+   * @property {string} id of the request
+   * @property {string} action
+   * @property {string} body
+   * @property {string} title
+   * @property {string} words of the button
+   * @property {"held" | "sent" | "unsent"} state
+   * @property {number} until
+   * @property {number} sentAt
+   * @property {boolean} [left] whether its page was left
+   */
   const { holdSeconds, person } = document.body.dataset;
   const STORED = `pausepoint.held.${person}`;
   // Seconds: until a slow answer is called unknown; between two looks; until the server has given up every attempt; and until
   // the page of a decision that it should have sent is gone.
   const SLOW = 5, LOOK = 2, OVER = 60, GONE = 5;
   // The decisions that this page takes care of, their timers, and which of them were made here.
-  const own = new Map(), timers = new Map(), made = new Set();
+  /** @type {Map<string, Entry>} */
+  const own = new Map();
+  /** @type {Map<string, number>} */
+  const timers = new Map();
+  /** @type {Set<string>} */
+  const made = new Set();
 
+  /** @param {string} id */
   const card = (id) => document.getElementById(`request-${id}`);
+  /** @param {string} words */
   const announce = (words) => { const place = document.getElementById("announcements"); if (place) place.textContent = words; };
+  /** @param {string} name @param {string} id */
   const tell = (name, id) => document.dispatchEvent(new CustomEvent(name, { detail: { id } }));
+  /** @param {string} words @param {Record<string, unknown>} values */
   const say = (words, values) => interpolate(words, values, true);
+  /** @param {number} moment */
   const age = (moment) => (Date.now() - moment) / 1000;
 
   // --- Kept in this browser until the outcome is known, by decision and not by request: two tabs may hold one each.
+  /** @returns {Record<string, Entry>} */
   function stored() {
     try { return JSON.parse(localStorage.getItem(STORED)) ?? {}; } catch { return {}; }
   }
+  /** @param {Record<string, Entry>} all */
   function write(all) {
     try { localStorage.setItem(STORED, JSON.stringify(all)); } catch { /* The page still sends it. */ }
   }
   // A log-out in another tab has erased it: nothing comes back after that.
+  /** @param {Entry} entry @param {Record<string, unknown>} values */
   function change(entry, values) {
     Object.assign(entry, values);
     const all = stored();
     if (entry.key in all) write({ ...all, [entry.key]: entry });
   }
+  /** @param {Entry} entry */
   function forget({ key, id }) {
     clearInterval(timers.get(key));
     timers.delete(key);
@@ -48,21 +75,26 @@
     if ([...own.values()].some((entry) => entry.id === id && entry.state !== "unsent")) return stop(event);
     if (!Number(holdSeconds) || shown.matches(".urgency-critical")) return;
     stop(event);
-    const data = new URLSearchParams(new FormData(form, event.submitter));
+    // Forms that decide have no files, only texts.
+    const data = new URLSearchParams(/** @type {string[][]} */ ([...new FormData(form, event.submitter)]));
     data.set("held", "yes");
     // The token of the page that sends it goes with it as a header: this one ends with the session.
     data.delete("csrfmiddlewaretoken");
     const title = shown.querySelector(`#request-title-${CSS.escape(id)}`)?.textContent.trim() ?? "";
     const words = (event.submitter?.querySelector("b") ?? event.submitter)?.textContent.trim().replace(/\s+/g, " ") ?? "";
-    hold({ key: crypto.getRandomValues(new Uint32Array(2)).join("-"), id, action: form.getAttribute("action"), body: data.toString(), title, words });
+    const key = crypto.getRandomValues(new Uint32Array(2)).join("-"), action = form.getAttribute("action");
+    hold(/** @type {Entry} */ ({ key, id, action, body: data.toString(), title, words }));
   }, true);
 
+  /** @param {Event} event */
   function stop(event) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }
+  /** @param {Pick<Entry, "action">} entry */
   const pageOf = ({ action }) => action.replace(/decide\/$/, "");
 
+  /** @param {Entry} entry */
   function hold(entry) {
     Object.assign(entry, { state: "held", until: Date.now() + Number(holdSeconds) * 1000 });
     write({ ...stored(), [entry.key]: entry });
@@ -85,6 +117,7 @@
   }
 
   // The forms of a held request cannot be used, and its row in the list does not look as if it were waiting.
+  /** @param {string} id @param {boolean} on */
   function mark(id, on) {
     document.getElementById(`row-${id}`)?.toggleAttribute("data-held", on);
     const shown = card(id);
@@ -93,6 +126,7 @@
     for (const form of shown.querySelectorAll("form")) form.inert = on;
   }
 
+  /** @param {Entry} entry */
   function takeBack(entry) {
     forget(entry);
     endLine(entry, say(gettext("Undone. Nothing was sent: %(title)s"), entry), { brief: true });
@@ -107,6 +141,7 @@
   });
 
   // --- Sent: a slow or a broken answer says nothing about arrival. A decision that arrives twice is stored once.
+  /** @param {Entry} entry */
   async function send(entry) {
     clearInterval(timers.get(entry.key));
     change(entry, { state: "sent", sentAt: Date.now() });
@@ -122,11 +157,13 @@
     // Another attempt, or a look, may have settled it.
     return own.has(entry.key) ? settle(entry, response, text) : response.ok;
   }
+  /** @param {Entry} entry */
   function post({ action, body }) {
     const headers = { "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded", Accept: "text/html", ...JSON.parse(document.body.getAttribute("hx-headers") ?? "{}") };
     return fetch(action, { method: "POST", body, headers, keepalive: body.length < 60_000, redirect: "manual" });
   }
 
+  /** @param {Entry} entry @param {Response} response @param {string} text */
   function settle(entry, response, text) {
     clearTimeout(timers.get(entry.key));
     // Logged out, or too many requests: the decision was not looked at. Any other answer may come from a proxy.
@@ -147,13 +184,16 @@
     }
     return response.ok;
   }
+  /** @param {string} text */
   const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 
   // --- Not known yet: looked up until the request has ended, or still waits when the server has given up every attempt.
+  /** @param {Entry} entry */
   function showUnknown(entry) {
     showLine(entry, say(gettext("Not known yet whether your decision was stored: %(words)s, %(title)s."), entry), true)
       .append(makeButton(gettext("Send again"), () => send(entry)));
   }
+  /** @param {Entry} entry */
   async function lookUp(entry) {
     const { sentAt } = entry;
     let page;
@@ -170,14 +210,17 @@
     timers.set(entry.key, setTimeout(() => lookUp(entry), LOOK * 1000));
     return false;
   }
+  /** @param {Entry} entry @param {HTMLElement} shown */
   function end(entry, shown) {
     forget(entry);
     endLine(entry, `${entry.title}: ${outcomeOf(shown)}`, { brief: true, done: true });
     return true;
   }
+  /** @param {HTMLElement} shown */
   const outcomeOf = (shown) => shown.querySelector(".outcome p")?.textContent.trim().replace(/\s+/g, " ") ?? "";
 
   // --- Not sent: only what is certainly not stored may be discarded.
+  /** @param {Entry} entry */
   function offer(entry) {
     change(entry, { state: "unsent" });
     mark(entry.id, false);
@@ -205,11 +248,13 @@
   }, true);
 
   // --- Whatever no page takes care of anymore: its page was left, or was killed before it could send or hear.
+  /** @param {boolean} isNew */
   function adopt(isNew) {
-    for (const [key, kept] of Object.entries(stored())) {
+    // Earlier versions kept other values.
+    const entries = /** @type {[string, Partial<Entry> & { sending?: boolean, at?: number }][]} */ (Object.entries(stored()));
+    for (const [key, kept] of entries) {
       if (own.has(key)) continue;
-      // As earlier versions kept it.
-      const entry = { key, state: kept.sending ? "sent" : "unsent", sentAt: kept.at, left: true, ...kept };
+      const entry = /** @type {Entry} */ ({ key, state: kept.sending ? "sent" : "unsent", sentAt: kept.at, left: true, ...kept });
       const isGone = entry.state === "held" ? age(entry.until) > GONE : entry.state === "sent" ? entry.left || age(entry.sentAt) > OVER : isNew;
       if (!isGone) continue;
       own.set(key, entry);
@@ -247,6 +292,7 @@
   for (const name of ["htmx:wsAfterMessage", "htmx:afterSettle", "htmx:load"]) document.addEventListener(name, notice);
 
   // --- The lines at the edge of the window.
+  /** @param {string} words @param {() => unknown} act */
   function makeButton(words, act) {
     const button = document.createElement("button");
     button.type = "button";
@@ -254,6 +300,7 @@
     button.addEventListener("click", act);
     return button;
   }
+  /** @param {Entry} entry @param {string} words */
   function showLine({ key, id, action }, words, alert = false) {
     let area = document.getElementById("holds");
     if (!area) {
@@ -275,6 +322,7 @@
     area.append(line);
     return line;
   }
+  /** @param {Entry} entry @param {string} words @param {{ brief?: boolean, alert?: boolean, done?: boolean }} how */
   function endLine(entry, words, { brief, alert, done }) {
     const line = showLine(entry, words, alert);
     line.classList.toggle("toast-done", Boolean(done));
@@ -288,7 +336,7 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     const form = event.detail.elt;
     if (!form.matches?.("form[data-decides]") || event.detail.xhr.status >= 400) return;
-    const id = form.getAttribute("action").split("/").at(-3);
+    const id = form.getAttribute("action")?.split("/").at(-3);
     if (id) tell("pausepoint:decided", id);
   });
 

@@ -1,5 +1,5 @@
 // The inbox: new requests wait behind a button, changed rows change in place, and selected rows are counted.
-(function () {
+(() => {
   "use strict";
 
   const MAX_PICKS = 50;
@@ -7,8 +7,11 @@
   const pane = window.pausepoint.pane;
   if (!page || !bar || !pane) return;
 
+  /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  /** @param {string} words @param {number} number */
   const withNumber = (words, number) => interpolate(words, [number]);
+  /** @template {string} S @param {S} selector @param {ParentNode} within */
   const all = (selector, within = page) => [...within.querySelectorAll(selector)];
 
   // --- A row that a push replaces keeps its place, its focus and its selection. If it is the open one, the next key on it only
@@ -41,6 +44,7 @@
   document.addEventListener("pausepoint:opened", (event) => {
     for (const row of all(".inbox-row.touched")) if (pane.idOf(row) !== event.detail.id) untouch(row);
   });
+  /** @param {HTMLElement} row */
   function untouch(row) {
     delete row.dataset.touched;
     row.classList.remove("touched");
@@ -62,7 +66,7 @@
   }
   new MutationObserver(announceNew).observe(arrivals, { childList: true });
   show.addEventListener("click", () => {
-    const rows = [...arrivals.children].sort((one, other) => one.dataset.urgency - other.dataset.urgency);
+    const rows = [...arrivals.children].sort((one, other) => Number(one.dataset.urgency) - Number(other.dataset.urgency));
     for (const row of rows) {
       const list = listFor(row), after = all(":scope > .inbox-row", list).find((other) => Number(other.dataset.urgency) > Number(row.dataset.urgency));
       row.classList.add("arrived");
@@ -73,6 +77,7 @@
     rows[0]?.querySelector(".row-title").focus({ preventScroll: true });
     count();
   });
+  /** @param {Element} row @returns {HTMLElement} */
   function listFor(row) {
     const name = row.dataset.section;
     return document.getElementById(`list-${name}`) ?? document.getElementById("list-new") ?? document.getElementById("list-waiting");
@@ -90,6 +95,7 @@
   // --- Checkboxes: how many are selected, and at most as many as one bulk decision takes. Shift selects a range.
   const total = document.getElementById("bulk-count"), every = document.getElementById("bulk-all");
   const boxes = () => all('.inbox-list input[name="pick"]');
+  /** @type {HTMLInputElement | null} */
   let last = null;
   function count() {
     const found = boxes(), picked = found.filter((box) => box.checked).length;
@@ -99,8 +105,9 @@
     every.checked = picked > 0;
     every.indeterminate = picked > 0 && picked < Math.min(found.length, MAX_PICKS);
   }
+  /** @param {HTMLInputElement} box */
   function range(box) {
-    const found = boxes(), [one, other] = [found.indexOf(last), found.indexOf(box)];
+    const found = boxes(), [one, other] = [last ? found.indexOf(last) : -1, found.indexOf(box)];
     if (one < 0 || other < 0) return;
     for (const between of found.slice(Math.min(one, other), Math.max(one, other) + 1)) between.checked = box.checked;
   }

@@ -1,5 +1,5 @@
 // Register the service worker, which makes the pages an app that can be installed.
-(function () {
+(() => {
   "use strict";
 
   if (!("serviceWorker" in navigator)) return;

@@ -1,5 +1,5 @@
 // Keyboard shortcuts of the inbox, where they act on the selected row, and of a request's page.
-(function () {
+(() => {
   "use strict";
 
   const STORED = "pausepoint.keys";
@@ -8,6 +8,7 @@
   const help = document.getElementById("keys"), hint = document.getElementById("keys-hint");
   if (!help || !(list || alone)) return;
 
+  /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
 
   // --- On or off, stored in this browser.
@@ -30,18 +31,26 @@
   showState();
 
   // --- In the inbox the selected row has the focus or is open; its card is the one in the pane, once it is there.
-  const marked = () => (list ? pane.selected() : alone.querySelector(":scope > .request")) ?? null;
+  const marked = () => (list ? pane.selected() : alone?.querySelector(":scope > .request")) ?? null;
+  /** @param {HTMLElement} row */
   const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a, summary, button");
+  /** @param {HTMLElement} row */
   const isOpen = (row) => !list || pane.current() === pane.idOf(row);
+  /** @param {HTMLElement} row */
   const cardOf = (row) => (list ? (isOpen(row) && pane.isLoaded() ? pane.card() : null) : row);
+  // For keys that act only on an open card.
+  /** @param {HTMLElement} row */
+  const openCardOf = (row) => /** @type {HTMLElement} */ (cardOf(row));
   const detailOf = () => (list ? document.getElementById("detail-body") : document.getElementById("request-detail"));
 
+  /** @param {HTMLElement} row */
   function focusRow(row) {
     (titleOf(row) ?? row).focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
   }
 
   // Runs once the request is in the pane.
+  /** @param {HTMLElement} row @param {() => void} then */
   function open(row, then) {
     const id = pane.idOf(row);
     document.addEventListener("pausepoint:opened", (event) => { if (event.detail.id === id) then(); }, { once: true });
@@ -49,8 +58,9 @@
   }
 
   // --- What keys do on an open card.
+  /** @param {HTMLElement} row @param {string} key */
   function press(row, key) {
-    const card = cardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
+    const card = openCardOf(row), button = card.querySelector(`button[data-key="${key}"]`);
     if (card.dataset.held !== undefined) return announce(gettext("You have already decided this request."));
     if (!button) {
       const first = answering(card);
@@ -59,7 +69,7 @@
       return;
     }
     const collapsed = button.closest("details:not([open])"), caution = cautionFor(card);
-    const name = key === "a" ? button.form.elements.typed_name : null;
+    const name = key === "a" ? button.form?.elements.typed_name : null;
     if (collapsed) {
       collapsed.open = true;
       button.focus();
@@ -77,6 +87,7 @@
   }
 
   // Returns why a single key must not decide this card now, or undefined. If it must not, the key only focuses the button.
+  /** @param {HTMLElement} card */
   function cautionFor(card) {
     if (card.matches(".urgency-critical")) return gettext("Critical: press the button to decide it.");
     const refused = [...document.querySelectorAll(".refusal")].some((shown) => shown.checkVisibility());
@@ -84,17 +95,20 @@
   }
 
   // Returns the first control that answers the request; assigning or cancelling it is not an answer.
+  /** @param {HTMLElement} card */
   function answering(card) {
     const controls = [...card.querySelectorAll("form :is(button, textarea, select, input:not([type=hidden]))")];
     return controls.find((control) => !control.closest(".assignee, .more, details:not([open])"));
   }
 
+  /** @param {HTMLElement} row */
   function edit(row) {
-    const button = cardOf(row).querySelector('button[data-key="e"]');
+    const button = openCardOf(row).querySelector('button[data-key="e"]');
     if (!button) return announce(gettext("This input cannot be edited."));
-    enter(button.closest("details"), button.form.querySelector("input:not([type=hidden]), textarea, select") ?? button);
+    enter(button.closest("details"), button.form?.querySelector("input:not([type=hidden]), textarea, select") ?? button);
   }
 
+  /** @param {HTMLDetailsElement | null} details @param {HTMLElement} field */
   function enter(details, field) {
     if (details) details.open = true;
     field.focus();
@@ -102,9 +116,10 @@
   }
 
   // The message to the agent; after the decision, an internal note.
+  /** @param {HTMLElement} row */
   function comment(row) {
-    const field = cardOf(row).querySelector('textarea[name="comment"]');
-    if (!field) return note(row);
+    const field = openCardOf(row).querySelector('textarea[name="comment"]');
+    if (!field) return note();
     enter(field.closest("details"), field);
   }
 
@@ -117,22 +132,26 @@
   function assign() {
     const field = detailOf().querySelector('form[action$="/assign/"] :is(input:not([type=hidden]), select)');
     const claim = detailOf().querySelector('form[action$="/claim/"] button');
-    if (!field && !claim) return announce(gettext("You cannot assign this request."));
-    enter((field ?? claim).closest("details"), field ?? claim);
+    const control = field ?? claim;
+    if (!control) return announce(gettext("You cannot assign this request."));
+    enter(control.closest("details"), control);
   }
 
+  /** @param {HTMLElement} row */
   function raw(row) {
-    const details = cardOf(row).querySelector("details.raw");
+    const details = openCardOf(row).querySelector("details.raw");
     if (!details) return announce(gettext("This request has no raw JSON."));
     details.open = !details.open;
     details.querySelector(details.open ? "pre" : "summary").focus();
   }
 
+  /** @param {HTMLElement} row */
   function unfold(row) {
-    const left = window.pausepoint.unfold(cardOf(row));
+    const left = window.pausepoint.unfold(openCardOf(row));
     announce(left ? gettext("Everything is open. Press o again to see more of it.") : gettext("Everything is open, and was in view."));
   }
 
+  /** @param {HTMLElement} row @param {boolean} range */
   function select(row, range) {
     const box = row.querySelector('input[name="pick"]');
     if (!box) return announce(gettext("This request cannot be selected."));
@@ -140,6 +159,7 @@
   }
 
   // With selected requests, a and r open the page that shows what will be decided.
+  /** @param {string} key */
   function bulk(key) {
     const picked = list?.querySelector('.inbox-list input[name="pick"]:checked');
     if (!picked) return false;
@@ -148,6 +168,7 @@
     return true;
   }
 
+  /** @type {Record<string, { does(row: HTMLElement): void, first?: string }>} */
   const ACTS = {
     a: { does: (row) => press(row, "a"), first: gettext("Opened. Read it, then press a to approve it.") },
     r: { does: (row) => press(row, "r"), first: gettext("Opened. Read it, then press r to reject it.") },
@@ -159,6 +180,7 @@
     o: { does: unfold },
   };
 
+  /** @param {string} key @param {HTMLElement} row */
   function act(key, row) {
     const { does, first } = ACTS[key];
     if (cardOf(row)) return does(row);
@@ -167,6 +189,7 @@
   }
 
   // --- If a request has just changed, has just opened by itself or is off screen, the first key only shows it.
+  /** @param {HTMLElement | null} row @param {boolean} [reads] @returns {row is HTMLElement} */
   function ready(row, reads = true) {
     if (!row) {
       announce(gettext("No request is selected. Press j first."));
@@ -222,6 +245,7 @@
   // Keys that lead to a field. What is typed next is text, also where there is no such field or it is still on its way.
   const TO_FIELDS = new Set(["e", "c", "n", "m", "/"]);
 
+  /** @param {string} key @param {HTMLElement | null} row */
   function run(key, row) {
     if (window.pausepoint.going?.()) return false;
     if (TO_FIELDS.has(key)) window.pausepoint.typing.hush();
@@ -247,11 +271,15 @@
   };
 
   // Sorts or groups in the next way.
+  /** @param {string} name */
   function follow(name) {
-    list.querySelector(`a[data-following="${name}"]`)?.click() ?? announce(gettext("This list cannot be sorted."));
+    const link = list?.querySelector(`a[data-following="${name}"]`);
+    if (link) link.click();
+    else announce(gettext("This list cannot be sorted."));
   }
 
   // From the request to its row; in one column, back to the list.
+  /** @param {HTMLElement | null} row */
   function leave(row) {
     if (pane.isSplit() && row && detailOf().contains(document.activeElement)) focusRow(row);
     else pane.close();

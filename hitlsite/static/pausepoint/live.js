@@ -1,8 +1,9 @@
 // Live pages: htmx swaps in what the WebSocket pushes; this script decides where new fragments go and what stays.
-(function () {
+(() => {
   "use strict";
 
   const LOGGED_OUT = 4401, NOT_FOUND = 4404;
+  /** @type {Element[]} */
   const deferred = [];
 
   // Reconnect within seconds after a restart, not only after a minute of back-off.
@@ -28,11 +29,13 @@
 
   // After it connects, a page receives again what changed in the second it was rendered. Do not announce what it already shows:
   // that would replace a newer announcement.
+  /** @param {Element} element */
   function isShown({ dataset }) {
     const shown = dataset.announces && document.getElementById(dataset.announces);
-    return Boolean(shown) && shown.dataset.version === dataset.version;
+    return shown ? shown.dataset.version === dataset.version : false;
   }
 
+  /** @param {Element} element */
   function place(element) {
     const list = element.dataset.into && document.querySelector(element.dataset.into);
     if (!list || document.getElementById(element.id)) return;
@@ -78,15 +81,17 @@
   });
 
   // What was written as the answer to one question does not become the answer to the next: the server refuses it once.
+  /** @param {Element} shown @param {Element} fresh */
   function keepQuestion(shown, fresh) {
-    const before = shown.querySelector("[name=answers]"), next = fresh.querySelector("[name=answers]");
-    if (before.value && document.getElementById("text").value.trim()) next.value = before.value;
+    const before = shown.querySelector("input[name=answers]"), next = fresh.querySelector("input[name=answers]");
+    if (before?.value && next && document.getElementById("text").value.trim()) next.value = before.value;
   }
 
   // When someone else decides, a card beside others keeps its height, so that none of them moves below a pointer.
   // Use a style sheet: htmx would copy a style attribute, and the content security policy forbids it.
   const heights = new CSSStyleSheet();
   document.adoptedStyleSheets.push(heights);
+  /** @param {Element} card @param {number} before */
   function keepHeight(card, before) {
     const outcome = card.querySelector(".outcome");
     if (!outcome) return;
@@ -95,23 +100,26 @@
     if (over > 0) heights.insertRule(`#${card.id} .outcome { max-height: ${Math.max(height(outcome) - over, 48)}px; }`);
   }
 
+  /** @param {Element} element */
   function height(element) {
     return element.getBoundingClientRect().height;
   }
 
+  /** @param {HTMLElement} card */
   function inUse(card) {
     if (card.contains(document.activeElement) || card.dataset.inUse !== undefined) return true;
     if (card.querySelector("[data-in-use]")) return true;
     if ([...card.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.value)) return true;
     return [...card.querySelectorAll("input:not([type=hidden]), textarea")].some(
-      (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked
+      (field) => field.value !== field.defaultValue || ("checked" in field && field.checked !== field.defaultChecked)
     );
   }
 
-  window.pausepoint = { inUse };
+  // The scripts after this one add their parts.
+  window.pausepoint = /** @type {Pausepoint} */ ({ inUse });
 
   // --- If a form cannot be sent, an error above it says so until it is sent again; that removes earlier errors there, too.
-  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+  for (const name of /** @type {const} */ (["htmx:sendError", "htmx:timeout"])) {
     document.addEventListener(name, (event) => {
       const form = event.detail.elt;
       if (form.matches("form") && form.isConnected) showSendError(form);
@@ -133,10 +141,12 @@
     showSendError(form, saidBy(xhr));
   });
 
+  /** @param {XMLHttpRequest} xhr */
   function saidBy(xhr) {
     try { return JSON.parse(xhr.responseText).detail; } catch { return undefined; }
   }
 
+  /** @param {Element} form @param {string} [words] */
   function showSendError(form, words) {
     const line = document.createElement("p");
     line.className = "refusal";
@@ -149,6 +159,7 @@
     if (document.activeElement === document.body || form.contains(document.activeElement)) line.focus();
   }
 
+  /** @param {HTMLElement} element */
   function removeErrors(element) {
     while (element.previousElementSibling?.matches("[data-problem]")) element.previousElementSibling.remove();
   }
@@ -167,6 +178,7 @@
     else showStatus("off", gettext("Reconnecting…"));
   });
 
+  /** @param {string} state @param {string} words */
   function showStatus(state, words) {
     const live = document.getElementById("live");
     if (!live) return;
@@ -212,6 +224,6 @@
     const field = event.target;
     if (event.key !== "Enter" || event.shiftKey || window.pausepoint.typing.isComposing(event) || !field.matches?.("[data-send-on-enter]")) return;
     event.preventDefault();
-    if (field.value.trim()) field.form.requestSubmit();
+    if (field.value.trim()) field.form?.requestSubmit();
   });
 })();

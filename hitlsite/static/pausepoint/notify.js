@@ -1,6 +1,6 @@
 // The count of waiting requests in the page's title, and browser notifications. These are enabled by a button and shown only
 // while the page is hidden. They hold the title and the tool of a request, never its input.
-(function () {
+(() => {
   "use strict";
 
   const KEY = "pausepoint.notifications", COUNT = "pausepoint.waiting", MANY = 3;
@@ -8,6 +8,7 @@
 
   // --- The title. Pages without counts take them from pushes, and keep them for the next page in this tab.
   let waiting = 0;
+  /** @param {HTMLElement | null} element */
   function count(element) {
     // Pushes include the number only if it may have changed.
     if (element?.dataset.waiting !== undefined) {
@@ -29,9 +30,11 @@
   }
 
   // A browser may forbid storage; everything else still works.
+  /** @param {Storage} storage @param {string} key */
   function stored(storage, key) {
     try { return storage.getItem(key) || ""; } catch { return ""; }
   }
+  /** @param {Storage} storage @param {string} key @param {string} value */
   function store(storage, key, value) {
     try { storage.setItem(key, value); } catch { return; }
   }
@@ -61,6 +64,7 @@
   }
 
   // --- Notifications for pushed requests.
+  /** @param {HTMLElement} notification @param {string} body */
   function notify({ dataset }, body) {
     try {
       const shown = new Notification(dataset.title, { body, tag: dataset.request, icon: document.querySelector("link[rel=icon]").href });
@@ -72,7 +76,8 @@
   }
 
   // --- What the person has chosen: kinds without notifications, and quiet hours, in which only critical requests notify.
-  function wanted({ kind, priority }, { muted, quietFrom, quietUntil, timeZone }) {
+  /** @param {DOMStringMap} notification @param {DOMStringMap} preferences */
+  function wanted({ kind, priority }, { muted = "", quietFrom = "", quietUntil = "", timeZone }) {
     if (muted.split(" ").includes(`browser:${kind}`)) return false;
     if (!quietFrom || priority === "critical") return true;
     const now = new Date().toLocaleTimeString("en-GB", { timeZone, hour: "2-digit", minute: "2-digit" });
@@ -80,6 +85,7 @@
     return !quiet;
   }
 
+  /** @param {string} text */
   function receive(text) {
     const pushed = document.createElement("template");
     pushed.innerHTML = text;

@@ -1,5 +1,5 @@
 // The pane of the inbox: the request that is open beside the list, or in its place where there is no room for both.
-(function () {
+(() => {
   "use strict";
 
   const page = document.getElementById("inbox"), detail = document.getElementById("detail");
@@ -11,20 +11,27 @@
   // A key that was meant for the last request must not decide the next one, which has just opened by itself.
   const PAUSE = 300;
 
+  /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  /** @param {HTMLElement} row */
   const idOf = (row) => row.id.replace("row-", "");
+  /** @param {string} id */
   const rowOf = (id) => page.querySelector(`.inbox-list > [id="row-${id}"]`);
   const rows = () => [...page.querySelectorAll(".inbox-list > .inbox-row")];
   // What j and k step through: in a list of what waits, no row that was decided since, here or elsewhere.
   const steps = () => rows().filter((row) => page.dataset.steps === "all" || row === rowOf(current) || isWaiting(row));
+  /** @param {HTMLElement} row */
   const isWaiting = (row) => row.matches(".is-pending:not([data-held])");
   const isSplit = () => page.classList.contains("split") && wide.matches;
   const card = () => body.querySelector(`[id="request-${current}"]`);
 
-  let current = "", loaded = "", asked = null, openedItself = 0, outdated = false;
+  let current = "", loaded = "", openedItself = 0, outdated = false;
+  /** @type {AbortController | undefined} */
+  let asked;
   const decided = new Set();
 
   // --- Open a request. What was open stays until the next one is here; a form with unsent input is only put aside.
+  /** @param {string} id */
   function open(id, { focus = false, itself = false, history: remember = true } = {}) {
     if (id === current) {
       if (focus) enter();
@@ -45,6 +52,7 @@
     load(id, focus, itself);
   }
 
+  /** @param {string} id @param {boolean} focus @param {boolean} itself */
   async function load(id, focus, itself) {
     asked?.abort();
     asked = new AbortController();
@@ -59,7 +67,7 @@
       if (response.ok) html = await response.text();
       else words = gettext("This request cannot be shown. It may not exist, or you may not have access.");
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (error instanceof DOMException && error.name === "AbortError") return;
       words = gettext("The server does not respond. Try again in a moment.");
     }
     if (current !== id) return;
@@ -75,6 +83,7 @@
     if (current && event.detail.message.includes(current)) outdated = true;
   });
 
+  /** @param {string} words */
   function problem(words) {
     const line = document.createElement("p");
     line.className = "refusal";
@@ -83,6 +92,7 @@
     return line;
   }
 
+  /** @param {string} id @param {boolean} focus @param {boolean} itself */
   function finish(id, focus, itself) {
     loaded = id;
     body.inert = false;
@@ -129,6 +139,7 @@
   }
 
   // All that the list has, also what is not loaded yet.
+  /** @param {HTMLElement} row */
   function showPlace(row) {
     const found = steps().filter((other) => page.dataset.steps === "all" || isWaiting(other));
     const place = found.indexOf(row) + 1, total = document.getElementById("inbox-count")?.dataset.count ?? String(found.length);
@@ -149,10 +160,12 @@
     row?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {HTMLElement} row */
   const titleOf = (row) => row.querySelector(".row-title");
 
   // --- The address names the open request, so that a reload shows it again. Where it takes the place of the list, the Back
   // button of the browser returns to the list.
+  /** @param {string} id */
   function write(id) {
     const address = location.pathname + location.search + (id ? `#${id}` : "");
     if (id && !isSplit() && !ID.test(location.hash.slice(1))) history.pushState(null, "", address);
@@ -166,6 +179,7 @@
 
   // --- Move from row to row. With both in view, the pane follows; a key that is held down loads only the last one.
   let soon = 0;
+  /** @param {number} step */
   function move(step) {
     const from = selected(), found = rows().filter((row) => row === from || steps().includes(row));
     const next = from ? found[found.indexOf(from) + step] : found[step > 0 ? 0 : found.length - 1];
@@ -176,6 +190,7 @@
     }
     choose(next);
   }
+  /** @param {HTMLElement} row */
   function choose(row) {
     titleOf(row).focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
@@ -196,6 +211,7 @@
     // Whoever has gone on to write a note or to search is not taken away from it.
     if (!window.pausepoint.typing.isField(active) || card()?.contains(active)) openNext(id);
   });
+  /** @param {string} id */
   function openNext(id) {
     const found = rows(), place = found.findIndex((row) => idOf(row) === id);
     const waiting = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))]
@@ -239,13 +255,17 @@
   document.getElementById("detail-close").addEventListener("click", () => close());
   document.getElementById("detail-next").addEventListener("click", () => step(1));
   document.getElementById("detail-previous").addEventListener("click", () => step(-1));
+  /** @param {number} by */
   function step(by) {
-    const found = steps(), next = found[found.indexOf(rowOf(current)) + by];
+    const found = steps(), next = found[found.findIndex((row) => idOf(row) === current) + by];
     if (next) open(idOf(next));
     else announce(gettext("There is no other request in this direction."));
   }
   wide.addEventListener("change", show);
-  document.addEventListener("htmx:wsAfterMessage", () => { if (rowOf(current)) showPlace(rowOf(current)); });
+  document.addEventListener("htmx:wsAfterMessage", () => {
+    const row = rowOf(current);
+    if (row) showPlace(row);
+  });
 
   // A decision that was taken back is open again.
   document.addEventListener("pausepoint:undone", ({ detail }) => {
@@ -259,7 +279,7 @@
     if (link && current) link.hash = current;
   });
 
-  const pane = {
+  window.pausepoint.pane = {
     open, close, move, selected, isSplit, openNext, idOf, rowOf, titleOf, show,
     current: () => current,
     isLoaded: () => loaded !== "" && loaded === current,
@@ -267,7 +287,6 @@
     card,
     wasDecidedHere: (id) => decided.has(id),
   };
-  window.pausepoint.pane = pane;
 
   const first = location.hash.slice(1);
   show();

@@ -1,8 +1,9 @@
 // A press decides only what was there when it began: neither the second half of a double-click, nor a held Enter key, nor a
 // click on a request that has just opened under the pointer.
-(function () {
+(() => {
   "use strict";
 
+  /** @param {Event} event */
   const ignore = (event) => {
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -13,8 +14,8 @@
   }, true);
 
   document.addEventListener("click", (event) => {
-    const button = event.isTrusted && event.target.closest?.("button");
-    if (!button?.form || button.type !== "submit") return;
+    const button = event.target.closest?.("button");
+    if (!event.isTrusted || !button?.form || button.type !== "submit") return;
     if (event.detail > 1) return ignore(event);
     const { pane } = window.pausepoint;
     if (!pane?.card()?.contains(button) || pane.isSettled()) return;

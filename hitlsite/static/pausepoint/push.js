@@ -1,5 +1,5 @@
 // Notifications on this device while its pages are closed: a switch in the settings, and a fresh subscription per session.
-(function () {
+(() => {
   "use strict";
 
   const TOLD = "pausepoint.push", { session } = document.body.dataset;
@@ -8,15 +8,20 @@
   const supported = "serviceWorker" in navigator && "PushManager" in window && "Notification" in window;
   if (!supported || !headers["X-CSRFToken"]) return;
 
+  /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  /** @param {ArrayBuffer} buffer */
   const encoded = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   async function current() {
     return (await navigator.serviceWorker.ready).pushManager.getSubscription();
   }
 
+  /** @param {string} path @param {PushSubscription} subscription */
   async function send(path, subscription) {
     const body = new URLSearchParams({ endpoint: subscription.endpoint });
-    for (const name of ["p256dh", "auth"]) body.set(name, encoded(subscription.getKey(name)));
+    for (const name of /** @type {const} */ (["p256dh", "auth"])) {
+      body.set(name, encoded(/** @type {ArrayBuffer} */ (subscription.getKey(name))));
+    }
     const answer = await fetch(path, { method: "POST", headers, body });
     if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   }
@@ -36,7 +41,7 @@
     const on = (await current()) !== null;
     button.hidden = false;
     button.setAttribute("aria-pressed", String(on));
-    button.lastChild.textContent = on ? gettext("Stop notifying me on this device") : gettext("Notify me on this device");
+    /** @type {ChildNode} */ (button.lastChild).textContent = on ? gettext("Stop notifying me on this device") : gettext("Notify me on this device");
   }
 
   async function toggle() {

@@ -1,9 +1,11 @@
 // Which parts of a waiting request were in view. Its forms report them, and the server asks once before it approves the rest unseen.
 // Geometry instead of an IntersectionObserver, which says nothing while someone scrolls within a part that fills the window.
-(function () {
+(() => {
   "use strict";
 
   const CARDS = ".request.is-pending, .confirm", SLACK = 2;
+  /** @typedef {[number, number][]} Spans of a part, from 0 for its top to 1 for its bottom */
+  /** @type {Map<string, { viewed: Set<string>, spans: Map<string, Spans>, opened: Set<string> }>} */
   const reports = new Map();
 
   // Where this script does not run, the buttons stand below the input instead of staying in view.
@@ -11,11 +13,14 @@
 
   // By request: the places that were in view, for each other place the spans of it that were, and the folds that are open. Pushes
   // and refusals replace the card, but not what a person has seen.
+  /** @param {Element} card */
   function reportOf(card) {
-    if (!reports.has(card.id)) reports.set(card.id, { viewed: new Set(), spans: new Map(), opened: new Set() });
-    return reports.get(card.id);
+    const report = reports.get(card.id) ?? { viewed: new Set(), spans: new Map(), opened: new Set() };
+    reports.set(card.id, report);
+    return report;
   }
 
+  /** @param {HTMLElement} card */
   function scrollerOf(card) {
     for (let box = card.parentElement; box && box !== document.body; box = box.parentElement) {
       if (getComputedStyle(box).overflowY !== "visible") return box;
@@ -24,12 +29,14 @@
   }
 
   // The heading of the request, where it stays above what scrolls.
+  /** @param {HTMLElement} card */
   function headingOf(card) {
     const heading = card.closest(".detail")?.querySelector(".detail-head > h1");
     return heading && getComputedStyle(heading).position === "sticky" ? heading : undefined;
   }
 
   // What of the window the card can be seen in: not what is behind the header or the bar with the buttons.
+  /** @param {HTMLElement} card */
   function frameOf(card) {
     const box = scrollerOf(card)?.getBoundingClientRect();
     let top = Math.max(0, box?.top ?? 0), bottom = Math.min(innerHeight, box?.bottom ?? innerHeight);
@@ -45,6 +52,7 @@
     return { top, bottom };
   }
 
+  /** @param {HTMLElement} card */
   function look(card) {
     if (document.visibilityState !== "visible" || card.closest("[inert]")) return;
     const { viewed, spans } = reportOf(card), frame = frameOf(card);
@@ -55,8 +63,9 @@
         const { top, bottom, height } = part.getBoundingClientRect();
         const from = Math.max(top, frame.top), to = Math.min(bottom, frame.bottom);
         if (!height || to <= from) continue;
-        spans.set(place, joined([...(spans.get(place) ?? []), [(from - top) / height, (to - top) / height]], SLACK / height));
-        const [[start, end]] = spans.get(place);
+        const seen = joined([...(spans.get(place) ?? []), [(from - top) / height, (to - top) / height]], SLACK / height);
+        spans.set(place, seen);
+        const [[start, end]] = seen;
         if (start > SLACK / height || end < 1 - SLACK / height) continue;
         viewed.add(place);
       }
@@ -67,7 +76,9 @@
   }
 
   // Spans in order, those that touch as one.
+  /** @param {Spans} spans @param {number} slack */
   function joined(spans, slack) {
+    /** @type {Spans} */
     const whole = [];
     for (const [from, to] of spans.sort(([one], [other]) => one - other)) {
       const last = whole.at(-1);
@@ -78,6 +89,7 @@
   }
 
   // The parts that were not in view yet. The raw JSON counts only if something is nowhere else.
+  /** @param {HTMLElement} card */
   function missing(card) {
     const { viewed } = reportOf(card), raw = card.querySelector(".left-out") !== null;
     return [...card.querySelectorAll("[data-view]:not([data-viewed])")].filter((part) => {
@@ -113,9 +125,10 @@
     const fold = event.target, card = fold.matches?.("details[data-fold]") && fold.closest(CARDS);
     if (card) reportOf(card).opened[fold.open ? "add" : "delete"](fold.dataset.fold);
   }, true);
+  /** @param {ParentNode} root */
   function ready(root) {
     for (const fold of root.querySelectorAll(`:is(${CARDS}) details[data-fold]`)) {
-      if (reportOf(fold.closest(CARDS)).opened.has(fold.dataset.fold)) fold.open = true;
+      if (reportOf(/** @type {Element} */ (fold.closest(CARDS))).opened.has(fold.dataset.fold)) fold.open = true;
     }
     plan();
   }
@@ -126,7 +139,7 @@
   document.addEventListener("pausepoint:opened", ({ detail }) => {
     const card = document.getElementById(`request-${detail.id}`), parts = card?.matches(CARDS) ? card.querySelectorAll(".request-body > :is(.values, .call, .agent-text)") : [];
     const [first] = parts, last = [...parts].at(-1);
-    const scroller = last && headingOf(card) && scrollerOf(card);
+    const scroller = card && last && headingOf(card) && scrollerOf(card);
     if (!scroller) return;
     const { top, bottom } = frameOf(card);
     const hidden = last.getBoundingClientRect().bottom - bottom, room = first.getBoundingClientRect().top - top;

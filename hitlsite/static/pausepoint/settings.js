@@ -1,6 +1,6 @@
 // Conveniences of settings: a theme that shows before it is saved, the browser's time zone, and key fields from
 // the last request. All forms work without them.
-(function () {
+(() => {
   "use strict";
 
   // --- On a phone the pages stand in one line, which may have to scroll to the current one.
@@ -13,15 +13,15 @@
 
   // --- Who sets quiet hours for the first time gets the browser's time zone offered.
   const zones = document.querySelector("[data-time-zone]");
-  const from = zones?.querySelector("[name=quiet_from]"), zone = zones?.querySelector("[name=time_zone]");
+  const from = zones?.querySelector("[name=quiet_from]"), zone = zones?.querySelector("select[name=time_zone]");
   from?.addEventListener("change", () => {
     const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    if (zone.value === "UTC" && [...zone.options].some((option) => option.value === own)) zone.value = own;
+    if (zone?.value === "UTC" && [...zone.options].some((option) => option.value === own)) zone.value = own;
   }, { once: true });
 
   // --- Add a field of the last request to the key fields.
   const fields = document.querySelector("textarea[name=key_fields]");
-  for (const button of document.querySelectorAll("[data-pointer]")) {
+  for (const button of document.querySelectorAll("button[data-pointer]")) {
     if (!fields) continue;
     button.hidden = false;
     button.addEventListener("click", () => {

@@ -1,14 +1,16 @@
 // Snooze the selected request: the dialog, and a note when a snoozed request is back.
-(function () {
+(() => {
   "use strict";
 
   const dialog = document.getElementById("snooze"), form = document.getElementById("snooze-form");
   const pane = window.pausepoint.pane;
   if (!dialog || !pane) return;
 
+  /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
   form.elements.zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
+  /** @param {string} id */
   function ask(id) {
     if (!id) return announce(gettext("No request is selected. Press j first."));
     if (pane.rowOf(id)?.matches(":not(.is-pending)")) return announce(gettext("Only waiting requests can be snoozed."));
@@ -19,7 +21,10 @@
     dialog.showModal();
   }
   // The key acts on the selected row, as all keys do; the button in the pane on the request that is open there.
-  window.pausepoint.snooze = () => ask(pane.selected() ? pane.idOf(pane.selected()) : pane.current());
+  window.pausepoint.snooze = () => {
+    const row = pane.selected();
+    ask(row ? pane.idOf(row) : pane.current());
+  };
   document.getElementById("detail-snooze").addEventListener("click", () => ask(pane.current()));
 
   dialog.addEventListener("keydown", (event) => {

@@ -1,5 +1,5 @@
 // Live updates of an open timeline: on a push, fetch the page again and insert the new entries.
-(function () {
+(() => {
   "use strict";
 
   let reading = false, again = false;
@@ -19,27 +19,28 @@
     do {
       again = false;
       const answer = await fetch(location.pathname).catch(() => null);
-      if (answer && answer.ok && !answer.redirected) merge(await answer.text());
+      if (answer?.ok && !answer.redirected) merge(await answer.text());
     } while (again);
     reading = false;
   }
 
+  /** @param {string} text */
   function merge(text) {
     const list = document.getElementById("timeline");
     const fresh = new DOMParser().parseFromString(text, "text/html").getElementById("timeline");
     if (!fresh) return;
+    /** @type {Element | null} */
     let before = null;
     for (const entry of [...fresh.children].reverse()) {
       const shown = document.getElementById(entry.id);
       if (!shown) {
         // Insert from the end, each new entry before the one that follows it.
-        list.insertBefore(document.importNode(entry, true), before);
-        before = document.getElementById(entry.id);
+        before = list.insertBefore(document.importNode(entry, true), before);
         before.classList.add("arrived");
       } else {
         before = shown;
       }
     }
-    document.querySelectorAll("main .empty").forEach((words) => words.remove());
+    for (const words of document.querySelectorAll("main .empty")) words.remove();
   }
 })();

@@ -1,18 +1,20 @@
 // Times relative to now: "4 minutes ago", and for deadlines "in 4 minutes", with the exact time in the title. Fields for a time,
 // which forms send in UTC, are shown and typed in the person's time zone.
-(function () {
+(() => {
   "use strict";
 
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
   const brief = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always", style: "narrow" });
-  const DAY = 86400, UNITS = [["hour", 3600], ["minute", 60]];
+  const DAY = 86400, UNITS = /** @type {const} */ ([["hour", 3600], ["minute", 60]]);
 
   // Count calendar days in the person's time zone: what is 25 hours away may be the day after tomorrow.
+  /** @param {Date} moment */
   function days(moment) {
     const [then, today] = [moment, new Date()].map((day) => Date.UTC(day.getFullYear(), day.getMonth(), day.getDate()));
     return (then - today) / (DAY * 1000);
   }
 
+  /** @param {Date} moment @param {number} seconds */
   function relative(moment, seconds) {
     if (Math.abs(seconds) >= DAY) return words.format(days(moment), "day");
     for (const [unit, size] of UNITS) {
@@ -24,8 +26,9 @@
   }
 
   // In few characters, for the rows of a list: “3h ago”, “in 4m”.
+  /** @param {number} seconds */
   function briefly(seconds) {
-    for (const [unit, size] of [["day", DAY], ...UNITS]) {
+    for (const [unit, size] of /** @type {const} */ ([["day", DAY], ...UNITS])) {
       if (Math.abs(seconds) >= size) return brief.format(Math.trunc(seconds / size), unit);
     }
     return seconds <= 0 ? gettext("just now") : brief.format(1, "minute");
@@ -34,7 +37,7 @@
   function refresh() {
     for (const time of document.querySelectorAll("time[data-ago], time[data-in]")) {
       const moment = new Date(time.dateTime);
-      const seconds = (moment - Date.now()) / 1000;
+      const seconds = (moment.getTime() - Date.now()) / 1000;
       const shown = time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds;
       const text = time.dataset.brief !== undefined ? briefly(shown) : relative(moment, shown);
       if (time.textContent !== text) time.textContent = text;
@@ -49,13 +52,16 @@
   // --- The named field of a time is hidden, and keeps the time in UTC; beside it stands one for the same time here.
   const MOMENTS = "input[type=datetime-local][name]";
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  /** @param {Date} moment */
   const iso = (moment) => moment.toISOString().slice(0, 19);
 
+  /** @param {string} text */
   function localOf(text) {
     const moment = new Date(`${text}Z`);
-    return text && !isNaN(moment) ? iso(new Date(moment - moment.getTimezoneOffset() * 60_000)) : "";
+    return text && !Number.isNaN(moment.getTime()) ? iso(new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000)) : "";
   }
 
+  /** @param {HTMLInputElement} field */
   function localize(field) {
     const own = field.cloneNode();
     own.removeAttribute("name");
@@ -67,8 +73,12 @@
     sayZone(own);
   }
 
+  /** @param {HTMLInputElement} own */
+  const fieldOf = (own) => /** @type {HTMLInputElement} */ (own.previousElementSibling);
+
+  /** @param {HTMLInputElement} own */
   function sayZone(own) {
-    const field = own.previousElementSibling, line = own.parentElement.querySelector("[data-zone]");
+    const field = fieldOf(own), line = own.parentElement?.querySelector("[data-zone]");
     const utc = field.value && `${field.value.replace("T", " ")} UTC`;
     const words = utc ? gettext("in your time zone, %(zone)s (%(utc)s)") : gettext("in your time zone, %(zone)s");
     if (line) line.textContent = interpolate(words, { zone, utc }, true);
@@ -76,14 +86,16 @@
 
   // Before all others that look at the form, such as the check while someone types.
   document.addEventListener("input", (event) => {
-    const own = event.target, field = own.previousElementSibling;
+    const own = event.target;
     if (!own.matches?.("input[data-local]")) return;
+    const field = fieldOf(own);
     // An hour exists twice when summer time ends: a time that is as it was stays exactly that.
     const moment = new Date(own.value), same = own.value === own.defaultValue || +moment === +new Date(own.defaultValue);
-    field.value = same ? own.dataset.local : own.value && !isNaN(moment) ? iso(moment) : "";
+    field.value = same ? own.dataset.local ?? "" : own.value && !Number.isNaN(moment.getTime()) ? iso(moment) : "";
     sayZone(own);
   }, true);
 
+  /** @param {ParentNode} root */
   function ready(root) {
     for (const field of root.querySelectorAll(MOMENTS)) localize(field);
   }

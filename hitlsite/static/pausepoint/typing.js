@@ -1,19 +1,26 @@
 // Typing: the rest of a sentence whose field is gone is not taken for shortcuts, and no answer of the server takes the focus
 // from a field in use.
-(function () {
+(() => {
   "use strict";
 
   const FIELDS = "input:not([type=checkbox], [type=hidden]), textarea, select, [contenteditable]";
   const PAUSE = 1000;
+  /** @param {Element | null} element */
   const isField = (element) => element?.matches?.(FIELDS) ?? false;
   // In an open menu letters and Escape belong to the menu.
+  /** @param {Element | null} element */
   const isInMenu = (element) => Boolean(element?.closest?.("[popover], details.chip[open]"));
   // Safari ends a composition before it tells of the key that ended it; 229 is the code of keys of an input method.
+  /** @param {KeyboardEvent} event */
   const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
   // The field that the person is in, until they leave or send it; whether they sent it with a key; and while shortcuts are
   // off, when the last key was pressed.
-  let field = null, sent = false, quietSince = null;
+  /** @type {Element | null} */
+  let field = null;
+  let sent = false;
+  /** @type {number | null} */
+  let quietSince = null;
 
   function enter() {
     if (!isField(document.activeElement)) return;
@@ -68,7 +75,9 @@
   }, true);
 
   // --- The response to a form may focus a part of itself, but not while the person has gone on to type elsewhere.
+  /** @type {Element | null} */
   let typedIn = null;
+  /** @param {Element} target */
   function keepFocus(target) {
     const active = document.activeElement;
     typedIn = isField(active) && !target.contains(active) ? active : null;

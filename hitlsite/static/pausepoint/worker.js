@@ -2,6 +2,7 @@
 // page with a request is ever stored.
 "use strict";
 
+const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
 const SHELL = "pausepoint-shell-1", OFFLINE = "/offline/";
 
 async function store() {
@@ -13,37 +14,41 @@ async function store() {
   await Promise.all([shell.put(OFFLINE, page), shell.addAll([...new Set(files)])]);
 }
 
-self.addEventListener("install", (event) => {
-  self.skipWaiting();
+worker.addEventListener("install", (event) => {
+  worker.skipWaiting();
   event.waitUntil(store());
 });
 
-self.addEventListener("activate", (event) => {
+worker.addEventListener("activate", (event) => {
   const old = async () => (await caches.keys()).filter((name) => name !== SHELL);
-  event.waitUntil(old().then((names) => Promise.all(names.map((name) => caches.delete(name)))).then(() => self.clients.claim()));
+  event.waitUntil(old().then((names) => Promise.all(names.map((name) => caches.delete(name)))).then(() => worker.clients.claim()));
 });
 
-self.addEventListener("fetch", (event) => {
+/** @param {RequestInfo} request */
+const stored = async (request) => (await caches.match(request)) ?? Response.error();
+
+worker.addEventListener("fetch", (event) => {
   const { request } = event, { origin, pathname } = new URL(request.url);
-  if (request.method !== "GET" || origin !== self.location.origin) return;
-  if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match(OFFLINE)));
-  else if (pathname.startsWith("/static/")) event.respondWith(fetch(request).catch(async () => (await caches.match(request)) ?? Response.error()));
+  if (request.method !== "GET" || origin !== worker.location.origin) return;
+  if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => stored(OFFLINE)));
+  else if (pathname.startsWith("/static/")) event.respondWith(fetch(request).catch(() => stored(request)));
 });
 
 // A message holds a title, a body, a path to open, and a tag: a newer message of the same tag replaces the older one.
-self.addEventListener("push", (event) => {
-  const { title, body, url, tag } = event.data.json();
-  event.waitUntil(self.registration.showNotification(title, { body, tag, data: { url }, icon: "/static/pausepoint/icon-192.png" }));
+worker.addEventListener("push", (event) => {
+  const { title, body, url, tag } = /** @type {PushMessageData} */ (event.data).json();
+  event.waitUntil(worker.registration.showNotification(title, { body, tag, data: { url }, icon: "/static/pausepoint/icon-192.png" }));
 });
 
-self.addEventListener("notificationclick", (event) => {
+worker.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  const address = new URL(event.notification.data.url, self.location.origin);
-  if (address.origin === self.location.origin) event.waitUntil(show(address.href));
+  const address = new URL(event.notification.data.url, worker.location.origin);
+  if (address.origin === worker.location.origin) event.waitUntil(show(address.href));
 });
 
+/** @param {string} address */
 async function show(address) {
-  const open = await self.clients.matchAll({ type: "window" });
+  const open = await worker.clients.matchAll({ type: "window" });
   const page = open.find((found) => found.url === address);
-  await (page ? page.focus() : self.clients.openWindow(address));
+  await (page ? page.focus() : worker.clients.openWindow(address));
 }

@@ -1,11 +1,12 @@
 // The Workflows page: rows change in place, and new ones wait behind a button.
-(function () {
+(() => {
   "use strict";
 
   const page = document.getElementById("workflows"), arrivals = document.getElementById("arrivals");
   const show = document.getElementById("arrivals-show");
   if (!page || !arrivals) return;
 
+  /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
   let announced = 0;
   function announceNew() {
@@ -23,7 +24,7 @@
   show.addEventListener("click", () => {
     const rows = [...arrivals.children];
     for (const row of rows) {
-      const list = document.getElementById(row.dataset.list);
+      const list = /** @type {HTMLElement} */ (document.getElementById(row.dataset.list));
       row.classList.add("arrived");
       if (row.dataset.list === "completed") list.prepend(row);
       else list.append(row);

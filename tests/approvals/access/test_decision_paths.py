@@ -94,7 +94,8 @@ def test_the_admin_cancels_requests_except_critical_ones():
     page = browser(root).post("/admin/approvals/approvalrequest/", chosen, follow=True).text
     assert [stored(one).status for one in (critical, recovery, plain)] == ["pending", "pending", "cancelled"]
     told = [one.words for one in parse(page).find("ul", class_="messagelist")[0].find("li")]
-    assert told[0].endswith(critical.public_url) and told[1].endswith(recovery.public_url)
+    assert told[0].endswith(critical.public_url)
+    assert told[1].endswith(recovery.public_url)
     assert told[2] == "“Mail it?” was cancelled."
 
 

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.actions.keys import create_key
 from approvals.models.keys import ApiKey
+from benchmarks.load.budgets import over
 from tests.support import people
 from tests.support.desk.carrying import make_endpoint
-from tests.support.load.budgets import over
 from tests.support.machine import APPROVAL, Machine
 
 #: With transactions as they are in use: inside that of a test, each would be a savepoint.

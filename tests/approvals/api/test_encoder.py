@@ -219,7 +219,8 @@ def test_events_are_parsed_back_wherever_the_bytes_are_cut(asked, ended, last, e
     ]
     assert [one.data["type"] for one in heard] == [one.event for one in heard]
     places = [StreamCursor.of_event(one.id) for one in heard]
-    assert places == sorted(set(places)) and places[-1] == StreamCursor(entry + 1)
+    assert places == sorted(set(places))
+    assert places[-1] == StreamCursor(entry + 1)
     for place, behind in enumerate(places[:-1], 1):
         assert frames(entry, events, skip=behind.shown) == frames(entry, events)[place:]
 

@@ -16,7 +16,7 @@ from hypothesis.extra.django import TestCase
 from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.queries import RequestCursor
-from tests.support.load.budgets import over
+from benchmarks.load.budgets import over
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, make_person
 

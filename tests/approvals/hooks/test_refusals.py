@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from approvals.access import callers, rate_limits
 from approvals.actions.keys import create_key
 from approvals.models import ApprovalRequest, AuditEntry
+from benchmarks.load.budgets import over
 from tests.approvals.hooks import calls
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, ELICITATION, PERMISSION, QUESTION, decide
-from tests.support.load.budgets import over
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, mallory
 

@@ -131,7 +131,8 @@ def test_the_model_reads_beside_the_result_what_a_person_has_changed_and_said(ad
         assert body == {}
         return
     (answer,) = body.values()
-    assert set(body) == {"hookSpecificOutput"} and set(answer) == {"hookEventName", "additionalContext"}
+    assert set(body) == {"hookSpecificOutput"}
+    assert set(answer) == {"hookEventName", "additionalContext"}
     assert answer["hookEventName"] == "PostToolUse"
     assert all(words in answer["additionalContext"] for words in told)
 

@@ -148,7 +148,7 @@ def test_long_values_are_folded_with_a_count():
         "610 more values",
         "150 more, in the raw JSON",
     )
-    assert [rows({"text": open})[0].folded for open in ("x" * 4_400, "a\n" * 42)] == ["", ""]
+    assert [rows({"text": long})[0].folded for long in ("x" * 4_400, "a\n" * 42)] == ["", ""]
     (lines,) = rows({"text": "\n".join(map(str, range(100)))})
     assert lines.value == "\n".join(map(str, range(40))) + "…"
 

@@ -123,13 +123,13 @@ def test_every_endpoint_refuses_such_a_tool(door, name):
         refused = Machine(owner).post("/requests", APPROVAL | {"tool_name": name})
         assert (refused.refusal, list(refused.body["errors"])) == ((422, "invalid"), ["tool_name"])
         return
+    asks = {
+        "desk": lambda: actions.request_approval(make_workflow(owner), ask, requested_by=owner),
+        "client": lambda: actions.ask_for_client(ask, Origin(scope="key:1", digest="x"), by=owner),
+        "agent": lambda: Tool(name=name, description="", input_model=BaseModel),
+    }
     with pytest.raises((Invalid, ValueError)) as refusal:
-        if door == "desk":
-            actions.request_approval(make_workflow(owner), ask, requested_by=owner)
-        elif door == "client":
-            actions.ask_for_client(ask, Origin(scope="key:1", digest="x"), by=owner)
-        else:
-            Tool(name=name, description="", input_model=BaseModel)
+        asks[door]()
     assert "name" in str(getattr(refusal.value, "errors", refusal.value))
 
 

@@ -17,9 +17,9 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.pages.lists.workflows_consumer import _changed
 from approvals.queries.workflow_list import searched
 from approvals.states import Status, Verdict
+from benchmarks.load.lists import lists, plan, scanned
+from benchmarks.load.many_requests import fill
 from tests.support.desk.requests import decide, make_request
-from tests.support.load.lists import lists, plan, scanned
-from tests.support.load.many_requests import fill
 from tests.support.people import alice, bob
 
 ROWS = 20_000

@@ -88,8 +88,8 @@ def record_other_input() -> AuditEntry:
     """Report that a call ran with a different input than the approved one."""
     request, by = make_request(alice(), tool_call_id="call-1"), bob()
     decide(request, by, Verdict.APPROVE)
+    ran = actions.Result(input_digest=digest({"ran": 1}), output=1)
     with pytest.raises(OtherInput):
-        ran = actions.Result(input_digest=digest({"ran": 1}), output=1)
         actions.report_result(request.pk, ran, scope=request.scope, by=request.requested_by, via=Door.REST)
     return AuditEntry.objects.get(event="tool.other_input")
 

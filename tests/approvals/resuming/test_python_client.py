@@ -44,9 +44,7 @@ def test_all_are_taken_or_none():
     with pytest.raises(Refused, match="resume_taken"):
         carry_out(talk, [said(TAKEN), said(BUSY, 409), said({})])
     heard = pausepoint._take(60, ["r1", "r2"], "", 60)
-    seen = [heard.send(None)]
-    for answer in (said(TAKEN), said(BUSY, 409)):
-        seen.append(heard.send(answer))
+    seen = [heard.send(answer) for answer in (None, said(TAKEN), said(BUSY, 409))]
     assert paths(seen)[2] == "/requests/r1/resume/release"
     assert seen[2].body["token"] == "ppr_1"
 

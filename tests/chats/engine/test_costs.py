@@ -16,6 +16,7 @@ from django.db.backends.utils import CursorWrapper
 
 from approvals.db import pool
 from approvals.states import Door, Verdict
+from benchmarks.load.budgets import over
 from chats import actions, doorbell, queries
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
@@ -26,7 +27,6 @@ from chats.states import TurnState
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.turns import decide, last_text, make_chat, only_request, reload, run, say
-from tests.support.load.budgets import over
 from tests.support.machines import served
 
 #: With transactions as they are in use: inside that of a test, each would be a savepoint.

@@ -106,5 +106,5 @@ async def test_comments_keep_a_silent_stream_alive():
 
 
 def test_an_event_is_framed_with_its_fields():
-    assert frame("{}", event="human_request", id="7") == b"id: 7\nevent: human_request\ndata: {}\n\n"
+    assert frame("{}", event="human_request", event_id="7") == b"id: 7\nevent: human_request\ndata: {}\n\n"
     assert frame("{}") == b"data: {}\n\n"

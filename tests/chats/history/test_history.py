@@ -27,12 +27,12 @@ def responded(call_id="g1", approved=True, **fields):
     return part("refund", call_id, "approval-responded", approval={"id": "a1", "approved": approved}) | fields
 
 
-def assistant(*parts, id="m2"):
-    return {"id": id, "role": "assistant", "parts": list(parts)}
+def assistant(*parts, message_id="m2"):
+    return {"id": message_id, "role": "assistant", "parts": list(parts)}
 
 
-def user(text="Hello", id="m1"):
-    return {"id": id, "role": "user", "parts": [{"type": "text", "text": text}]}
+def user(text="Hello", message_id="m1"):
+    return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}
 
 
 def ids(rows):
@@ -51,16 +51,16 @@ def test_a_dynamic_tool_is_pending_by_its_tool_name():
 
 
 def test_a_later_user_message_does_not_hide_an_open_question():
-    assert ids(pending_tool_calls([assistant(question()), user("Are you there?", id="m3")])) == ["q1"]
+    assert ids(pending_tool_calls([assistant(question()), user("Are you there?", message_id="m3")])) == ["q1"]
 
 
 def test_a_later_assistant_message_without_parts_does_not_hide_an_open_question():
-    empty = [assistant(id="m3"), {"id": "m4", "role": "assistant"}, assistant(id="m5") | {"parts": {}}]
+    empty = [assistant(message_id="m3"), {"id": "m4", "role": "assistant"}, assistant(message_id="m5") | {"parts": {}}]
     assert ids(pending_tool_calls([assistant(question()), *empty])) == ["q1"]
 
 
 def test_a_later_assistant_message_with_parts_hides_an_open_question():
-    newer = assistant({"type": "text", "text": "Done"}, id="m3")
+    newer = assistant({"type": "text", "text": "Done"}, message_id="m3")
     assert pending_tool_calls([assistant(question()), newer]) == []
 
 
@@ -70,7 +70,7 @@ def test_a_duplicate_question_is_pending_once():
 
 @pytest.mark.parametrize("state", ["output-available", "output-error", "output-denied"])
 def test_a_question_closed_by_another_message_is_not_pending(state):
-    assert pending_tool_calls([assistant(question(state=state), id="m0"), assistant(question())]) == []
+    assert pending_tool_calls([assistant(question(state=state), message_id="m0"), assistant(question())]) == []
 
 
 def test_a_preliminary_output_elsewhere_leaves_a_question_pending():
@@ -103,11 +103,11 @@ def test_a_tool_part_in_a_user_message_is_neither_pending_nor_closing():
 
 
 def test_a_pending_call_of_a_message_without_a_string_id_names_no_message():
-    assert pending_tool_calls([assistant(question(), id=["m2"])])[0]["messageId"] is None
+    assert pending_tool_calls([assistant(question(), message_id=["m2"])])[0]["messageId"] is None
 
 
 def test_a_requested_approval_is_pending_with_its_approval_id_and_is_no_pending_tool_call():
-    chain = [user(), assistant(gated(), question()), user("And now?", id="m3")]
+    chain = [user(), assistant(gated(), question()), user("And now?", message_id="m3")]
     assert pending_approvals(chain) == [
         {"toolCallId": "g1", "toolName": "refund", "messageId": "m2", "approvalId": "a1"}
     ]
@@ -120,7 +120,7 @@ def test_an_approval_without_a_usable_id_is_not_pending(approval):
 
 
 def test_an_approval_that_was_given_elsewhere_is_not_pending():
-    assert pending_approvals([assistant(responded(), id="m0"), assistant(gated())]) == []
+    assert pending_approvals([assistant(responded(), message_id="m0"), assistant(gated())]) == []
 
 
 def test_a_result_has_the_name_and_input_of_the_stored_call():
@@ -145,7 +145,7 @@ def test_a_message_sent_again_returns_nothing():
 
 
 def test_a_call_is_identified_by_its_call_id_alone():
-    assert extract_new_tool_results([assistant(answered())], assistant(answered(output="Red"), id="m9")) == []
+    assert extract_new_tool_results([assistant(answered())], assistant(answered(output="Red"), message_id="m9")) == []
 
 
 @pytest.mark.parametrize("state", ["output-available", "output-error", "output-denied"])
@@ -192,15 +192,15 @@ def test_a_final_output_is_new_after_a_preliminary_one():
 
 
 def test_of_two_stored_parts_the_answered_one_counts():
-    torn = assistant(question(state="input-streaming", input={"q": "Wh"}), id="m0")
+    torn = assistant(question(state="input-streaming", input={"q": "Wh"}), message_id="m0")
     [row] = extract_new_tool_results([torn, assistant(question())], assistant(answered()))
     assert row["input"] == {"q": "Which?"}
 
 
 @pytest.mark.parametrize("stored", [gated(), responded(), responded(approved=False)])
-@pytest.mark.parametrize("id", ["m2", "m9"])
-def test_an_output_does_not_answer_a_call_that_needs_approval(stored, id):
-    incoming = assistant(answered("g1", "refunded"), id=id)
+@pytest.mark.parametrize("message_id", ["m2", "m9"])
+def test_an_output_does_not_answer_a_call_that_needs_approval(stored, message_id):
+    incoming = assistant(answered("g1", "refunded"), message_id=message_id)
     assert extract_new_tool_results([assistant(stored)], incoming) == []
     assert merge_incoming([assistant(stored)], incoming) == [assistant(stored)]
 
@@ -253,10 +253,10 @@ def test_a_reason_that_is_not_text_is_dropped(reason):
     assert merged["parts"][0]["approval"] == given
 
 
-@pytest.mark.parametrize(("id", "approved"), [("a2", True), (None, True), ("a1", 1), ("a1", None)])
-def test_an_approval_with_another_id_or_without_a_boolean_changes_nothing(id, approved):
+@pytest.mark.parametrize(("approval_id", "approved"), [("a2", True), (None, True), ("a1", 1), ("a1", None)])
+def test_an_approval_with_another_id_or_without_a_boolean_changes_nothing(approval_id, approved):
     chain = [assistant(gated())]
-    assert merge_incoming(chain, assistant(responded(approval={"id": id, "approved": approved}))) == chain
+    assert merge_incoming(chain, assistant(responded(approval={"id": approval_id, "approved": approved}))) == chain
 
 
 @pytest.mark.parametrize("stored", [question(), question(approval={"id": "a1"}), answered()])
@@ -276,13 +276,13 @@ def test_a_part_that_is_not_open_stays_as_it_is(stored):
 
 def test_a_message_with_another_id_is_not_appended_and_answers_nothing():
     chain = [user(), assistant(question())]
-    assert merge_incoming(chain, assistant(answered(), id="m9")) == chain
+    assert merge_incoming(chain, assistant(answered(), message_id="m9")) == chain
     assert merge_incoming(chain, user("Edited")) == chain
 
 
 def test_two_messages_without_an_id_are_not_the_same_message():
-    chain = [assistant(question(), id=None)]
-    assert merge_incoming(chain, assistant(answered(), id=None)) == chain
+    chain = [assistant(question(), message_id=None)]
+    assert merge_incoming(chain, assistant(answered(), message_id=None)) == chain
 
 
 def test_an_assistant_message_does_not_change_a_stored_user_message_of_its_id():

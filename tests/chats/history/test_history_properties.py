@@ -160,7 +160,8 @@ def test_a_result_is_new_unique_named_and_has_one_outcome(conversation):
     assert len(found) == len(set(found))
     assert not set(found) & {call_id for call_id, part in all_calls(chain) if is_closed(part)}
     for row in rows:
-        assert row["toolName"] and "input" in row
+        assert row["toolName"]
+        assert "input" in row
         assert ("output" in row) != ("errorText" in row)
 
 

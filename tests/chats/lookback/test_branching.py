@@ -131,7 +131,8 @@ def test_branch_of_a_completed_turn_can_be_continued(oddball):
     assert [m.parts for m in made.shown.order_by("position")] == [m.parts for m in chat.shown.order_by("position")[:4]]
     mine = run(say(made, "pay"))
     assert mine.state == TurnState.SUSPENDED
-    assert made.turns.count() == 3 and chat.turns.count() == 3
+    assert made.turns.count() == 3
+    assert chat.turns.count() == 3
 
 
 def test_unknown_outcome_is_asked_again_with_the_same_id(oddball):

@@ -119,8 +119,8 @@ class OpenAIStand:
         for message in self.server.requests[-1].body["messages"]:
             if message.get("content"):
                 told.append(("result" if message["role"] == "tool" else message["role"], message["content"]))
-            for call in message.get("tool_calls", []):
-                told.append(("call", (call["function"]["name"], openai.json.loads(call["function"]["arguments"]))))
+            calls = [call["function"] for call in message.get("tool_calls", [])]
+            told += [("call", (call["name"], openai.json.loads(call["arguments"]))) for call in calls]
         return told
 
 

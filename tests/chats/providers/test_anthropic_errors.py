@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from email.utils import formatdate
+from itertools import chain
 
 import pytest
 
@@ -167,8 +168,7 @@ WRONG_INSIDE = {
 def test_a_wrong_value_inside_an_event_breaks_the_stream_and_completes_nothing(case):
     streamed = StreamedAnswer(NEW)
     with pytest.raises(StreamBroken):
-        for raw in WRONG_INSIDE[case]:
-            list(streamed.take(raw))
+        list(chain.from_iterable(map(streamed.take, WRONG_INSIDE[case])))
     assert streamed.complete is False
 
 

@@ -16,6 +16,7 @@ from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
 from chats.providers.anthropic import AnthropicProvider
 from chats.providers.anthropic.request import request_arguments
 from tests.support.anthropic_server import KEY, AnthropicServer, says, text, thinking, tool_use
+from tests.support.chats.streams import read_into
 from tests.support.claude.account import Account
 
 NEW, OTHER, OLD = "claude-sonnet-5-5", "claude-fable-5-2", "claude-haiku-4-5"
@@ -174,7 +175,8 @@ def test_whatever_changes_only_another_account_ever_refuses_thoughts_and_each_mo
         assert chat.refused <= may_refuse
     chat.say()
     refused = chat.refused
-    assert chat.say() and chat.refused == refused
+    assert chat.say()
+    assert chat.refused == refused
 
 
 def step(number, prefix=""):
@@ -204,11 +206,11 @@ async def test_a_chat_that_is_too_long_goes_on_without_its_first_half_and_stays_
 
 
 async def test_a_single_message_that_is_too_long_is_refused_with_words():
-    with AnthropicServer() as claude, pytest.raises(ProviderError) as refused:
+    with AnthropicServer() as claude:
         provider = AnthropicProvider(api_key=KEY, model=OLD, base_url=claude.url)
         request = ModelRequest(AGENT, [ModelMessage("user", [text("word " * 200_000)])])
-        async for _ in provider.stream(request):
-            pass
+        with pytest.raises(ProviderError) as refused:
+            await read_into([], provider.stream(request))
     assert (str(refused.value), len(claude.requests)) == ("This chat is too long for the model. Start a new chat.", 1)
 
 

@@ -32,6 +32,7 @@ from tests.support.anthropic_server import (
     thinking,
     tool_use,
 )
+from tests.support.chats.streams import read_into
 
 AGENT = Agent(name="clerk", tools=[getWeather])
 HELLO = [ModelMessage("user", [text("Hello")])]
@@ -62,8 +63,7 @@ async def text_and_error(claude):
     """Return the streamed text, and the error message that ended the answer."""
     shown = []
     with pytest.raises(ProviderError) as failure:
-        async for event in provider_at(claude).stream(ModelRequest(AGENT, HELLO)):
-            shown.append(event)
+        await read_into(shown, provider_at(claude).stream(ModelRequest(AGENT, HELLO)))
     return shown, str(failure.value)
 
 

@@ -18,6 +18,7 @@ from chats.states import CallState, TurnState
 from tests.chats.providers.stands import PAGE, STANDS
 from tests.support import people
 from tests.support.anthropic_server import Reply
+from tests.support.chats.streams import read_into
 from tests.support.chats.turns import decide, make_chat, only_request, parts, run
 
 clerk = Agent(name="clerk", system="Be careful.", tools=[getWeather, issueRefund], temperature=0.2)
@@ -178,8 +179,7 @@ async def test_what_fails_after_the_first_word_is_told_and_not_tried_again(stand
         stand.server.will(stand.breaks("Half an", *end))
         shown = []
         with pytest.raises(ProviderError) as failure:
-            async for event in stand.provider().stream(ModelRequest(clerk, HELLO)):
-                shown.append(event)
+            await read_into(shown, stand.provider().stream(ModelRequest(clerk, HELLO)))
         assert (texts(shown), str(failure.value)) == ("Half an", BROKEN_OFF)
     assert len(stand.server.requests) == 1 + len(stand.malformed())
 

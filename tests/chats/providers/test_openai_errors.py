@@ -16,6 +16,7 @@ from chats.providers.openai import OpenAIProvider
 from chats.providers.openai import provider as openai_provider
 from tests.chats.providers.test_openai_provider import HELLO, OLD, PNG, ask, provider, server
 from tests.support.anthropic_server import Close, Reply, text
+from tests.support.chats.streams import read_into
 from tests.support.openai_server import KEY, answer, chunk, encode, plays, refuses, says
 from tests.support.root import ROOT
 
@@ -67,9 +68,8 @@ async def test_silence_before_the_first_output_is_told_and_bounded(server):
     server.will(Reply(items=[threading.Event()]))
     events = []
     with pytest.raises(ProviderError) as failure:
-        async for event in silent.stream(ModelRequest(Agent(name="clerk"), HELLO)):
-            events.append((type(event).__name__, event.attempt, event.attempts))
-    assert set(events) == {("ModelSilent", 1, 4)}
+        await read_into(events, silent.stream(ModelRequest(Agent(name="clerk"), HELLO)))
+    assert {(type(event).__name__, event.attempt, event.attempts) for event in events} == {("ModelSilent", 1, 4)}
     assert str(failure.value) == "The model's server did not answer in time. Send your message again."
 
 

@@ -44,7 +44,8 @@ class Driver:
         )
 
     def do(self, act: str, name: str, **given: Any) -> dict[str, Any]:
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"act": act, "name": name, **given}) + "\n")
         self.process.stdin.flush()
         found: dict[str, Any] = json.loads(self.process.stdout.readline())

@@ -17,10 +17,10 @@ class Chat:
     """One client of the driver, at one chat."""
 
     def __init__(
-        self, driver: Driver, server: Server, key: str, id: str = "", messages: Any = (), **given: Any
+        self, driver: Driver, server: Server, key: str, chat_id: str = "", messages: Any = (), **given: Any
     ) -> None:
         self.driver, self.server, self.key = driver, server, key
-        self.id, self.name = id or uuid4().hex, uuid4().hex
+        self.id, self.name = chat_id or uuid4().hex, uuid4().hex
         self.shown: dict[str, Any] = {}
         self.do("open", id=self.id, messages=list(messages), **given)
 
@@ -76,7 +76,7 @@ def test_a_picture_is_sent_and_the_next_client_keeps_it_in_an_edit(chat):
     stored = one.stored()
     picture = stored[0]["parts"][0]
     assert (picture["filename"], picture["url"].startswith("/api/chats/files/")) == ("picture.png", True)
-    two = chat(id=one.id, messages=stored)
+    two = chat(chat_id=one.id, messages=stored)
     two.do("send", text="weather", files=[picture], messageId=stored[0]["id"]).at_rest(posts=[200])
     assert two.stored()[0]["parts"][0] == picture
 
@@ -140,14 +140,14 @@ def test_regenerate_and_edit_cut_both_copies_alike(chat):
 @pytest.mark.shows("ai-sdk", "crash")
 def test_a_reloaded_page_answers_what_an_earlier_one_was_asked(chat):
     one = chat().do("send", text="approve refund")
-    again = chat(id=one.id, messages=one.stored())
+    again = chat(chat_id=one.id, messages=one.stored())
     again.do("resume").rule(True).at_rest(posts=[200])
 
 
 def test_a_reloaded_page_follows_a_response_from_its_beginning(chat):
     one = chat(agent="patient").do("send", text="count", wait=False)
     until(one.stored, "the message is stored")
-    again = chat(id=one.id, messages=one.stored()[:1]).do("resume")
+    again = chat(chat_id=one.id, messages=one.stored()[:1]).do("resume")
     assert outline(again.last) == outline(one.do("look").last)
     again.at_rest(posts=[])
 
@@ -155,7 +155,7 @@ def test_a_reloaded_page_follows_a_response_from_its_beginning(chat):
 @pytest.mark.shows("ai-sdk", "once", "person")
 def test_who_is_second_is_told_who_was_first(chat, server):
     one = chat().do("send", text="ask")
-    other = chat(id=one.id, messages=one.stored())
+    other = chat(chat_id=one.id, messages=one.stored())
     one.answer("mine").at_rest(posts=[200, 200])
     other.answer("yours")
     assert (other.shown["posts"], other.shown["status"]) == ([409], "error")
@@ -186,7 +186,7 @@ def test_an_answer_on_the_dashboard_is_the_clients_next_read(chat, server):
     request = UUID(server.value(found, one.calls("askUser")[0]["toolCallId"]))
     server.person("approver").decide(str(request), verdict="respond", choice="0")
     until(lambda: one.stored()[-1]["parts"][-1]["type"] == "text", "the turn goes on by itself")
-    again = chat(id=one.id, messages=one.stored()).do("send", text="hello").at_rest(posts=[200])
+    again = chat(chat_id=one.id, messages=one.stored()).do("send", text="hello").at_rest(posts=[200])
     assert [part["state"] for part in again.shown["messages"][1]["parts"] if part["type"] == "tool-askUser"] == [
         "output-available"
     ]

@@ -47,7 +47,8 @@ class Page:
 
     def do(self, act: str, **given: Any) -> list[dict[str, Any]]:
         """The messages that came of it."""
-        assert self.process.stdin is not None and self.process.stdout is not None
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         known = len(self.seen["messages"])
         self.process.stdin.write(json.dumps({"act": act, **given}) + "\n")
         self.process.stdin.flush()

@@ -24,7 +24,8 @@ SCRIPT = ROOT / "docs" / "build.py"
 def loaded() -> Any:
     """docs/build.py, which is a script and in no package."""
     spec = importlib.util.spec_from_file_location("build_docs", SCRIPT)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -83,14 +83,18 @@ def test_an_error_gives_the_resume_back_and_a_lease_is_renewed_meanwhile(server,
 def test_who_loses_the_lease_to_another_process_is_told(desk, server, agent, decider):  # noqa: F811
     request_id = approved(desk, decider)
     ended = "from approvals.models import Resumption\nResumption.objects.filter(pk=%r).update(leased_until='2026-01-01T00:00Z')"
-    with Desk(server.address, agent.key) as other, pytest.raises(LeaseLost, match="worker-2") as lost:  # noqa: SIM117
-        with desk.resume(request_id, by="worker-1", lease=3) as resume:
+
+    def freeze_and_resume() -> None:
+        with Desk(server.address, agent.key) as other, desk.resume(request_id, by="worker-1", lease=3) as resume:
             # As if the process had been frozen for longer than its lease.
             server.run(ended % request_id)
             with other.resume(request_id, by="worker-2") as later:
                 until(lambda: resume.lost, "a renewal was refused", SOON)
                 document = later.taken[0].document
                 assert (later.attempt, document["lost_by"]) == (2, "API key remote of requester (worker-1)")
+
+    with pytest.raises(LeaseLost, match="worker-2") as lost:
+        freeze_and_resume()
     assert lost.value.request_id == request_id
 
 

@@ -74,7 +74,8 @@ def test_no_connection_is_held_while_waiting_for_a_hash(client, monkeypatch):
 @pytest.mark.django_db
 def test_hashing_inside_a_transaction_does_not_queue(crowd):
     User.objects.create_user("erin", password="secret")
-    assert connection.in_atomic_block and connection.connection is not None
+    assert connection.in_atomic_block
+    assert connection.connection is not None
     assert crowd["threads"] == {threading.current_thread().name}
 
 

@@ -13,12 +13,12 @@ from django.test.utils import CaptureQueriesContext
 from approvals.models import ApprovalRequest
 from approvals.models.keys import ApiKey
 from approvals.states import Kind, Verdict
+from benchmarks.load.many_requests import fill
 from chats.models import Chat
 from tests.support.chats.scenes import completed
 from tests.support.chats.turns import make_chat
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
-from tests.support.load.many_requests import fill
 from tests.support.machine import Machine
 from tests.support.people import alice, bob
 

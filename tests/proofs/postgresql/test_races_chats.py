@@ -89,7 +89,8 @@ def test_a_stop_at_the_top_while_those_below_pause_and_record_leaves_nobody_wait
         for sub in subs:
             sub = reload(sub)
             # One that was at work sees the stop at its next write.
-            assert sub.stopped and sub.state in {TurnState.STOPPED, TurnState.RUNNING}
+            assert sub.stopped
+            assert sub.state in {TurnState.STOPPED, TurnState.RUNNING}
             if sub.state == TurnState.RUNNING:
                 actions.end_stopped(Claim(sub.pk, 1), actions.UnfinishedAnswer(), 0, [], 1)
         assert not ApprovalRequest.objects.filter(status=Status.PENDING).exists()

@@ -212,7 +212,8 @@ def test_a_process_that_was_frozen_in_a_transaction_has_lost_its_locks_and_can_w
     assert holding_at_last(turn) == ""
     taken.set()
     error = peer.ended()
-    assert isinstance(error, pool.AWAY) and isinstance(error, InternalError | OperationalError)
+    assert isinstance(error, pool.AWAY)
+    assert isinstance(error, InternalError | OperationalError)
     assert reload(turn).error == ""
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from benchmarks import long_turn
 from benchmarks.chat_client import ChatClient
+from benchmarks.load.program import make_key
 from benchmarks.peers.contenders import ours
 from benchmarks.stage import Stage
 from tests.proofs.team.agents import AGENTS
-from tests.support.load.program import make_key
 from tests.support.processes.deployed import site
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from tests.support.load.flushes import completed, counted, flushing_cluster
-from tests.support.load.program import Program
+from benchmarks.load.flushes import completed, counted, flushing_cluster
+from benchmarks.load.program import Program
 from tests.support.processes.postgres import Cluster
 from tests.support.processes.server import until
 from tests.support.services import real_processes  # noqa: F401 - a fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.load.flushes import log_writer_held
 from tests.proofs.team.desk import STARTING, Desk, copied_database
 from tests.proofs.team.odd_launcher import FREEZE
 from tests.proofs.team.reciter import FIRST, HELD, REST
 from tests.proofs.team.windows import say
-from tests.support.load.flushes import log_writer_held
 from tests.support.processes import starting
 from tests.support.processes.deployed import new_cluster
 from tests.support.processes.server import until

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.load.costs import connections, threads
+from benchmarks.load.crowds import SCRIPT
+from benchmarks.load.lines import Line, dashboard, dial
+from benchmarks.load.program import Program, make_key
 from tests.proofs.team.agents import AGENTS
-from tests.support.load.costs import connections, threads
-from tests.support.load.crowds import SCRIPT
-from tests.support.load.lines import Line, dashboard, dial
-from tests.support.load.program import Program, make_key
 from tests.support.processes.deployed import Site, new_database, site
 from tests.support.processes.server import until
 from tests.support.services import real_processes  # noqa: F401 - a fixture

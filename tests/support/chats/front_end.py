@@ -62,7 +62,8 @@ def shown(answer: Answer) -> list[str | dict[str, Any]]:
     *payloads, last = [event for event in answer.text.split("\n\n") if event.strip() and not event.startswith(":")]
     assert last == "event: done\ndata:"
     for event in payloads:
-        assert event.startswith("data: ") and "\n" not in event
+        assert event.startswith("data: ")
+        assert "\n" not in event
         _take(items, json.loads(event.removeprefix("data: ")))
     return items
 
@@ -75,7 +76,9 @@ def _take(items: list[str | dict[str, Any]], data: Any) -> None:
         assert data["type"] in {"humanInTheLoop", "progress_update"}, "an unknown type is dumped as JSON"
         items.append(data)
         return
-    assert set(data) == {"content"} and isinstance(content, str) and content
+    assert set(data) == {"content"}
+    assert isinstance(content, str)
+    assert content
     if items and isinstance(items[-1], str):
         items[-1] += content
     else:

@@ -72,7 +72,9 @@ class Follower:
         deadline = time.monotonic() + seconds
         while len(self.heard) < count:
             left = deadline - time.monotonic()
-            assert left > 0 and not self.closed, f"{count} events were expected, these came: {self.names}"
+            message = f"{count} events were expected, these came: {self.names}"
+            assert left > 0, message
+            assert not self.closed, message
             await self._next(left)
         return self.heard
 

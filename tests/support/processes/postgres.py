@@ -61,7 +61,8 @@ class Cluster:
             )
         deadline = time.monotonic() + PATIENCE
         while not self._ready():
-            assert time.monotonic() < deadline and self.process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            assert self.process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.02)
 
     def stop(self) -> None:

@@ -39,7 +39,8 @@ class RedisServer:
             self.process = subprocess.Popen([self.program, *words], cwd=self.folder, stdout=log, stderr=log)
         deadline = time.monotonic() + PATIENCE
         while not self._answers():
-            assert time.monotonic() < deadline and self.process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < deadline, (self.folder / "log").read_text()
+            assert self.process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.02)
 
     def stop(self) -> None:

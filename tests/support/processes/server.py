@@ -97,7 +97,8 @@ class Server:
 
     def _listens(self) -> bool:
         written = self.log.read_text()
-        assert self.process is not None and self.process.poll() is None, f"serve ended at once:\n{written}"
+        assert self.process is not None
+        assert self.process.poll() is None, f"serve ended at once:\n{written}"
         return f" {self.address}/ " in written
 
     def stop(self, seconds: float = PATIENCE) -> int:

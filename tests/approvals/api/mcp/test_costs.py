@@ -14,8 +14,8 @@ from approvals.asking.answers import Answer
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
+from benchmarks.load.budgets import over
 from tests.approvals.api.mcp.agent import REFUND, Agent
-from tests.support.load.budgets import over
 from tests.support.machines import served
 from tests.support.people import alice, bob
 

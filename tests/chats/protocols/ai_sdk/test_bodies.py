@@ -59,7 +59,7 @@ def test_any_json_is_accepted_or_refused_as_invalid(body):
 def test_the_answering_message_is_the_named_or_the_last_one():
     user, first, second = (
         user_message("x", "u1"),
-        *({"id": id, "role": "assistant", "parts": []} for id in ("a1", "a2")),
+        *({"id": name, "role": "assistant", "parts": []} for name in ("a1", "a2")),
     )
     read = ai_sdk_body.read
     assert read({"id": "c", "messages": [user, first, second]}).answers == second

@@ -60,7 +60,8 @@ def test_a_document_has_the_suspension_under_object():
 def test_two_parallel_questions_are_two_runs_in_two_events():
     page = front_end(people.alice())
     said, first, second = shown(page.say("ask parallel"))
-    assert isinstance(first, dict) and isinstance(second, dict)
+    assert isinstance(first, dict)
+    assert isinstance(second, dict)
     assert said == "Two questions at once."
     assert first["runId"] != second["runId"]
     assert [option["label"] for option in first["suspendPayload"]["options"]] == ["Standard", "Express"]

@@ -178,7 +178,8 @@ def test_invalid_approval_data_is_refused_and_the_request_stays_pending(page, na
     run = page.paused("approve payment")
     answer = page.resume(run, NO_ANSWERS[name], stream=False)
     assert (answer.status, answer.code) == (422, "invalid")
-    assert answer.json["errors"] and all(field.startswith("resumeData") for field in answer.json["errors"])
+    assert answer.json["errors"]
+    assert all(field.startswith("resumeData") for field in answer.json["errors"])
     assert "(resumeData" in refusal(page.resume(run, NO_ANSWERS[name]))
     assert (page.open_runs(), Decision.objects.count()) == ([run["runId"]], 0)
 
@@ -257,4 +258,5 @@ def test_reserved_fields_win_and_the_whole_input_is_kept(page):
 def test_line_breaks_do_not_split_an_event():
     frame = encode.frame(encode.notice("a\n\ndata: [DONE]\r\n\r\nb\u2028"))
     assert frame.count(b"\n") == 2
-    assert frame.endswith(b"\n\n") and b"\r" not in frame
+    assert frame.endswith(b"\n\n")
+    assert b"\r" not in frame

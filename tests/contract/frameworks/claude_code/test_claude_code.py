@@ -139,7 +139,8 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     assert (claude.files, claude.requests(), last["result"]) == ({"notes", "one", "changed"}, 4, "done")
     # What was changed and why stands in the next request to the model, beside the result.
     sent = json.dumps(claude.model.requests[-1].body)
-    assert "Safer words" in sent and "It ran with this input" in sent
+    assert "Safer words" in sent
+    assert "It ran with this input" in sent
 
 
 @pytest.mark.shows("claude-code", "expire")

@@ -97,7 +97,8 @@ def test_commands_are_approved_changed_and_rejected_and_run_ungated_where_the_ke
     assert "A person declined this call: Not this one. Do not repeat it." in codex.model.outputs["call_three"]
     assert "This call was cancelled: Never mind. Do not repeat it." in codex.model.outputs["call_four"]
     assert (codex.files, codex.requests()) == ({"one", "changed"}, 4)
-    assert "Safer words" in codex.model.last and "It ran with this input" in codex.model.last
+    assert "Safer words" in codex.model.last
+    assert "It ran with this input" in codex.model.last
 
     key = desk.key("requester", "ask", name="not gated")
     number = desk.value("SELECT max(id) FROM approvals_apikey WHERE name = ?", "not gated")

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 
 from approvals.access.keys import SCOPES
 from approvals.actions.keys import create_key
-from tests.support.load.in_process import call
+from benchmarks.load.in_process import call
 from tests.support.machines import served, user_message
 
 

@@ -12,11 +12,11 @@ from django.contrib.sessions.backends.db import SessionStore
 from approvals import actions
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict, WorkflowState
+from benchmarks.load.in_process import call, watched
 from hitlsite.server.garbage import collect_garbage_rarely
 from tests.support.chats.scenes import REFUND, completed, paused, text, use
 from tests.support.chats.turns import make_chat
 from tests.support.desk.requests import decide, make_request, make_workflow
-from tests.support.load.in_process import call, watched
 
 INPUT = {"orderId": "4711", "amount": 500, "currency": "EUR", "reason": "The parcel came back", "notify": True}
 TURNS = 10

@@ -17,9 +17,9 @@ from django.db.backends.signals import connection_created
 
 from approvals.access.keys import SCOPES
 from approvals.actions.keys import create_key
+from benchmarks.load.program import ASK
 from hitlsite.asgi import application
 from hitlsite.server.garbage import collect_garbage_rarely
-from tests.support.load.program import ASK
 from tests.support.people import bob
 
 #: The ms of CPU of each call, its statements, and for how many ms each held the write lock.

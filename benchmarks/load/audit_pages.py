@@ -11,9 +11,9 @@ from django.db import connection
 
 from approvals.models import AuditEntry
 from approvals.queries.audit_filters import AuditCursor
+from benchmarks.load.in_process import call
+from benchmarks.load.pages import session_of
 from hitlsite.server.garbage import collect_garbage_rarely
-from tests.support.load.in_process import call
-from tests.support.load.pages import session_of
 
 #: Before a page is measured, its statements are compiled and the database has read what it keeps in memory.
 WARM_UP = 3

@@ -6,7 +6,7 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 
 from approvals.models import AuditEntry
-from tests.support.load.many_requests import _ago, _uuid, _uuid_text
+from benchmarks.load.many_requests import _ago, _uuid, _uuid_text
 
 BATCH = 250_000
 #: The events of a cycle, in order; every entry is one of them, and three in a row are about one request.

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psycopg
 
+from benchmarks.load.program import make_key
 from tests.proofs.team.agents import AGENTS, HANDLER
-from tests.support.load.program import make_key
 from tests.support.processes.deployed import Site, new_cluster, site
 from tests.support.processes.postgres import Cluster
 from tests.support.processes.server import until

@@ -60,4 +60,4 @@ def _copy(turn: Turn, number: int, with_record: bool) -> None:
             TurnEvent.objects.bulk_create(copy_of(event, turn=new) for new in turns)
 
 
-SCRIPT = "from tests.support.load.crowds import suspend_more; suspend_more({number}, with_record={with_record})"
+SCRIPT = "from benchmarks.load.crowds import suspend_more; suspend_more({number}, with_record={with_record})"

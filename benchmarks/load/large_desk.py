@@ -14,9 +14,9 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
 from approvals.models import ApiKey
-from tests.support.load.costs import cpu
-from tests.support.load.in_process import call, watched
-from tests.support.load.program import ASK
+from benchmarks.load.costs import cpu
+from benchmarks.load.in_process import call, watched
+from benchmarks.load.program import ASK
 
 #: Of each call: median ms of CPU of this process, mean ms of CPU of the database's processes, mean number of statements.
 Figures = dict[str, tuple[float, float, float]]
