@@ -14,7 +14,6 @@ from chats.actions.branching import branch_chat
 from chats.actions.calling import Written, finish_call, record_run, result_event, start_calls, time_out_run
 from chats.actions.claiming import (
     begin_run,
-    claim_turn,
     continue_turn,
     end_leases,
     lease_owners,
@@ -47,7 +46,6 @@ __all__ = [
     "begin_pruning",
     "begin_run",
     "branch_chat",
-    "claim_turn",
     "commit_step",
     "continue_turn",
     "count_contents",

@@ -35,9 +35,11 @@ SEQ_GAP = 10_000
 
 
 def begin_run(turn_id: int, *, owner: str) -> Begun | None:
-    """Claim a turn as `claim_turn` does, and start its ready calls in the same commit. Also returns the started calls.
+    """Claim a queued turn, or one whose lease has expired, and start its ready calls, but not those of sub-agents.
 
-    Calls of sub-agents are not started here.
+    None if another runner has it or is writing to it. Events of an uncommitted step are deleted, because the model will be
+    asked again, and the calls that the previous runner left running are recovered. Leases go by the database's clock, so a
+    process with a wrong clock takes no turn from another.
     """
     with transaction.atomic():
         free = _FREE.first(pk=turn_id)
@@ -82,23 +84,6 @@ def wake_turn(turn_id: int) -> None:
         resume_turn(turn_id)
     elif (begun := continue_turn(turn_id, owner=owner)) is not None:
         hand_over(begun)
-
-
-def claim_turn(turn_id: int, *, owner: str) -> tuple[Claim, Turn, int] | None:
-    """Claim a queued turn, or one whose lease has expired; None if another runner has it or is writing to it.
-
-    Returns the claim, the turn, and the last `seq` of its stream. Events of an uncommitted step are deleted, because the
-    model will be asked again, and the calls that the previous runner left running are recovered. Leases go by the database's
-    clock, so a process with a wrong clock takes no turn from another.
-    """
-    with transaction.atomic():
-        free = _FREE.first(pk=turn_id)
-        if free is None:
-            return None
-        locked = locked_turn(free)
-        last = _claim(locked, owner)
-        store(locked)
-        return locked.claim(), locked.turn, last
 
 
 def _free_turns() -> QuerySet[Any]:

@@ -53,9 +53,9 @@ async def run_tool(tool: Tool, value: Any, context: ToolContext, *, late: Late) 
 
     A sync tool that got no thread within its limit is not started; its result says so.
     """
+    running: asyncio.Future[Result]
     if inspect.iscoroutinefunction(tool.run):
-        thread = None
-        running: asyncio.Future[Result] = asyncio.ensure_future(_run_on_loop(tool, value, context))
+        thread, running = None, asyncio.create_task(_run_on_loop(tool, value, context))
     else:
         thread = _pool.submit(_run_in_thread, tool, value, context)
         running = asyncio.wrap_future(thread)

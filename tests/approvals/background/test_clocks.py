@@ -21,6 +21,7 @@ from approvals.states import Channel, Door
 from chats import actions, doorbell
 from chats.engine import sweep as chat_sweep
 from chats.models import Turn
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import make_chat, reload, say
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, bob
@@ -57,9 +58,9 @@ def rung() -> list[int]:
 
 def test_a_process_with_a_fast_clock_does_not_take_a_running_turn(elsewhere):
     turn = say(make_chat(alice()), "hello")
-    assert actions.claim_turn(turn.pk, owner="at work") is not None
+    assert claim_turn(turn.pk, owner="at work") is not None
     with elsewhere(SECONDS):
-        assert (rung(), actions.claim_turn(turn.pk, owner="ahead")) == ([], None)
+        assert (rung(), claim_turn(turn.pk, owner="ahead")) == ([], None)
     assert reload(turn).lease_owner == "at work"
 
 
@@ -67,7 +68,7 @@ def test_a_process_with_a_fast_clock_does_not_take_a_running_turn(elsewhere):
 def test_the_length_of_a_lease_does_not_depend_on_the_holders_clock(elsewhere, seconds):
     turn = say(make_chat(alice()), "hello")
     with elsewhere(seconds):
-        claim, _, _ = actions.claim_turn(turn.pk, owner="wrong")
+        claim, _, _ = claim_turn(turn.pk, owner="wrong")
     left = [reload(turn).lease_until - timezone.now()]
     with elsewhere(seconds):
         assert actions.renew_leases([claim]) == ({claim.turn_id}, set())
@@ -77,11 +78,11 @@ def test_the_length_of_a_lease_does_not_depend_on_the_holders_clock(elsewhere, s
 
 def test_a_process_with_a_slow_clock_notices_a_lapsed_lease(elsewhere):
     turn = say(make_chat(alice()), "hello")
-    actions.claim_turn(turn.pk, owner="gone")
+    claim_turn(turn.pk, owner="gone")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     with elsewhere(-SECONDS):
         assert rung() == [turn.pk]
-        assert actions.claim_turn(turn.pk, owner="behind") is not None
+        assert claim_turn(turn.pk, owner="behind") is not None
 
 
 @pytest.mark.parametrize(("seconds", "deadline", "status"), [(SECONDS, 10, "pending"), (-SECONDS, -10, "expired")])

@@ -17,13 +17,16 @@ from django.db.backends.utils import CursorWrapper
 from approvals.db import pool
 from approvals.states import Door, Verdict
 from benchmarks.load.budgets import over
+from benchmarks.load.chat_cycle import measure
 from chats import actions, doorbell, queries
+from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
 from chats.engine import ledger, streams
 from chats.models import Chat, Turn
 from chats.states import TurnState
+from tests.proofs.team.agents import AGENTS
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.turns import decide, last_text, make_chat, only_request, reload, run, say
@@ -66,7 +69,7 @@ clerk = Agent(
 #: What each part of a cycle may cost. Its commits: message; claim, step, result, step and pause; decision, resumption; claim,
 #: result, step and end.
 COMMITS = {"message": 1, "run to the pause": 3, "decision": 2, "run to the end": 3}
-STATEMENTS = {"message": 7, "run to the pause": 31, "decision": 20, "run to the end": 27}
+STATEMENTS = {"message": 6, "run to the pause": 30, "decision": 20, "run to the end": 27}
 
 
 @dataclass
@@ -139,7 +142,7 @@ def test_a_cycle_keeps_to_its_budget(chat, monkeypatch):
 def test_a_text_takes_two_commits_after_its_message(chat, monkeypatch):
     said, ran = costs_of(monkeypatch, lambda _: say(chat, "hello"), run)
     assert over({"message": 1, "run": 2}, {"message": said.commits, "run": ran.commits}) == {}
-    assert over({"message": 7, "run": 20}, {"message": said.statements, "run": ran.statements}) == {}
+    assert over({"message": 6, "run": 16}, {"message": said.statements, "run": ran.statements}) == {}
 
 
 def test_a_cycle_costs_the_same_as_its_chat_grows(chat, monkeypatch):
@@ -170,6 +173,32 @@ def test_a_cycle_takes_seven_commits_where_the_process_claims_itself(chat, monke
 async def until(turn: Turn, state: TurnState) -> None:
     while not await Turn.objects.filter(pk=turn.pk, state=state).aexists():
         await asyncio.sleep(0.01)
+
+
+def test_a_cycle_keeps_to_its_tasks_and_changes_of_thread(settings):
+    """Those of an AI SDK client over HTTP. Four more than on a quiet machine, where no follower falls behind."""
+    settings.HITL_AGENTS = [AGENTS]
+    User.objects.create_superuser("approver")
+    assert over({"hops to another thread": 12, "tasks": 16}, measure(2)) == {}
+
+
+def test_who_follows_a_run_of_this_process_from_its_start_reads_no_rows(monkeypatch):
+    closing = (6, events.TurnPaused())
+
+    async def story() -> list[streams.Numbered]:
+        streams.begin(1, 5)
+        follower = asyncio.create_task(collect(1, after=5))
+        await asyncio.sleep(0)
+        streams.publish(1, [closing])
+        return await follower
+
+    with counted(monkeypatch) as cost:
+        assert asyncio.run(story()) == [closing]
+    assert cost == Cost()
+
+
+async def collect(turn_id: int, after: int) -> list[streams.Numbered]:
+    return [numbered async for numbered in streams.follow(turn_id, after)]
 
 
 def test_the_number_of_words_changes_no_cost(chat, monkeypatch):

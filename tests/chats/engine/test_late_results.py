@@ -12,7 +12,6 @@ import pytest
 from approvals.db import pool
 from approvals.models import AuditEntry, Decision
 from approvals.states import Verdict
-from chats import actions
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import ToolContext, ToolError, tool
@@ -20,6 +19,7 @@ from chats.engine import runner, toolbox
 from chats.models import Turn
 from chats.queries import open_requests
 from tests.support import people
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import (
     chunks,
     converse,
@@ -254,7 +254,7 @@ def test_a_late_result_of_a_call_that_is_to_run_again_prevents_the_second_run(te
 def test_a_late_result_is_refused_while_a_runner_may_start_the_call_again():
     async def while_a_runner_has_the_turn(turn: Turn) -> None:
         await pool.run(approve_payment, turn)
-        await pool.run(actions.claim_turn, turn.pk, owner="somebody")
+        await pool.run(claim_turn, turn.pk, owner="somebody")
         await let_late_results_arrive()
 
     turn = to_run_again("late and pay", while_a_runner_has_the_turn)

@@ -25,6 +25,7 @@ from chats.queries import open_requests
 from chats.states import FinishReason
 from tests.support import people
 from tests.support.chats import agents
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import (
     converse,
     decide,
@@ -47,7 +48,7 @@ def oddball(settings):
 
 
 def claim(turn: Turn, owner: str = "one") -> Claim:
-    claimed = actions.claim_turn(turn.pk, owner=owner)
+    claimed = claim_turn(turn.pk, owner=owner)
     assert claimed is not None
     return claimed[0]
 
@@ -72,7 +73,7 @@ def test_only_one_of_many_runners_claims_a_turn():
 
     def try_it(number: int):
         try:
-            return actions.claim_turn(turn.pk, owner=str(number))
+            return claim_turn(turn.pk, owner=str(number))
         finally:
             connections.close_all()
 

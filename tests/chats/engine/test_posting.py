@@ -10,6 +10,7 @@ from chats.agent.demo import support
 from chats.exceptions import ApprovalPending, BadMessage, ChatNotFound, MessageKnown, QuestionChanged, TurnRunning
 from chats.models import Chat, Message, Turn
 from tests.support import people
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.scenes import SHIPPING, asked
 from tests.support.chats.turns import converse, decide, make_chat, run, say
 from tests.support.desk.pressing import HTMX, browser
@@ -44,7 +45,7 @@ def test_a_message_during_a_running_turn_is_refused():
     turn = say(make_chat(people.alice()), "hello")
     with pytest.raises(TurnRunning):
         say(turn.chat, "hello?")
-    actions.claim_turn(turn.pk, owner="one")
+    claim_turn(turn.pk, owner="one")
     with pytest.raises(TurnRunning):
         say(turn.chat, "hello?")
     assert Message.objects.count() == 1

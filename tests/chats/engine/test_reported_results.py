@@ -22,6 +22,7 @@ from chats.models import Turn
 from chats.queries import open_requests
 from tests.support import people
 from tests.support.chats import agents
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.scenes import begin, use
 from tests.support.chats.turns import chunks, converse, decide, make_chat, only_request, reload, run, say, start_call
 
@@ -132,7 +133,7 @@ def test_a_late_result_is_reported_by_the_current_runner():
     turn = say(make_chat(people.alice()), "hello")
     execution = executing(turn, "count")
     lost(turn)
-    claim, taken, last = actions.claim_turn(turn.pk, owner="another")
+    claim, taken, last = claim_turn(turn.pk, owner="another")
 
     async def story() -> None:
         other = runner.Run(claim, taken, Ledger(claim, last), asyncio.Event())
@@ -147,7 +148,7 @@ def test_a_late_result_is_reported_by_the_current_runner():
 
 def test_a_result_during_a_commit_gets_its_own_number():
     turn = say(make_chat(people.alice()), "hello")
-    claim, _, last = actions.claim_turn(turn.pk, owner="one")
+    claim, _, last = claim_turn(turn.pk, owner="one")
 
     async def story() -> tuple[int, int, events.Event]:
         ledger = Ledger(claim, last)

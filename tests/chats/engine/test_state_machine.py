@@ -25,6 +25,7 @@ from chats.queries import projection
 from chats.states import CLOSED, UNFINISHED, TurnState
 from tests.support import people
 from tests.support.chats import agents
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import (
     checkpoints_of,
     folded,
@@ -109,7 +110,7 @@ class Desk(RuleBasedStateMachine):
     @rule()
     def crash(self):
         """Have a runner claim the turn and die."""
-        if actions.claim_turn(self.turn.pk, owner="doomed") is not None:
+        if claim_turn(self.turn.pk, owner="doomed") is not None:
             Turn.objects.filter(pk=self.turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
     @rule(text=st.sampled_from(TEXTS))

@@ -18,6 +18,7 @@ from chats.engine import runner
 from chats.models import Turn
 from tests.support import people
 from tests.support.chats import agents
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import (
     chunks,
     converse,
@@ -129,6 +130,6 @@ def test_owners_and_approvers_may_stop_a_turn():
 
 def test_a_second_stop_of_a_running_turn_changes_nothing():
     turn = say(make_chat(people.alice()), "recite")
-    actions.claim_turn(turn.pk, owner="somebody")
+    claim_turn(turn.pk, owner="somebody")
     assert [stop(turn, turn.chat.owner) for _ in range(2)] == [True, False]
     assert AuditEntry.objects.filter(event="turn.stopped").count() == 1

@@ -22,6 +22,7 @@ from chats.engine import runner, streams
 from chats.engine.ledger import Ledger
 from chats.exceptions import StopRequested
 from chats.models import Turn
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import make_chat, say
 from tests.support.people import alice
 
@@ -51,7 +52,7 @@ async def lose(turn: Turn, after: int) -> None:
 def told_by(story: Callable[[Turn, Claim, Ledger], Awaitable[None]]) -> Turn:
     """Return a turn whose runner does this."""
     turn = say(make_chat(alice()), "hello")
-    claim, _, last = actions.claim_turn(turn.pk, owner="survivor")
+    claim, _, last = claim_turn(turn.pk, owner="survivor")
 
     async def tell() -> None:
         ledger = Ledger(claim, last)
@@ -117,7 +118,7 @@ def test_durably_committed_events_are_not_kept_in_memory():
 
 def test_a_takeover_after_a_crash_uses_no_number_that_followers_have_read():
     turn = say(make_chat(alice()), "hello")
-    claim, _, _ = actions.claim_turn(turn.pk, owner="gone with the database")
+    claim, _, _ = claim_turn(turn.pk, owner="gone with the database")
     seen = [(number, TextDelta("t", word)) for number, word in enumerate(WORDS, 2)]
     # A follower has read all events; the database has lost them, and the runner has crashed.
     assert stored(turn) == []
@@ -142,9 +143,9 @@ def test_a_crash_that_lost_all_events_since_a_pause_reuses_no_number():
     asyncio.run(runner.advance(turn.pk, asyncio.Event()))
     last = stored(turn)[-1]
     Turn.objects.filter(pk=turn.pk).update(state="queued")
-    actions.claim_turn(turn.pk, owner="gone with the database, and with what followers have read")
+    claim_turn(turn.pk, owner="gone with the database, and with what followers have read")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
-    _, _, found = actions.claim_turn(turn.pk, owner="next")
+    _, _, found = claim_turn(turn.pk, owner="next")
     assert found == last + SEQ_GAP
 
 
@@ -153,5 +154,5 @@ def test_numbers_continue_without_a_gap_after_a_pause():
     asyncio.run(runner.advance(turn.pk, asyncio.Event()))
     last = stored(turn)[-1]
     Turn.objects.filter(pk=turn.pk).update(state="queued")
-    _, _, found = actions.claim_turn(turn.pk, owner="next")
+    _, _, found = claim_turn(turn.pk, owner="next")
     assert found == last

@@ -15,6 +15,7 @@ from chats.agent import events
 from chats.engine import runner, streams
 from chats.models import Turn
 from tests.support import people
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.scenes import paused
 from tests.support.chats.turns import make_chat, say
 
@@ -85,7 +86,7 @@ def test_the_stream_ends_at_a_pause_and_continues_after_it():
 
 def test_a_follower_in_another_process_reads_the_stored_events():
     turn = say(make_chat(people.alice()), "hello")
-    claim, _, _ = actions.claim_turn(turn.pk, owner="elsewhere")
+    claim, _, _ = claim_turn(turn.pk, owner="elsewhere")
 
     async def story():
         follower = asyncio.create_task(collect(turn))
@@ -102,7 +103,7 @@ def test_a_follower_in_another_process_reads_the_stored_events():
 
 def test_events_of_an_uncommitted_step_are_deleted():
     turn = say(make_chat(people.alice()), "hello")
-    claim, _, _ = actions.claim_turn(turn.pk, owner="doomed")
+    claim, _, _ = claim_turn(turn.pk, owner="doomed")
     actions.store_progress(
         claim, [Recorded(1, 0, events.StepStarted(0)), Recorded(2, 0, events.TextDelta("t", "lost words"))]
     )

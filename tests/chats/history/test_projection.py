@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from chats.queries.projection import NO_TEXT, CallView, StepView, answered, message_parts
+from approvals.db.canonical_json import digest
+from chats.checkpoints import digest_of
+from chats.queries.projection import NO_TEXT, CallView, StepView, answered, canonical_parts, message_parts
 
 USE = {"type": "tool_use", "id": "c1", "name": "pay", "input": {"a": 1}}
 
@@ -107,3 +111,15 @@ def test_the_model_history_pairs_every_call_with_its_result():
 def test_the_model_history_describes_every_result(view, content, is_error):
     (_, message) = answered([], [StepView([USE], [view])])
     assert (message.content[0]["content"], message.content[0].get("is_error", False)) == (content, is_error)
+
+
+def test_the_digest_of_a_message_is_that_of_the_canonical_forms_of_its_parts():
+    steps = [StepView([USE, {"type": "text", "text": "\u00fc"}], [call("succeeded", output=1.5)]), StepView([USE])]
+    parts = [*message_parts(steps), {"type": "text", "text": "The end."}]
+    assert digest_of(parts, canonical_parts(steps)) == digest_of(parts) == digest(parts)
+
+
+def test_a_changed_step_is_shown_as_it_is_now():
+    step = StepView([USE], [call("executing")])
+    assert message_parts([step])[1]["state"] == "input-available"
+    assert message_parts([replace(step, calls=[call("succeeded", output=1)])])[1]["state"] == "output-available"

@@ -17,6 +17,7 @@ from chats.models import Chat, Message, Step, ToolCall, Turn, TurnCheckpoint, Tu
 from chats.states import CallState, TurnState
 from tests.support.chats import agents
 from tests.support.chats.branches import branch, checkpoints, rows
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import (
     converse,
     decide,
@@ -139,7 +140,7 @@ def test_unknown_outcome_is_asked_again_with_the_same_id(oddball):
     owner, decider = alice(), bob()
     turn = converse(owner, "pay")
     decide(only_request(turn), decider, Verdict.APPROVE)
-    claimed, _, _ = actions.claim_turn(turn.pk, owner="one that dies")
+    claimed, _, _ = claim_turn(turn.pk, owner="one that dies")
     call = turn.tool_calls.get()
     actions.release_turn(claimed, [start_call(claimed, call.turn).tool_call_id])
     run(turn)

@@ -18,6 +18,7 @@ from tests.chats.engine.test_nested import converse as nested
 from tests.chats.lookback.test_lookback_pages import browser, exported
 from tests.support.chats import agents
 from tests.support.chats.branches import branch, checkpoints
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.scenes import completed
 from tests.support.chats.turns import converse, decide, make_chat, only_request, run, start_call
 from tests.support.machines import machine
@@ -34,7 +35,7 @@ def oddball(settings):
 
 def start_call_and_die(turn: Turn) -> None:
     """A runner has begun the turn's call, and dies."""
-    claimed, _, _ = actions.claim_turn(turn.pk, owner="one that dies")
+    claimed, _, _ = claim_turn(turn.pk, owner="one that dies")
     actions.release_turn(claimed, [start_call(claimed, turn).tool_call_id])
 
 

@@ -21,6 +21,7 @@ from chats.engine.jobs import Jobs
 from chats.models import Turn
 from chats.queries import open_requests
 from tests.support.chats import agents
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import converse, decide, make_chat, only_request, reload, run, say
 from tests.support.people import alice, bob
 
@@ -82,7 +83,7 @@ def test_a_message_begins_its_turn_where_turns_run(begun):
     assert as_stored(turn) == ("running", 1, HERE)
     (run_here,) = begun
     assert (run_here[0].turn_id, run_here[0].attempt, run_here[2:]) == (turn.pk, 1, (0, ()))
-    assert actions.claim_turn(turn.pk, owner="another") is None
+    assert claim_turn(turn.pk, owner="another") is None
     assert go_on(run_here).state == "suspended"
 
 

@@ -17,6 +17,7 @@ from chats.agent import events
 from chats.models import TurnEvent
 from hitlsite import env
 from hitlsite.server.outages import RETRY_AFTER, Outages
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import make_chat, say
 from tests.support.people import alice, bob
 from tests.support.processes.ports import free_port
@@ -148,7 +149,7 @@ async def test_a_bug_is_not_retried():
 @pytest.mark.django_db
 def test_events_with_an_unconfirmed_commit_are_stored_once():
     turn = say(make_chat(alice()), "hello")
-    claim, _, last = actions.claim_turn(turn.pk, owner="tests")
+    claim, _, last = claim_turn(turn.pk, owner="tests")
     first, second = (Recorded(last + n, 0, events.TextDelta("t", f"word {n}")) for n in (1, 2))
     actions.store_progress(claim, [first])
     actions.store_progress(claim, [first, second])

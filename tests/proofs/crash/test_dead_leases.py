@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 from django.db.models.functions import Now
 
-from chats import actions
 from chats.engine import leases
 from chats.models import Turn
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import make_chat, run, say
 from tests.support.people import alice
 
@@ -36,7 +36,7 @@ def owner_of(pid: int, *, host: str = leases.HOST, start: str = "") -> str:
 def held_by(owner: str) -> Turn:
     """Return a turn that a process of this name has claimed."""
     turn = say(make_chat(alice()), "hello")
-    assert actions.claim_turn(turn.pk, owner=owner) is not None
+    assert claim_turn(turn.pk, owner=owner) is not None
     return turn
 
 

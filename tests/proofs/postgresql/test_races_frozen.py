@@ -27,6 +27,7 @@ from chats.engine import sweep as chat_sweep
 from chats.models import Turn
 from hitlsite.server import timeouts
 from tests.proofs.postgresql.racing import PATIENCE, Act, failures, race, until
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.scenes import paused
 from tests.support.chats.turns import decide, make_chat, only_request, reload, say
 from tests.support.desk.requests import PAST, make_request, make_workflow
@@ -67,7 +68,7 @@ def holding(turn: Turn):
 def lapsed() -> Turn:
     """A turn whose runner fell silent."""
     turn = say(make_chat(alice_once()), "hello")
-    assert actions.claim_turn(turn.pk, owner="frozen") is not None
+    assert claim_turn(turn.pk, owner="frozen") is not None
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
     return turn
 
@@ -95,13 +96,13 @@ def test_four_that_are_frozen_occupy_nobody_who_looks_after_their_turns():
         with frozen_in(*map(holding, turns)):
             chat_sweep.wake_stuck_turns()
             assert set(rung) == {turn.pk for turn in (*turns, other)}
-            takes = [lambda turn=turn: actions.claim_turn(turn.pk, owner="healthy") for turn in turns]
+            takes = [lambda turn=turn: claim_turn(turn.pk, owner="healthy") for turn in turns]
             # More of them than threads: whoever waited would hold up the one that can be had.
-            found = asyncio.run(within(AT_ONCE, *takes, *takes, lambda: actions.claim_turn(other.pk, owner="healthy")))
+            found = asyncio.run(within(AT_ONCE, *takes, *takes, lambda: claim_turn(other.pk, owner="healthy")))
             assert [each is not None for each in found] == [False] * 2 * PEERS + [True]
     finally:
         doorbell.set_handlers(on_queued=None, on_stop=None)
-    assert all(actions.claim_turn(turn.pk, owner="healthy") is not None for turn in turns)
+    assert all(claim_turn(turn.pk, owner="healthy") is not None for turn in turns)
 
 
 def test_a_turn_that_is_locked_for_a_moment_is_taken_without_the_sweep(monkeypatch):
@@ -225,7 +226,7 @@ def holding_at_last(turn: Turn) -> str:
 def test_work_that_finds_a_row_locked_leaves_its_thread_to_others_and_is_done_in_the_end(limits, monkeypatch):
     monkeypatch.setattr(pool, "RETRY", 0.1)
     turns = [say(make_chat(alice_once()), "hello") for _ in range(PEERS)]
-    claims = [actions.claim_turn(turn.pk, owner="healthy")[0] for turn in turns]
+    claims = [claim_turn(turn.pk, owner="healthy")[0] for turn in turns]
     limits(timeouts.Limits(statement_timeout=30_000, lock_timeout=200, idle_in_transaction_session_timeout=0))
 
     async def story() -> None:

@@ -16,6 +16,7 @@ from chats.agent.loop import PlannedCall, plan_calls
 from chats.models import Chat, Turn
 from chats.queries import open_requests
 from chats.states import CallState, FinishReason
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import make_chat, say, start_calls
 
 REFUND = {"amount": 120, "orderId": "A-1001"}
@@ -32,7 +33,7 @@ def use(tool: str, value: dict[str, Any]) -> dict[str, Any]:
 
 def begin(turn: Turn) -> Claim:
     """Claim a turn as a runner does."""
-    claimed = actions.claim_turn(turn.pk, owner="a test")
+    claimed = claim_turn(turn.pk, owner="a test")
     assert claimed is not None
     return claimed[0]
 

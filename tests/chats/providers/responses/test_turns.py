@@ -17,6 +17,7 @@ from chats.models import Step, Turn, TurnCheckpoint
 from chats.states import CallState, TurnState
 from tests.support import people
 from tests.support.anthropic_server import Close, Reply
+from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import decide, last_text, make_chat, only_request, parts, run
 from tests.support.responses import server as api
 from tests.support.responses.server import KEY, ResponsesServer, call, message, says, thought
@@ -154,7 +155,7 @@ def test_the_next_process_asks_again_with_the_thoughts_of_the_step_that_a_killed
     server.will(says(*step))
     turn = begin()
     decide(only_request(turn), people.bob(), Verdict.REJECT, comment="Not yet.")
-    actions.claim_turn(turn.pk, owner="killed while it asked the model")
+    claim_turn(turn.pk, owner="killed while it asked the model")
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(minutes=1))
     restart()
     server.will(says(message("Bob says no.")))
