@@ -73,7 +73,7 @@ def close_pages(request: HttpRequest, user: User | None, **_: Any) -> None:
 
 def make_roles(using: str, apps: Any = None, **_: Any) -> None:
     """Make the ready-made roles, unless the migrations stop before their table."""
-    from approvals.actions.administration.roles import create_roles
+    from approvals.administration.people.actions.roles import create_roles
 
     if apps is None or any(model._meta.label == "approvals.Role" for model in apps.get_models()):
         create_roles(using)

@@ -41,7 +41,7 @@ urlpatterns = [
     path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
-    path("settings/", include("approvals.pages.settings.urls")),
+    path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
     path("workflows/<int:pk>/", workflows.workflow, name="workflow"),
 ]

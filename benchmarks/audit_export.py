@@ -32,7 +32,7 @@ connection.cursor().execute('''INSERT INTO approvals_auditentry (COLUMNS)
         'call-' || i, 'bob', 'dashboard', %s, 'sha256:0', 0, '2026-11-21 12:00:00' FROM n''', [ENTRIES, body])
 """
 KEY = """
-from django.contrib.auth.models import User; from approvals.actions import create_key
+from django.contrib.auth.models import User; from approvals.administration.keys.actions import create_key
 _, key = create_key(User.objects.get(username="auditor"), name="benchmark", scopes=("audit",))
 open({file!r}, "w").write(key)
 """

@@ -17,7 +17,7 @@ from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
 from approvals.models.keys import ApiKey
 
-#: The shape of what `actions.create_key` makes.
+#: The shape of what `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 SCOPES = ("ask", "decide", "read", "audit")
 DEFAULT_SCOPES = ("ask", "read")

@@ -1,8 +1,9 @@
-"""The only code that writes rows, one function per action; pages, APIs and background jobs call these.
+"""The code that writes rows, one function per action; pages, APIs and background jobs call these.
 
 `asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`
-and `commenting` are for people, `resuming` for the programs that asked; `keys`, `signing_secrets`, `logins`, `processes`,
-`resending` and `pruning` for operators, `administration` for administrators; `preferences` and `sessions` for everyone.
+and `commenting` are for people, `snoozing` and `saved_views` for what they see, `resuming` for the programs that asked;
+`logins`, `sessions`, `processes`, `resending` and `pruning` for operators. What administrators do is in
+`approvals.administration`.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -14,10 +15,8 @@ from approvals.actions.closing import Result, close_workflow, end_workflow, repo
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, settle
 from approvals.actions.expiring import expire, expire_free
-from approvals.actions.keys import change_tool_lists, create_key, record_denied_call, revoke_key, revoke_keys_of
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import record_failed_login, record_login, store_password
-from approvals.actions.personal.sessions import end_all_sessions, end_other_sessions, record_session
 from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import (
     old_delivered,
@@ -29,7 +28,7 @@ from approvals.actions.pruning import (
 )
 from approvals.actions.repeating import take_decision
 from approvals.actions.resending import resend_events
-from approvals.actions.results import ToolResult, record_tool_result
+from approvals.actions.results import ToolResult, record_denied_call, record_tool_result
 from approvals.actions.resuming import (
     complete_resume,
     free_lost_resume,
@@ -38,7 +37,7 @@ from approvals.actions.resuming import (
     renew_resume,
     take_resume,
 )
-from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
+from approvals.actions.sessions import end_all_sessions, end_other_sessions, record_session
 
 __all__ = [
     "AskOutcome",
@@ -49,16 +48,12 @@ __all__ = [
     "assign",
     "cancel",
     "cancel_requests",
-    "change_tool_lists",
     "claim",
     "close_workflow",
     "comment",
     "complete_resume",
-    "create_key",
-    "create_signing_secret",
     "decide",
     "end_all_sessions",
-    "end_old_signing_secrets",
     "end_other_sessions",
     "end_workflow",
     "expire",
@@ -87,8 +82,6 @@ __all__ = [
     "report_result",
     "request_approval",
     "resend_events",
-    "revoke_key",
-    "revoke_keys_of",
     "settle",
     "store_password",
     "take_decision",

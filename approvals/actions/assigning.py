@@ -15,8 +15,8 @@ from approvals.access.permissions import Named
 from approvals.actions.checking import too_late
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
-from approvals.actions.personal.snoozing import end_snoozes
 from approvals.actions.publishing import publish_handling
+from approvals.actions.snoozing import end_snoozes
 from approvals.exceptions import CannotBeAssigned, NotAllowed, Taken
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor

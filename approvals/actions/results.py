@@ -1,4 +1,4 @@
-"""Record what a tool call did, once per call."""
+"""Record what a tool call did, once per call, and calls that the lists of a key deny."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from django.db import transaction
+
 from approvals.actions.indexing import index_result
 from approvals.actions.publishing import notify
+from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.models.actors import Signatory
+from approvals.models.actors import Actor, Signatory
 from approvals.outbound import outbox
 from approvals.queries.preferences import rules_for_asking
 from approvals.record import audit
 from approvals.record.amounts import amount_at, amount_pointer
+from approvals.states import Door
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,16 @@ def record_tool_result(
     if request is not None and result.executions:
         notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
     return True
+
+
+def record_denied_call(
+    subject: audit.Subject, tool_input: Mapping[str, Any], pattern: str, *, by: Actor, via: Door
+) -> None:
+    """Put on record that the lists of a key have denied a call. A repeat only counts as a retry."""
+    given = dict(tool_input)
+    data = {"input": given, "input_digest": digest(given), "pattern": pattern}
+    with transaction.atomic():
+        audit.record_once("tool.denied", subject, data=data, actor=by, via=via)
 
 
 def _amount_pointer(result: ToolResult, tool_name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from approvals.actions import administration
+from approvals.administration.people.actions import record_admin_change
+from approvals.states import Door
 
 MAX_TEXT = 200
 
@@ -47,7 +48,7 @@ class OnRecord(Base):
             fields = [message]
         else:
             fields = [name for part in message for name in part.get("changed", {}).get("fields", ())]
-        administration.record_admin_change(row, change, fields, by=by)
+        record_admin_change(row, change, fields, by=by)
 
 
 class OwnFilters(Base):
@@ -76,6 +77,27 @@ class DeskAdmin(OwnFilters):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
+
+
+class RecordedAdmin(DeskAdmin):
+    """Writes rows with the actions of the product, which put each change on record."""
+
+    def store(self, pk: int | None, fields: Mapping[str, Any], *, by: Any, via: Door) -> Any:
+        """Make a row, or change one, and return it."""
+        raise NotImplementedError
+
+    def remove(self, pk: int, *, by: Any, via: Door) -> None:
+        raise NotImplementedError
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        obj.pk = self.store(obj.pk, form.cleaned_data, by=request.user, via=Door.ADMIN).pk
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        self.remove(obj.pk, by=request.user, via=Door.ADMIN)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
 
 
 class ReadOnlyAdmin(DeskAdmin):

@@ -12,12 +12,13 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from approvals import actions
-from approvals.access.administering import is_beyond_administrators
 from approvals.access.tool_lists import lists_from
-from approvals.admin.base import ReadOnlyAdmin
+from approvals.admin.base import OnRecord, ReadOnlyAdmin
 from approvals.admin.subscriptions import SecretOwner
-from approvals.forms.tool_lists import ToolListsForm
+from approvals.administration.changeable import is_beyond_administrators
+from approvals.administration.keys import actions
+from approvals.administration.keys.forms import ToolListsForm
+from approvals.administration.webhooks.actions import create_signing_secret, end_old_signing_secrets
 from approvals.models.keys import ApiKey
 from approvals.states import Door
 
@@ -38,7 +39,7 @@ class KeyListsForm(ToolListsForm, forms.ModelForm):  # type: ignore[type-arg]  #
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
+class ApiKeyAdmin(SecretOwner, OnRecord, ReadOnlyAdmin):
     """API keys, to revoke them, to change their lists, and to create the secret that signs the webhooks of their requests.
 
     Keys are created with `manage.py createkey`, which shows them once.
@@ -73,6 +74,12 @@ class ApiKeyAdmin(SecretOwner, ReadOnlyAdmin):
 
     def may_make_secret(self, request: HttpRequest, owner: ApiKey) -> bool:
         return self._may_change_person(request, owner.user)
+
+    def make_secret(self, request: HttpRequest, owner: ApiKey) -> str:
+        return create_signing_secret(owner)
+
+    def end_old_secrets(self, request: HttpRequest, owner: ApiKey) -> int:
+        return end_old_signing_secrets(owner)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.change_apikey"))

@@ -21,9 +21,10 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
-from approvals.access.administering import is_beyond_administrators, is_protected
-from approvals.actions import administration
 from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, text_filter
+from approvals.administration.changeable import is_beyond_administrators, is_protected
+from approvals.administration.keys.actions import revoke_keys_of
+from approvals.administration.people.actions import tell_of_new_address
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
@@ -58,9 +59,9 @@ class PersonAdmin(OnRecord, OwnFilters, UserAdmin):  # type: ignore[type-arg]  #
         super().save_model(request, obj, form, change)
         by: Any = request.user
         if change and "email" in form.changed_data:
-            administration.tell_of_new_address(obj, form.initial["email"], by=by)
+            tell_of_new_address(obj, form.initial["email"], by=by)
         if "is_active" in form.changed_data and not obj.is_active:
-            actions.revoke_keys_of(obj, by=by, via=Door.ADMIN)
+            revoke_keys_of(obj, by=by, via=Door.ADMIN)
 
 
 def _is_superuser(request: HttpRequest) -> bool:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.cache import add_never_cache_headers
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from approvals import actions
-from approvals.admin.base import DeskAdmin, OnRecord
+from approvals.admin.base import Base, RecordedAdmin
+from approvals.administration.rules import actions as rules
+from approvals.administration.webhooks import actions as webhooks
+from approvals.administration.webhooks.forms import WebhookForm
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import signing
-from approvals.outbound.outbox import EVENTS
+from approvals.states import Door
 
 
-class SecretOwner(OnRecord):
+class SecretOwner(Base):
     """Admin actions for models with a signing secret. The new secret is shown only once, on the page after the action."""
 
     def has_secret_permission(self, request: HttpRequest) -> bool:
@@ -30,6 +30,14 @@ class SecretOwner(OnRecord):
     def may_make_secret(self, request: HttpRequest, owner: Any) -> bool:
         """Return whether a person who may make secrets may make that of this row."""
         return True
+
+    def make_secret(self, request: HttpRequest, owner: Any) -> str:
+        """Make a new secret of this row, and return it."""
+        raise NotImplementedError
+
+    def end_old_secrets(self, request: HttpRequest, owner: Any) -> int:
+        """Let only the newest secret of this row sign from now on; return how many were ended."""
+        raise NotImplementedError
 
     def _refuse(self, request: HttpRequest) -> None:
         words = _("Only a superuser can change the secrets of superusers, staff, and people who may change users.")
@@ -48,7 +56,9 @@ class SecretOwner(OnRecord):
         if not self.may_make_secret(request, owner):
             self._refuse(request)
             return None
-        return self.secret_page(request, owner)
+        text = self.make_secret(request, owner)
+        self.log_change(request, owner, _("Created a new webhook secret."))
+        return self.secret_page(request, owner, text)
 
     @admin.action(description=gettext_lazy("Revoke old webhook secrets now"), permissions=["secret"])
     def end_old_webhook_secrets(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
@@ -57,14 +67,12 @@ class SecretOwner(OnRecord):
             return
         ended = 0
         for owner in queryset:
-            ended += actions.end_old_signing_secrets(owner)
+            ended += self.end_old_secrets(request, owner)
             self.log_change(request, owner, _("Revoked old webhook secrets."))
         words = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
         self.message_user(request, words % {"count": ended}, messages.SUCCESS)
 
-    def secret_page(self, request: HttpRequest, owner: signing.Owner) -> HttpResponse:
-        text = actions.create_signing_secret(owner)
-        self.log_change(request, owner, _("Created a new webhook secret."))
+    def secret_page(self, request: HttpRequest, owner: signing.Owner, text: str) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
             "title": _("Webhook secret"),
@@ -77,27 +85,29 @@ class SecretOwner(OnRecord):
 
 
 @admin.register(WebhookEndpoint)
-class WebhookEndpointAdmin(SecretOwner, DeskAdmin):
+class WebhookEndpointAdmin(SecretOwner, RecordedAdmin):
     list_display = ("name", "url", "events", "include_payload", "active", "created_at")
     list_filter = ("active",)
+    form = WebhookForm
     ordering = ("-pk",)
     actions = ("new_webhook_secret", "end_old_webhook_secrets")
+    store, remove = staticmethod(webhooks.store_endpoint), staticmethod(webhooks.remove_endpoint)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Show the events as checkboxes."""
-        if db_field.name != "events":
-            return super().formfield_for_dbfield(db_field, request, **kwargs)
-        known = [(event, event) for event in EVENTS]
-        label = capfirst(db_field.verbose_name)
-        return forms.MultipleChoiceField(choices=known, label=label, widget=forms.CheckboxSelectMultiple)
+    def make_secret(self, request: HttpRequest, owner: WebhookEndpoint) -> str:
+        by: Any = request.user
+        return webhooks.rotate_secret(owner.pk, by=by, via=Door.ADMIN)
+
+    def end_old_secrets(self, request: HttpRequest, owner: WebhookEndpoint) -> int:
+        by: Any = request.user
+        return webhooks.end_old_secrets(owner.pk, by=by, via=Door.ADMIN)
 
     def response_add(self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None) -> Any:
         """Show the first secret of a new endpoint."""
-        return self.secret_page(request, obj)
+        return self.secret_page(request, obj, signing.secrets_of(obj)[0])
 
 
 @admin.register(NotificationRule)
-class NotificationRuleAdmin(OnRecord, DeskAdmin):
+class NotificationRuleAdmin(RecordedAdmin):
     """Notification rules. The Slack URL is shown only to people who may change them, because it allows posting."""
 
     list_display = ("__str__", "min_priority", "tool_name", "active")
@@ -105,6 +115,7 @@ class NotificationRuleAdmin(OnRecord, DeskAdmin):
     list_select_related = ("person", "group")
     raw_id_fields = ("person",)
     ordering = ("-pk",)
+    store, remove = staticmethod(rules.store_rule), staticmethod(rules.remove_rule)
 
     def get_exclude(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         may = self.has_change_permission(request, obj) or self.has_add_permission(request)

@@ -1,4 +1,4 @@
-"""Who is notified of events: webhooks with their secrets, and rules for people. Edited in the admin."""
+"""Who is notified of events: webhooks with their secrets, and rules for people. Edited in the settings and the admin."""
 
 from __future__ import annotations
 

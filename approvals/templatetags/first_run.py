@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 
-from approvals.pages.settings.first_run import Checklist, checklist_for
+from approvals.administration.first_run import Checklist, checklist_for
 
 register = template.Library()
 

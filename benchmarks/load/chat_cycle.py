@@ -13,7 +13,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from benchmarks.load.in_process import call
 from tests.support.machines import served, user_message
 

@@ -16,7 +16,7 @@ from django.db import connections, transaction
 from django.db.backends.signals import connection_created
 
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from benchmarks.load.program import ASK
 from hitlsite.asgi import application
 from hitlsite.server.garbage import collect_garbage_rarely

@@ -16,7 +16,7 @@ IDLE = 20.0
 KEY = """
 from django.contrib.auth.models import User
 from approvals.access.keys import SCOPES
-from approvals.actions import create_key
+from approvals.administration.keys.actions import create_key
 print(create_key(User.objects.get(username={name!r}), name="a program", scopes=SCOPES)[1], end="")
 """
 

@@ -9,7 +9,7 @@ from django.contrib.auth.forms import UsernameField
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 
-from approvals.access.invitations import is_invited
+from approvals.administration.people.invitations import is_invited
 
 
 class LoginForm(forms.LoginForm):

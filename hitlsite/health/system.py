@@ -25,12 +25,12 @@ from django.views.decorators.http import require_GET
 from redis import Redis
 from redis.exceptions import RedisError
 
+from approvals.administration.guards import administrators_only
 from approvals.background import sweep
 from approvals.http import SignedIn
 from approvals.models import processes
 from approvals.models.processes import WorkerKind
 from approvals.outbound import outbox, push
-from approvals.pages.settings.guards import administrators_only
 from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
@@ -65,7 +65,7 @@ def system(request: SignedIn) -> HttpResponse:
     lines = [line for part in PARTS for line in part()]
     worst = next((state for state in (BAD, WARN) if any(line.state == state for line in lines)), OK)
     context = {"lines": lines, "worst": worst, "here": "system"}
-    return render(request, "approvals/settings/system.html", context)
+    return render(request, "approvals/administration/system.html", context)
 
 
 def _versions() -> Iterator[Line]:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from tests.support.processes.server import Server
 
 API = "/api/v1"

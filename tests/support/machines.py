@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth.models import User
 
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.db import pool
 from approvals.live import doorbell
 from chats.engine import sweep

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from approvals.access.keys import DEFAULT_SCOPES, SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import MAX_KEY_NAME
 

@@ -15,12 +15,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.actions import create_key
-from approvals.actions.administration import give_roles
+from approvals.administration.first_run import first_question
+from approvals.administration.keys.actions import create_key
+from approvals.administration.people.actions import give_roles
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
 from approvals.models.people import RoleName
-from approvals.pages.settings.first_run import first_question
 
 if apps.is_installed("chats"):
     from hitlsite.demo.conversations import converse

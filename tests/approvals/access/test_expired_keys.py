@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from approvals.access import callers
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models import AuditEntry
 from approvals.models.keys import ApiKey
 from tests.hitlsite.site.test_security import addresses

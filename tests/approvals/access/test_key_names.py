@@ -9,7 +9,7 @@ import json
 import pytest
 from django.core.management import call_command
 
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.api.rest.record import Entries
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.models.actors import KeyActor

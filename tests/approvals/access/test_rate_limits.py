@@ -11,7 +11,7 @@ from approvals.access import rate_limits
 from approvals.access.callers import Caller, caller_by_token, client_token
 from approvals.access.keys import SCOPES
 from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.api.frame import counted
 from approvals.models import ApprovalRequest
 from tests.support.machine import APPROVAL, Machine, Reply

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from approvals.access.usernames import validate_new_username
-from approvals.actions.administration import add_person
+from approvals.administration.people.actions import add_person
 from approvals.exceptions import Conflict
 from approvals.states import Verdict
 from approvals.text.confusables import marked_name

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from approvals import actions
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest

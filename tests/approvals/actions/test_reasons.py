@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.actions.administration import store_strict_priorities
+from approvals.administration.tools.actions import store_strict_priorities
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid
 from approvals.models import AuditEntry, ToolSettings

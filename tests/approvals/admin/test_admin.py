@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 
 from approvals import actions
 from approvals.access.keys import find_key
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, AuditEntry, Decision

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models.keys import ApiKey
 from tests.support.people import carol
 

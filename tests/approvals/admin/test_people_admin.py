@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.core import mail
 
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import SigningSecret
 from approvals.outbound import mailing

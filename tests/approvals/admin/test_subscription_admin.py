@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models import AuditEntry, OutboxEvent
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
 from approvals.outbound import signing
@@ -190,6 +190,29 @@ def test_slack_url_is_shown_only_to_people_who_may_change_it(root):
     assert [(url in found.content.decode(), found.status_code) for found in map(reader.get, pages)] == [
         (False, 200)
     ] * 2
+
+
+def test_webhooks_and_rules_are_changed_on_record_as_on_their_pages(root):
+    root.post(f"{ENDPOINTS}add/", FORM)
+    pk = WebhookEndpoint.objects.get().pk
+    root.post(f"{ENDPOINTS}{pk}/change/", FORM | {"name": "books"})
+    for action in ("new_webhook_secret", "end_old_webhook_secrets"):
+        root.post(ENDPOINTS, {"action": action, "_selected_action": [pk]})
+    root.post(f"{ENDPOINTS}{pk}/delete/", {"post": "yes"})
+    rule = {"person": people.bob().pk, "route": "mail", "min_priority": "high", "tool_name": "", "active": "on"}
+    root.post(f"{RULES}add/", rule)
+    pk = NotificationRule.objects.get().pk
+    root.post(f"{RULES}{pk}/change/", rule | {"min_priority": "low"})
+    root.post(RULES, {"action": "delete_selected", "_selected_action": [pk], "post": "yes"})
+    assert (WebhookEndpoint.objects.count(), NotificationRule.objects.count()) == (0, 0)
+    entries = AuditEntry.objects.exclude(event__startswith="login.").order_by("pk")
+    assert [(entry.event, entry.data["change"], entry.actor_name, entry.via) for entry in entries] == [
+        *(
+            ("webhook.changed", change, "root", "admin")
+            for change in ("created", "changed", "secret rotated", "old secrets ended", "removed")
+        ),
+        *(("rule.changed", change, "root", "admin") for change in ("created", "changed", "removed")),
+    ]
 
 
 @pytest.mark.parametrize("address", [ENDPOINTS, f"{ENDPOINTS}add/", RULES, f"{RULES}add/"])

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.access import callers
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.asking import answers
 from approvals.background import sweep
 from approvals.exceptions import Invalid

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models.keys import ApiKey
 from benchmarks.load.budgets import over
 from tests.support import people

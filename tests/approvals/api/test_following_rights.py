@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals.access import callers
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.api.agentforge import feed, followers
 from approvals.api.agentforge.encode import StreamCursor
 from approvals.db.pool import run

@@ -6,7 +6,7 @@ import pytest
 
 from approvals.access.callers import caller_by_token, client_token
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, carol, mallory
 

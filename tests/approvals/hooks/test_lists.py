@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals import actions
 from approvals.access.tool_lists import DEFAULT, MAX_PATTERNS, Ruling, ToolLists, lists_from, matches
+from approvals.administration.keys import actions
 from approvals.exceptions import Invalid, NotFound
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.models.keys import ApiKey

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from approvals.access import callers, rate_limits
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models import ApprovalRequest, AuditEntry
 from benchmarks.load.budgets import over
 from tests.approvals.hooks import calls

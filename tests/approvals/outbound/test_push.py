@@ -17,7 +17,7 @@ from django.utils import timezone
 from py_vapid import Vapid02
 from py_vapid.jwt import decode
 
-from approvals.actions.personal.preferences import store_preferences
+from approvals.administration.preferences.actions import store_preferences
 from approvals.models import OutboxEvent, PushSubscription
 from approvals.outbound.push import _signature, public_key
 from approvals.states import Channel, Kind, Verdict

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import WebhookVerificationError
 
-from approvals.actions import create_signing_secret, end_old_signing_secrets
+from approvals.administration.webhooks.actions import create_signing_secret, end_old_signing_secrets
 from approvals.outbound import signing
 from approvals.states import Verdict
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of

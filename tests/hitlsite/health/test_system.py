@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from hitlsite import __version__
-from tests.approvals.settings.test_administration import administrator
+from tests.approvals.administration.people.test_people import administrator
 from tests.support.desk.pressing import browser
 
 

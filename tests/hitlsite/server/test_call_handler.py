@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from hitlsite.asgi import application
 from hitlsite.server.handler import FOR_PEOPLE, OneThreadHandler
 from tests.support.desk.requests import make_request

@@ -11,7 +11,7 @@ from django.contrib.staticfiles import finders
 from django.db import connection
 
 from approvals.access.keys import SCOPES
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.record import export
 from hitlsite.asgi import application
 from hitlsite.server.handler import THREADS, OneThreadHandler

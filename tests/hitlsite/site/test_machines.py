@@ -10,7 +10,7 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from approvals.access import callers
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.models.keys import ApiKey
 from chats.models import Chat
 from tests.hitlsite.site.test_security import addresses

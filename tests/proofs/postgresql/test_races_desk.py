@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from approvals import actions
-from approvals.actions import AskOutcome, create_signing_secret, locking
-from approvals.actions.keys import create_key
+from approvals.actions import AskOutcome, locking
+from approvals.administration.keys.actions import create_key
+from approvals.administration.webhooks.actions import create_signing_secret
 from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import digest

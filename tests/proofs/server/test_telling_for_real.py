@@ -16,11 +16,13 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 ASK = """
 from django.contrib.auth.models import User
 from approvals import actions
+from approvals.administration.keys.actions import create_key
+from approvals.administration.webhooks.actions import create_signing_secret
 from approvals.asking.asks import Ask
 from approvals.states import Kind
 owner = User.objects.get(username="requester")
-key, _ = actions.create_key(owner, name="agent")
-secret = actions.create_signing_secret(key)
+key, _ = create_key(owner, name="agent")
+secret = create_signing_secret(key)
 workflow = actions.open_workflow(scope=f"key:{key.pk}", key="run-1", title="A refund", source="api", owner=owner)
 ask = Ask(kind=Kind.APPROVAL, title="Refund 4711?", input={"amount": 120}, callback_url=%r)
 request = actions.request_approval(workflow, ask, requested_by=owner)

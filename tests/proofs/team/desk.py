@@ -107,7 +107,7 @@ class Desk(Site):
 
     def key(self, who: str) -> str:
         """A new key that may ask, decide and read."""
-        make = "from django.contrib.auth.models import User; from approvals.actions import create_key\n"
+        make = "from django.contrib.auth.models import User; from approvals.administration.keys.actions import create_key\n"
         make += f"user = User.objects.get(username={who!r})\n"
         return self.run(make + "print(create_key(user, name='tests', scopes=('ask', 'decide', 'read'))[1], end='')")
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from approvals.access import callers
-from approvals.actions.keys import create_key
+from approvals.administration.keys.actions import create_key
 from approvals.api.mcp import calls
 from approvals.db.canonical_json import MAX_BYTES
 from approvals.models import ApprovalRequest

@@ -11,6 +11,7 @@ from django.utils import timezone
 from approvals import actions
 from approvals.access import rate_limits
 from approvals.access.tool_lists import ToolLists
+from approvals.administration.keys.actions import change_tool_lists
 from approvals.api.mcp import calls
 from approvals.asking.answers import Answer
 from approvals.background import sweep
@@ -213,7 +214,7 @@ def test_asking_counts_against_the_limit_of_the_key(settings, monkeypatch):
 
 def test_a_permission_for_a_tool_that_the_key_denies_is_refused_and_nobody_is_asked():
     agent, admin = Agent(alice()), bob()
-    actions.change_tool_lists(ApiKey.objects.get().pk, ToolLists(denied=("wri*",)), by=admin, via=Door.DASHBOARD)
+    change_tool_lists(ApiKey.objects.get().pk, ToolLists(denied=("wri*",)), by=admin, via=Door.DASHBOARD)
     words = "The tool Write is not allowed here, so this call was not run. Do not repeat it."
     for _ in range(2):
         assert agent.call("permission", WRITE).value == {"behavior": "deny", "message": words}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.approvals.settings.test_administration import administrator
+from tests.approvals.administration.people.test_people import administrator
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.markup import parse

@@ -1,1 +1,0 @@
-"""What people store for themselves: preferences, views, snoozes, devices and sessions."""

@@ -1,0 +1,83 @@
+"""The checklist of the first run: what is left to do until the first request has been asked and decided."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from approvals.access import permissions
+from approvals.administration.guards import administrators_only
+from approvals.administration.people.queries import other_deciders_exist
+from approvals.administration.preferences.actions import store_preferences
+from approvals.http import SignedIn
+from approvals.models import ApprovalRequest, Decision, Preferences
+from approvals.models.keys import ApiKey
+from approvals.queries.preferences import preferences_of
+
+#: With this status htmx asks no more.
+STOP_POLLING = 286
+#: Stands in the command until the reader puts their key there.
+PLACEHOLDER = "YOUR_KEY"
+QUESTION = {"kind": "question", "title": "Which size?", "options": [{"label": "S"}, {"label": "M"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """Which steps are done, and the command that asks the first request."""
+
+    approver: bool
+    key: bool
+    asked: bool
+    decided: bool
+    command: str
+
+    @property
+    def complete(self) -> bool:
+        return self.approver and self.key and self.asked and self.decided
+
+
+def first_question(key: str) -> str:
+    """Return a command that asks a question, in one line that a shell takes as it stands."""
+    command = ["curl", f"{settings.PUBLIC_URL}/api/v1/requests"]
+    for header in (f"Authorization: Bearer {key}", "Content-Type: application/json"):
+        command += ["-H", header]
+    return shlex.join([*command, "-d", json.dumps(QUESTION)])
+
+
+def checklist_for(user: User, preferences: Preferences) -> Checklist | None:
+    """Return the checklist for an administrator; None for everyone else, and once it was dismissed."""
+    if preferences.setup_dismissed or not permissions.may_administer(user):
+        return None
+    return Checklist(
+        approver=other_deciders_exist(user),
+        key=ApiKey.objects.filter(revoked_at=None).exists(),
+        asked=ApprovalRequest.objects.exists(),
+        decided=Decision.objects.exists(),
+        command=first_question(PLACEHOLDER),
+    )
+
+
+@administrators_only
+@require_GET
+def checklist(request: SignedIn) -> HttpResponse:
+    """The marks of the steps as they are now, for a page that shows the checklist already."""
+    found = checklist_for(request.user, preferences_of(request.user))
+    if found is None:
+        return HttpResponse(status=STOP_POLLING)
+    status = STOP_POLLING if found.complete else 200
+    return render(request, "approvals/administration/_steps.html", {"checklist": found}, status=status)
+
+
+@administrators_only
+@require_POST
+def dismiss(request: SignedIn) -> HttpResponse:
+    """Hide the checklist for good."""
+    store_preferences(request.user, {"setup_dismissed": True})
+    return redirect("approvals:dashboard")

@@ -1,0 +1,28 @@
+"""What the forms of settings share: a field that suggests names, and how a form that was refused is shown."""
+
+from __future__ import annotations
+
+from django import forms
+from django.urls import reverse_lazy
+
+from approvals.exceptions import Refusal
+
+#: A form that was refused is shown again with its errors.
+REFUSED = 422
+
+
+def combobox(kind: str) -> forms.TextInput:
+    """Return a field that suggests names while a person types; see `static/pausepoint/combobox.js`."""
+    source = reverse_lazy("approvals:suggested", args=[kind])
+    attributes = {"data-combobox": "", "data-source": source, "autocomplete": "off", "autocapitalize": "none"}
+    return forms.TextInput(attrs=attributes)
+
+
+def refuse(form: forms.BaseForm, refusal: Refusal) -> None:
+    """Show a refusal of the action above the form."""
+    form.add_error(None, str(refusal))
+
+
+def status_of(form: forms.BaseForm) -> int:
+    """Return the status of a page with this form."""
+    return REFUSED if form.is_bound and form.errors else 200

@@ -1,0 +1,31 @@
+"""Who may open the pages of administration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions
+from approvals.exceptions import NotFound
+from approvals.http import View, refusal_page, refusals_as_pages
+
+P = ParamSpec("P")
+
+
+def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
+    """Answer everyone else as if there were no such page."""
+
+    answered = refusals_as_pages(view)
+
+    @wraps(view)
+    def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if not permissions.may_administer(request.user):
+            words = _("Page not found. It may not exist, or you may not have access.")
+            return refusal_page(request, NotFound(words))
+        return answered(request, *args, **kwargs)
+
+    return wrapped

@@ -1,0 +1,82 @@
+"""Administration of API keys."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from approvals.access.keys import DEFAULT_SCOPES
+from approvals.access.tool_lists import lists_from
+from approvals.administration.first_run import first_question
+from approvals.administration.forms import refuse, status_of
+from approvals.administration.guards import administrators_only
+from approvals.administration.keys import actions, queries
+from approvals.administration.keys.forms import KeyForm, ToolListsForm
+from approvals.db.cursors import number_from
+from approvals.exceptions import NotAllowed, NotFound, Refusal
+from approvals.http import SignedIn
+from approvals.states import Door
+
+MAX_SEARCH = 150
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def keys(request: SignedIn) -> HttpResponse:
+    """The list of keys, and the form for a new one, which is shown once."""
+    initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
+    form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_bound and form.is_valid():
+        given, life = form.cleaned_data, form.life
+        try:
+            key, text = actions.create_key(
+                given["user"],
+                name=given["name"],
+                scopes=tuple(given["scopes"]),
+                expires_at=timezone.now() + life if life else None,
+                by=request.user,
+                via=Door.DASHBOARD,
+            )
+        except Refusal as refusal:
+            refuse(form, refusal)
+        else:
+            context = {"key": key, "text": text, "command": first_question(text), "here": "keys"}
+            return render(request, "approvals/administration/keys/key_made.html", context)
+    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
+    rows, more = queries.keys(before=number_from(request.GET.get("before", "")), search=search)
+    context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
+    return render(request, "approvals/administration/keys/keys.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def key(request: SignedIn, pk: int) -> HttpResponse:
+    """One key, and which calls of coding agents wait for a person."""
+    found = queries.key(pk)
+    if found is None:
+        raise NotFound(_("API key not found. It may be revoked already."))
+    initial = ToolListsForm.initial_of(lists_from(found.tool_lists))
+    form = ToolListsForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_bound and form.is_valid():
+        try:
+            actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
+        except NotAllowed as refusal:
+            refuse(form, refusal)
+        else:
+            messages.success(request, _("The changes are saved."))
+            return redirect("approvals:key", pk)
+    context = {"key": found, "form": form, "now": timezone.now(), "here": "keys"}
+    return render(request, "approvals/administration/keys/key.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_POST
+def revoke(request: SignedIn, pk: int) -> HttpResponse:
+    if not actions.revoke_key(pk, by=request.user, via=Door.DASHBOARD):
+        raise NotFound(_("API key not found. It may be revoked already."))
+    messages.success(request, _("The key is revoked and no longer works."))
+    return redirect("approvals:keys")

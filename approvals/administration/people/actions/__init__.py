@@ -1,0 +1,33 @@
+"""What administrators do to people, roles and teams. Each change is on record."""
+
+from approvals.administration.people.actions.confirming import confirm_change, withdraw_change
+from approvals.administration.people.actions.in_admin import record_admin_change, tell_of_new_address
+from approvals.administration.people.actions.invitations import invite_person, withdraw_invitation
+from approvals.administration.people.actions.people import (
+    add_person,
+    add_team,
+    allow_password_link,
+    change_person,
+    change_team,
+    remove_team,
+    set_active,
+)
+from approvals.administration.people.actions.roles import create_roles, give_roles
+
+__all__ = [
+    "add_person",
+    "add_team",
+    "allow_password_link",
+    "change_person",
+    "change_team",
+    "confirm_change",
+    "create_roles",
+    "give_roles",
+    "invite_person",
+    "record_admin_change",
+    "remove_team",
+    "set_active",
+    "tell_of_new_address",
+    "withdraw_change",
+    "withdraw_invitation",
+]

@@ -1,0 +1,59 @@
+"""Invite people who have no password yet, and withdraw invitations, on record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.actions.logins import SUBJECT
+from approvals.administration.changeable import LOCK, changeable_person, waits_for_second
+from approvals.administration.people.actions.confirming import request_change
+from approvals.administration.people.invitations import VALID_FOR
+from approvals.db import transactions
+from approvals.exceptions import Conflict
+from approvals.models import Invitation, PendingChange
+from approvals.record import audit
+from approvals.states import Door
+
+
+def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | PendingChange:
+    """Make an invitation; an earlier one of the same person stops working. NotFound, NotAllowed, Conflict.
+
+    Return the request for its link where it is not mailed and another administrator has to confirm it.
+    """
+    with transaction.atomic():
+        transactions.lock_name(LOCK)
+        person = changeable_person(person_id, by)
+        if not person.is_active:
+            raise Conflict(_("This person is deactivated. Activate them first."))
+        if person.has_usable_password():
+            raise Conflict(_("This person already has a password. Make a link if they need a new one."))
+        if not mailed and waits_for_second(person, by):
+            return request_change(person, PendingChange.Kind.LINK, None, by=by)
+        now = timezone.now()
+        fields = {"sent_at": now, "expires_at": now + VALID_FOR, "invited_by": by.get_username(), "mailed": mailed}
+        invitation, new = Invitation.objects.update_or_create(person=person, defaults=fields)
+        change = "invited" if new else "invited again"
+        _record(person, {"change": change, "email": person.email, "mailed": mailed}, by)
+    return invitation
+
+
+def withdraw_invitation(person_id: int, *, by: User) -> User:
+    """Make the link of an invitation invalid; the person stays. NotFound, NotAllowed, Conflict if there is none."""
+    with transaction.atomic():
+        transactions.lock_name(LOCK)
+        person = changeable_person(person_id, by)
+        removed, _rows = Invitation.objects.filter(person=person).delete()
+        if not removed:
+            raise Conflict(_("There is no open invitation. It may have been accepted or cancelled already."))
+        _record(person, {"change": "withdrawn"}, by)
+    return person
+
+
+def _record(person: User, data: Mapping[str, object], by: User) -> None:
+    about = {"user": person.get_username(), "user_id": person.pk}
+    audit.record("person.invited", SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)

@@ -1,0 +1,45 @@
+"""The forms of people and teams."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib.auth.forms import UsernameField
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.utils.translation import gettext_lazy as _
+
+from approvals.administration.people.queries import teams
+from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+
+
+class PersonForm(forms.Form):
+    """A person's mail address, roles and teams."""
+
+    email = forms.EmailField(label=_("Email address"), required=False, max_length=254)
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"),
+        required=False,
+        choices=lambda: [(name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}") for name in RoleName],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    teams = forms.MultipleChoiceField(
+        label=_("Teams"),
+        required=False,
+        choices=lambda: [(str(pk), name) for pk, name in teams().order_by("name").values_list("pk", "name")],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class NewPersonForm(PersonForm):
+    """A new person; teams come later."""
+
+    username = UsernameField(
+        label=_("Username"), max_length=150, validators=[UnicodeUsernameValidator()], widget=forms.TextInput
+    )
+    field_order = ("username", "email", "roles")
+    teams = None  # type: ignore[assignment]  # Django's way to leave out a field of the base
+
+
+class TeamForm(forms.Form):
+    """The name of a team."""
+
+    name = forms.CharField(label=_("Name"), max_length=150)

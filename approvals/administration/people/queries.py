@@ -1,0 +1,162 @@
+"""The people of this installation, their roles, teams and sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access.rights import DECIDE, holds
+from approvals.administration.changeable import needs_second
+from approvals.models import AuditEntry
+from approvals.models.people import Invitation, PendingChange, Role, RoleName
+from approvals.text.confusables import marked_name
+from approvals.text.text import visible
+
+PAGE = 50
+#: How far back, and in how many entries, changes of accounts are looked for beside a change that waits.
+LOOK_BACK, MAX_LOOKED_AT = timedelta(days=30), 500
+ACCOUNT_EVENTS = ("person.changed", "person.invited", "admin.changed")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRow:
+    """A person with the names of their roles and teams. `own`: they have rights that no role gives them."""
+
+    user: User
+    roles: Sequence[str]
+    teams: Sequence[str]
+    own: bool
+    #: The invitation that this person has not accepted yet.
+    invitation: Invitation | None = None
+
+
+def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
+    """Return a page of people by username, and the username to continue after; empty if there are no more."""
+    found = User.objects.order_by("username").filter(username__gt=after)
+    if search:
+        found = found.filter(Q(username__icontains=search) | Q(email__icontains=search))
+    page = list(found.prefetch_related("groups")[: PAGE + 1])
+    shown = page[:PAGE]
+    roles = roles_by_group()
+    direct = User.user_permissions.through._default_manager.filter(user__in=[user.pk for user in shown])
+    own = set(direct.values_list("user_id", flat=True).distinct())
+    invitations = Invitation.objects.in_bulk([user.pk for user in shown if not user.last_login])
+    rows = [_row(user, roles, user.pk in own, invitations.get(user.pk)) for user in shown]
+    return rows, shown[-1].username if len(page) > PAGE else ""
+
+
+def _row(user: User, roles: Mapping[int, str], own: bool, invitation: Invitation | None) -> PersonRow:
+    groups = sorted(user.groups.all(), key=lambda group: group.name)
+    names = [roles[group.pk] for group in groups if group.pk in roles]
+    return PersonRow(user, names, [group.name for group in groups if group.pk not in roles], own, invitation)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChange:
+    """A change of an account that is on record: what, by whom and when."""
+
+    words: str
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PendingRow:
+    """A change that waits for an administrator. `words`: what it does. `confirmable`: this viewer may confirm it.
+
+    `before` has the latest changes of this account, which say who may read its mail or know its password by now.
+    """
+
+    change: PendingChange
+    words: str
+    confirmable: bool
+    expired: bool
+    before: Sequence[AccountChange]
+
+
+def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
+    """Return the changes that wait for an administrator, of one person or of everyone, oldest first."""
+    changes = PendingChange.objects.select_related("person", "requested_by").order_by("requested_at", "pk")
+    if person is not None:
+        changes = changes.filter(person=person)
+    waiting = list(changes[:PAGE])
+    before = _account_changes({change.person_id for change in waiting})
+    return [_pending_row(change, viewer, before.get(change.person_id, ())) for change in waiting]
+
+
+def _account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountChange]]:
+    """Return the changes of addresses and passwords of these people in the last days, latest first."""
+    found: dict[int, list[AccountChange]] = {}
+    if not people:
+        return found
+    entries = AuditEntry.objects.filter(event__in=ACCOUNT_EVENTS, at__gte=timezone.now() - LOOK_BACK).order_by("-pk")
+    for entry in entries[:MAX_LOOKED_AT]:
+        data = entry.data
+        person = data.get("row_id") if data.get("model") == "auth.user" else data.get("user_id")
+        if isinstance(person, int) and person in people and (words := _account_change(entry.event, data)):
+            found.setdefault(person, []).append(AccountChange(words, entry.actor_name, entry.at))
+    return found
+
+
+def _account_change(event: str, data: Mapping[str, Any]) -> str:
+    """Return what an entry says of the address or the password of an account, in words; empty if nothing."""
+    change, before, after = data.get("change"), data.get("before") or {}, data.get("after") or {}
+    if event == "admin.changed":
+        fields = ", ".join(map(str, data.get("fields", ())))
+        return _("Changed in the admin: %(fields)s") % {"fields": visible(fields)} if fields else ""
+    if event == "person.invited":
+        return _("Invitation link made") if str(change).startswith("invited") and not data.get("mailed") else ""
+    if change == "password_link" or (change == "confirmed" and data.get("of") == "password_link"):
+        return _("Password link made")
+    address = data.get("value") if change == "confirmed" and data.get("of") == "email" else after.get("email")
+    if address is None or address == before.get("email"):
+        return ""
+    return _("Email address changed to %(address)s") % {"address": visible(str(address)) or _("none")}
+
+
+def _pending_row(change: PendingChange, viewer: User, before: Sequence[AccountChange]) -> PendingRow:
+    name = marked_name(change.person.get_username())
+    if change.kind == PendingChange.Kind.ROLES:
+        labels = ", ".join(str(RoleName(role).label) for role in change.value)
+        words = _("Give %(name)s these roles: %(roles)s") % {"name": name, "roles": labels}
+    elif change.kind == PendingChange.Kind.EMAIL:
+        address = visible(change.value) or _("none")
+        words = _("Change the email address of %(name)s to %(address)s") % {"name": name, "address": address}
+    else:
+        words = _("Make a link that sets the password of %(name)s") % {"name": name}
+    own = viewer.pk == change.requested_by_id and needs_second(viewer)
+    expired = change.requested_at <= timezone.now() - PendingChange.VALID_FOR
+    return PendingRow(change, words, not (own or expired) and viewer.pk != change.person_id, expired, before)
+
+
+def roles_of(person: User) -> list[str]:
+    """Return the names of the roles of a person, as they are stored."""
+    return list(Role.objects.filter(group__user=person).order_by("name").values_list("name", flat=True))
+
+
+def roles_by_group() -> dict[int, str]:
+    """Return the labels of the roles by the id of their group."""
+    return {role.group_id: str(role) for role in Role.objects.all()}
+
+
+def teams() -> QuerySet[Group]:
+    """Return the groups that are no role."""
+    return Group.objects.filter(role=None)
+
+
+def teams_with_sizes() -> QuerySet[Group]:
+    """Return the teams by name, each with its number of people as `size`."""
+    return teams().annotate(size=Count("user")).order_by("name")
+
+
+def other_deciders_exist(user: User) -> bool:
+    """Return whether someone else than this person may decide."""
+    decide = holds(DECIDE, "pk")
+    return User.objects.filter(decide, is_active=True).exclude(pk=user.pk).exists()

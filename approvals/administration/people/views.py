@@ -1,0 +1,222 @@
+"""People and teams, and how people get in: invitations, links that set a password, changes that a second one confirms."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import int_to_base36
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from approvals.administration.changeable import is_beyond_administrators, waits_for_second
+from approvals.administration.forms import refuse, status_of
+from approvals.administration.guards import administrators_only
+from approvals.administration.people import actions
+from approvals.administration.people.forms import NewPersonForm, PersonForm, TeamForm
+from approvals.administration.people.invitations import VALID_FOR, invitation_link, mail_invitation
+from approvals.administration.people.queries import pending_changes, roles_of, teams, teams_with_sizes
+from approvals.administration.people.queries import people as people_by_name
+from approvals.exceptions import NotFound, Refusal
+from approvals.http import SignedIn
+from approvals.models import Invitation, PendingChange
+from approvals.models.keys import ApiKey
+from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+from approvals.text.text import visible
+
+MAX_SEARCH = 150
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def people(request: SignedIn) -> HttpResponse:
+    """The list of people, and the form for a new one."""
+    form = NewPersonForm(request.POST if request.method == "POST" else None, initial={"roles": [RoleName.REQUESTER]})
+    if form.is_bound and form.is_valid():
+        given = form.cleaned_data
+        try:
+            person = actions.add_person(
+                username=given["username"], email=given["email"], roles=given["roles"], by=request.user
+            )
+        except Refusal as refusal:
+            refuse(form, refusal)
+        else:
+            return send_invitation(request, person.pk)
+    search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
+    rows, more = people_by_name(search=search, after=request.GET.get("after", "").replace("\0", "")[:MAX_SEARCH])
+    context = {
+        "form": form,
+        "rows": rows,
+        "next": more,
+        "search": search,
+        "teams": teams_with_sizes(),
+        "team_form": TeamForm(),
+        "mail": settings.HITL_MAIL,
+        "waiting": pending_changes(None, request.user),
+        "roles": [(name.label, ROLE_DESCRIPTIONS[name]) for name in RoleName],
+        "here": "people",
+    }
+    return render(request, "approvals/administration/people/people.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def person(request: SignedIn, pk: int) -> HttpResponse:
+    """One person: mail address, roles and teams."""
+    found = User.objects.filter(pk=pk).first()
+    if found is None:
+        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+    own_teams = [str(key) for key in teams().filter(user=found).values_list("pk", flat=True)]
+    initial = {"email": found.email, "roles": roles_of(found), "teams": own_teams}
+    form = PersonForm(request.POST if request.method == "POST" else None, initial=initial)
+    # No one changes their own roles.
+    form.fields["roles"].disabled = found.pk == request.user.pk
+    if form.is_bound and form.is_valid():
+        given = form.cleaned_data
+        try:
+            waiting = actions.change_person(
+                pk,
+                email=given["email"],
+                roles=given["roles"],
+                team_ids=[int(key) for key in given.get("teams", ())],
+                by=request.user,
+            )
+        except Refusal as refusal:
+            refuse(form, refusal)
+        else:
+            if waiting:
+                say_that_it_waits(request)
+            else:
+                messages.success(request, _("The changes are saved."))
+            return redirect("approvals:person", pk)
+    context = {
+        "person": found,
+        "form": form,
+        "own": sorted(found.user_permissions.values_list("name", flat=True)),
+        "keys": ApiKey.objects.filter(user=found, revoked_at=None).count(),
+        "invitation": Invitation.objects.filter(person=found).first(),
+        "mail": settings.HITL_MAIL and found.email,
+        "changeable": request.user.is_superuser or not is_beyond_administrators(found),
+        "waiting": pending_changes(found, request.user),
+        "here": "people",
+    }
+    return render(request, "approvals/administration/people/person.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_POST
+def add_team(request: SignedIn) -> HttpResponse:
+    form = TeamForm(request.POST)
+    if form.is_valid():
+        actions.add_team(form.cleaned_data["name"], by=request.user)
+    else:
+        messages.error(request, _("Enter a name of at most 150 characters."))
+    return redirect(reverse("approvals:people") + "#teams")
+
+
+@administrators_only
+@require_POST
+def change_team(request: SignedIn, pk: int) -> HttpResponse:
+    """Rename a team, or remove it."""
+    form = TeamForm(request.POST)
+    if request.POST.get("do") == "remove":
+        actions.remove_team(pk, by=request.user)
+    elif form.is_valid():
+        actions.change_team(pk, form.cleaned_data["name"], by=request.user)
+    else:
+        messages.error(request, _("Enter a name of at most 150 characters."))
+    return redirect(reverse("approvals:people") + "#teams")
+
+
+@administrators_only
+@require_POST
+def activate(request: SignedIn, pk: int) -> HttpResponse:
+    """Deactivate a person, or activate them again."""
+    active = request.POST.get("active") == "yes"
+    found = actions.set_active(pk, active=active, by=request.user)
+    if active:
+        words = _("%(name)s is active again.")
+    else:
+        words = _("%(name)s is deactivated. All sessions have ended, and all API keys are revoked.")
+    messages.success(request, words % {"name": found.get_username()})
+    return redirect("approvals:person", pk)
+
+
+@administrators_only
+@require_POST
+def new_link(request: SignedIn, pk: int) -> HttpResponse:
+    """Show a link with which a person sets a password, or let it wait for another administrator."""
+    if actions.allow_password_link(pk, by=request.user) is not None:
+        say_that_it_waits(request)
+        return redirect("approvals:person", pk)
+    return _password_link(request, User.objects.get(pk=pk))
+
+
+@administrators_only
+@require_POST
+def invite(request: SignedIn, pk: int) -> HttpResponse:
+    """Invite a person who has no password yet, once more if they were invited already; or withdraw the invitation."""
+    if request.POST.get("do") != "withdraw":
+        return send_invitation(request, pk)
+    found = actions.withdraw_invitation(pk, by=request.user)
+    words = _("The invitation of %(name)s is cancelled. Its link no longer works.")
+    messages.success(request, words % {"name": visible(found.get_username())})
+    return redirect("approvals:person", pk)
+
+
+@administrators_only
+@require_POST
+def pending_change(request: SignedIn, pk: int) -> HttpResponse:
+    """Confirm a change that another administrator requested, or withdraw it."""
+    if request.POST.get("do") != "confirm":
+        change = actions.withdraw_change(pk, by=request.user)
+        messages.success(request, _("The change is cancelled."))
+        return redirect("approvals:person", change.person_id)
+    change = actions.confirm_change(pk, by=request.user)
+    if change.kind == PendingChange.Kind.LINK:
+        return _password_link(request, change.person)
+    messages.success(request, _("The change is confirmed."))
+    return redirect("approvals:person", change.person_id)
+
+
+def say_that_it_waits(request: SignedIn) -> None:
+    """Say that a change needs a second administrator."""
+    messages.info(request, _("Another administrator must confirm this. Until then, nothing changes."))
+
+
+def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
+    """Mail an invitation; show its link instead if no mail can be sent."""
+    address = User.objects.filter(pk=pk).values_list("email", flat=True).first()
+    made = actions.invite_person(pk, mailed=bool(settings.HITL_MAIL and address), by=request.user)
+    if not isinstance(made, Invitation):
+        say_that_it_waits(request)
+        return redirect("approvals:person", pk)
+    if made.mailed and mail_invitation(made):
+        words = _("An invitation is on its way to %(address)s.")
+        messages.success(request, words % {"address": visible(made.person.email)})
+        return redirect("approvals:people")
+    if made.mailed and waits_for_second(made.person, request.user):
+        words = _("The mail server did not accept the invitation. Check the mail settings and send it again.")
+        messages.error(request, words)
+        return redirect("approvals:person", pk)
+    context = {
+        "person": made.person,
+        "link": invitation_link(made),
+        "days": VALID_FOR.days,
+        "failed": made.mailed,
+        "here": "people",
+    }
+    return render(request, "approvals/administration/people/person_link.html", context)
+
+
+def _password_link(request: SignedIn, person: User) -> HttpResponse:
+    """Show a link with which a person sets a password. It works once, for an hour."""
+    named = {"uidb36": int_to_base36(person.pk), "key": default_token_generator.make_token(person)}
+    link = settings.PUBLIC_URL + reverse("account_reset_password_from_key", kwargs=named)
+    return render(
+        request, "approvals/administration/people/person_link.html", {"person": person, "link": link, "here": "people"}
+    )

@@ -1,0 +1,196 @@
+"""Pages on which people choose for themselves: profile, display, notifications and sessions."""
+
+from __future__ import annotations
+
+import smtplib
+from http import HTTPStatus
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.mail import EmailMessage
+from django.db import connections
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from approvals.access.rate_limits import Limit
+from approvals.actions import sessions as ending
+from approvals.administration.forms import status_of
+from approvals.administration.people.queries import roles_of, teams
+from approvals.administration.preferences import actions
+from approvals.administration.preferences.browsers import describe_browser
+from approvals.administration.preferences.forms import PreferencesForm, QuietHoursForm
+from approvals.administration.preferences.queries import sessions_of, subscriptions_of
+from approvals.administration.rules.queries import rules_for
+from approvals.exceptions import BadBody, Conflict, NotFound
+from approvals.http import SignedIn, referring_address, refusals_as_pages
+from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+from approvals.models.preferences import Theme
+from approvals.outbound.push import is_available, public_key
+from approvals.queries.languages import in_language_of, name_of_language
+from approvals.queries.preferences import preferences_of
+from approvals.states import Channel, Kind
+
+#: What people may be notified of, beside which kind a request has.
+MUTABLE = {**dict(Kind.choices), "assigned": gettext_lazy("A request is assigned to you")}
+#: How they are notified of it.
+WAYS = {Channel.MAIL: gettext_lazy("Email"), "browser": gettext_lazy("Open page"), Channel.PUSH: gettext_lazy("Device")}
+#: Pages and devices notify of requests that arrive, whoever they are assigned to.
+NEVER = {"browser:assigned", f"{Channel.PUSH}:assigned"}
+TESTS_A_MINUTE = 3
+_tests = Limit()
+
+
+@require_GET
+def profile(request: SignedIn) -> HttpResponse:
+    person = request.user
+    roles = [(RoleName(name).label, ROLE_DESCRIPTIONS[RoleName(name)]) for name in roles_of(person)]
+    names = teams().filter(user=person).order_by("name").values_list("name", flat=True)
+    context = {"roles": roles, "teams": list(names), "mail": settings.HITL_MAIL, "here": "profile"}
+    return render(request, "approvals/administration/preferences/profile.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def display(request: SignedIn) -> HttpResponse:
+    """Theme, density, and how the pages work."""
+    stored = preferences_of(request.user)
+    form = PreferencesForm(request.POST if request.method == "POST" else None, instance=stored)
+    if form.is_bound and form.is_valid():
+        actions.store_preferences(request.user, form.cleaned_data)
+        with in_language_of(request.user.pk):
+            messages.success(request, _("Your settings are saved."))
+        return redirect("approvals:display")
+    # The form has changed `stored`; the page goes by what is in the database.
+    only_language = "" if len(settings.HITL_LANGUAGES) > 1 else name_of_language(settings.LANGUAGE_CODE)
+    context = {
+        "form": form,
+        "here": "display",
+        "preferences": preferences_of(request.user),
+        "only_language": only_language,
+    }
+    return render(request, "approvals/administration/preferences/display.html", context, status=status_of(form))
+
+
+@require_POST
+@refusals_as_pages
+def theme(request: SignedIn) -> HttpResponse:
+    """Store the theme that was chosen in the user menu."""
+    chosen = request.POST.get("theme", "")
+    if chosen not in Theme.values:
+        raise BadBody(_("Choose one of the themes."))
+    actions.store_preferences(request.user, {"theme": chosen})
+    if request.headers.get("HX-Request"):
+        return HttpResponse(status=204)
+    return redirect(referring_address(request) or "approvals:display")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def notifications(request: SignedIn) -> HttpResponse:
+    """Which notifications a person gets, and their quiet hours."""
+    stored = preferences_of(request.user)
+    form = QuietHoursForm(request.POST if request.method == "POST" else None, instance=stored)
+    if form.is_bound and form.is_valid():
+        wanted = set(request.POST.getlist("wanted"))
+        muted = [name for name in _names() if name not in wanted]
+        actions.store_preferences(request.user, form.cleaned_data | {"muted": muted})
+        messages.success(request, _("Your notifications are saved."))
+        return redirect("approvals:notifications")
+    muted = preferences_of(request.user).muted
+    lines = [(words, [_cell(way, kind, muted) for way in WAYS]) for kind, words in MUTABLE.items()]
+    context = {
+        "form": form,
+        "ways": WAYS.values(),
+        "lines": lines,
+        "mail": settings.HITL_MAIL,
+        "rules": rules_for(request.user.pk),
+        "browsers": [(one, describe_browser(one.browser)) for one in subscriptions_of(request.user)],
+        "push_key": public_key() if is_available() else "",
+        "here": "notifications",
+    }
+    return render(request, "approvals/administration/preferences/notifications.html", context, status=status_of(form))
+
+
+def _names() -> list[str]:
+    return [name for way in WAYS for kind in MUTABLE if (name := f"{way}:{kind}") not in NEVER]
+
+
+def _cell(way: str, kind: str, muted: list[str]) -> dict[str, object]:
+    name = f"{way}:{kind}"
+    label = _("%(way)s: %(kind)s") % {"way": WAYS[way], "kind": MUTABLE[kind]}
+    return {"name": name, "label": label, "wanted": name not in muted, "never": name in NEVER}
+
+
+@require_POST
+@refusals_as_pages
+def send_test(request: SignedIn) -> HttpResponse:
+    """Send a mail to oneself, and say what became of it."""
+    if not settings.HITL_MAIL or not request.user.email:
+        raise Conflict(_("No mail can be sent to you: your account has no address, or no mail server is set up."))
+    _tests.count(str(request.user.pk), TESTS_A_MINUTE)
+    words = _("This is a test from Pausepoint. Notifications for you arrive at this address.")
+    mail = EmailMessage(
+        subject=_("[Pausepoint] Test notification"),
+        body=words,
+        from_email=settings.DEFAULT_FROM_EMAIL,
+        to=[request.user.email],
+    )
+    connections.close_all()
+    try:
+        mail.send()
+    except (OSError, ValueError, smtplib.SMTPException) as error:
+        told = _("The mail server refused the test: %(error)s. Ask an administrator to check the mail settings.")
+        messages.error(request, told % {"error": error})
+    else:
+        messages.success(request, _("A test is on its way to %(address)s.") % {"address": request.user.email})
+    return redirect("approvals:notifications")
+
+
+@require_POST
+@refusals_as_pages
+def subscribe(request: SignedIn) -> HttpResponse:
+    """Store the subscription of the browser that sends this."""
+    sent = {name: request.POST.get(name, "") for name in ("endpoint", "p256dh", "auth")}
+    browser = request.headers.get("User-Agent", "")
+    actions.subscribe(request.user, **sent, browser=browser, session_key=request.session.session_key or "")
+    return HttpResponse(status=HTTPStatus.NO_CONTENT)
+
+
+@require_POST
+def unsubscribe(request: SignedIn) -> HttpResponse:
+    """Forget a browser, named by its endpoint."""
+    actions.unsubscribe(request.user, endpoint=request.POST.get("endpoint", ""))
+    if request.headers.get("X-Requested-With") == "fetch":
+        return HttpResponse(status=HTTPStatus.NO_CONTENT)
+    return redirect("approvals:notifications")
+
+
+@require_GET
+def sessions(request: SignedIn) -> HttpResponse:
+    """One's own sessions."""
+    current = request.session.session_key
+    shown = [
+        (session, describe_browser(session.browser), session.session_key == current)
+        for session in sessions_of(request.user)
+    ]
+    return render(
+        request, "approvals/administration/preferences/sessions.html", {"sessions": shown, "here": "sessions"}
+    )
+
+
+@require_POST
+@refusals_as_pages
+def end_session(request: SignedIn, pk: int) -> HttpResponse:
+    if not ending.end_session(request.user, pk):
+        raise NotFound(_("Session not found. It may have ended already."))
+    messages.success(request, _("The session has ended. Whoever uses it has to log in again."))
+    return redirect("approvals:sessions")
+
+
+@require_POST
+def end_other_sessions(request: SignedIn) -> HttpResponse:
+    ended = ending.end_other_sessions(request.user, request.session.session_key or "")
+    words = ngettext("%(count)d session has ended.", "%(count)d sessions have ended.", ended)
+    messages.success(request, words % {"count": ended})
+    return redirect("approvals:sessions")

@@ -1,0 +1,63 @@
+"""The tools and agents that have asked so far, from the indexes, however many requests there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+
+from approvals.models import ApprovalRequest, ToolSettings
+from approvals.queries.preferences import settings_of_tools
+from approvals.queries.suggestions import NAMES
+
+PAGE = 50
+#: The names with the latest request of each.
+_SEEN = (
+    NAMES
+    + """
+    SELECT name, (
+        SELECT id FROM approvals_approvalrequest WHERE {column} = names.name
+        ORDER BY changed_at DESC, id DESC LIMIT 1
+    ) FROM names WHERE name IS NOT NULL LIMIT %s
+"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tool, or an agent, with its latest request and, of a tool, its settings."""
+
+    name: str
+    latest: ApprovalRequest
+    settings: ToolSettings | None = None
+
+
+def tools_seen(*, after: str = "") -> tuple[list[Seen], str]:
+    """Return a page of tools by name, and the name to continue after; empty if there are no more."""
+    names, latest, more = _seen("tool_name", after)
+    settings = settings_of_tools(names)
+    return [Seen(name, latest[name], settings.get(name)) for name in names], more
+
+
+def agents_seen(*, after: str = "") -> tuple[list[Seen], str]:
+    """Return a page of agents by name, and the name to continue after; empty if there are no more."""
+    names, latest, more = _seen("agent", after)
+    return [Seen(name, latest[name]) for name in names], more
+
+
+def latest_of_tool(name: str) -> ApprovalRequest | None:
+    """Return the latest request of a tool with its input; None if none has asked."""
+    return ApprovalRequest.objects.filter(tool_name=name).order_by("-changed_at", "-id").first()
+
+
+def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest], str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_SEEN.format(column=column), [after, PAGE + 1])
+        rows = [(name, UUID(str(pk))) for name, pk in cursor.fetchall()]
+    shown = rows[:PAGE]
+    ids = [pk for _name, pk in shown]
+    found = ApprovalRequest.objects.only("id", "title", "kind", "changed_at", "agent").filter(pk__in=ids)
+    requests = {request.pk: request for request in found}
+    latest = {name: requests[pk] for name, pk in shown if pk in requests}
+    return list(latest), latest, shown[-1][0] if len(rows) > PAGE else ""

@@ -1,0 +1,68 @@
+"""Administration of the tools and agents that have asked so far."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from approvals.administration.forms import status_of
+from approvals.administration.guards import administrators_only
+from approvals.administration.tools import actions
+from approvals.administration.tools.forms import PrioritiesForm, ToolForm, pointers
+from approvals.administration.tools.queries import agents_seen, latest_of_tool, tools_seen
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn
+from approvals.models import ToolSettings
+from approvals.queries.preferences import settings_of_tools, strict_priorities
+
+MAX_NAME = 100
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def tools(request: SignedIn) -> HttpResponse:
+    """The tools and agents, and of which priorities a rejection needs a message."""
+    form = PrioritiesForm(
+        request.POST if request.method == "POST" else None, initial={"priorities": strict_priorities()}
+    )
+    if form.is_bound and form.is_valid():
+        actions.store_strict_priorities(form.cleaned_data["priorities"], by=request.user)
+        messages.success(request, _("The changes are saved."))
+        return redirect("approvals:tools")
+    after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
+    shown, more = tools_seen(after=after)
+    agents, more_agents = agents_seen(after=agents_after)
+    context = {
+        "tools": shown,
+        "next": more,
+        "agents": agents,
+        "next_agents": more_agents,
+        "form": form,
+        "here": "tools",
+    }
+    return render(request, "approvals/administration/tools/tools.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def tool(request: SignedIn, name: str) -> HttpResponse:
+    """The settings of one tool that has asked, or has settings already."""
+    latest, stored = latest_of_tool(name), settings_of_tools([name]).get(name)
+    if latest is None and stored is None:
+        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+    form = ToolForm(request.POST) if request.method == "POST" else ToolForm.of(stored or ToolSettings())
+    if form.is_bound and form.is_valid():
+        actions.store_tool_settings(name, form.cleaned_data, by=request.user)
+        messages.success(request, _("The settings of the tool are saved."))
+        return redirect("approvals:tool", name)
+    context = {
+        "name": name,
+        "form": form,
+        "latest": latest,
+        "pointers": pointers(latest.input) if latest else [],
+        "here": "tools",
+    }
+    return render(request, "approvals/administration/tools/tool.html", context, status=status_of(form))

@@ -1,0 +1,49 @@
+"""URLs of the settings of people and of administration."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from approvals.administration import first_run
+from approvals.administration.keys import views as keys
+from approvals.administration.people import views as people
+from approvals.administration.preferences import views as preferences
+from approvals.administration.rules import views as rules
+from approvals.administration.tools import views as tools
+from approvals.administration.webhooks import views as webhooks
+
+urlpatterns = [
+    path("", preferences.profile, name="settings"),
+    path("display/", preferences.display, name="display"),
+    path("theme/", preferences.theme, name="theme"),
+    path("notifications/", preferences.notifications, name="notifications"),
+    path("notifications/test/", preferences.send_test, name="send-test"),
+    path("notifications/subscribe/", preferences.subscribe, name="subscribe"),
+    path("notifications/unsubscribe/", preferences.unsubscribe, name="unsubscribe"),
+    path("sessions/", preferences.sessions, name="sessions"),
+    path("sessions/end-others/", preferences.end_other_sessions, name="end-sessions"),
+    path("sessions/<int:pk>/end/", preferences.end_session, name="end-session"),
+    path("people/", people.people, name="people"),
+    path("people/<int:pk>/", people.person, name="person"),
+    path("people/<int:pk>/active/", people.activate, name="person-active"),
+    path("people/<int:pk>/link/", people.new_link, name="person-link"),
+    path("people/<int:pk>/invite/", people.invite, name="invite"),
+    path("people/changes/<int:pk>/", people.pending_change, name="pending-change"),
+    path("teams/", people.add_team, name="teams"),
+    path("teams/<int:pk>/", people.change_team, name="team"),
+    path("keys/", keys.keys, name="keys"),
+    path("keys/<int:pk>/", keys.key, name="key"),
+    path("keys/<int:pk>/revoke/", keys.revoke, name="revoke-key"),
+    path("webhooks/", webhooks.webhooks, name="webhooks"),
+    path("webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
+    path("webhooks/<int:pk>/secret/", webhooks.rotate, name="rotate-secret"),
+    path("webhooks/<int:pk>/remove/", webhooks.remove, name="remove-webhook"),
+    path("webhooks/<int:pk>/resend/<int:event>/", webhooks.resend, name="resend"),
+    path("rules/", rules.rules, name="rules"),
+    path("rules/<int:pk>/", rules.rule, name="rule"),
+    path("rules/<int:pk>/remove/", rules.remove, name="remove-rule"),
+    path("tools/", tools.tools, name="tools"),
+    path("tools/<path:name>/", tools.tool, name="tool"),
+    path("first-run/", first_run.checklist, name="first-run"),
+    path("first-run/dismiss/", first_run.dismiss, name="dismiss-first-run"),
+]

@@ -1,0 +1,24 @@
+"""Webhooks, and what was delivered to them."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from approvals.models import OutboxEvent
+from approvals.models.subscriptions import WebhookEndpoint
+from approvals.states import Channel
+
+PAGE = 50
+
+
+def endpoints() -> QuerySet[WebhookEndpoint]:
+    """Return the webhooks, newest first."""
+    return WebhookEndpoint.objects.order_by("-pk")
+
+
+def deliveries_to(endpoint: WebhookEndpoint, *, before: int | None = None) -> tuple[list[OutboxEvent], int | None]:
+    """Return a page of deliveries, newest first, and the id to continue before; None if there are no more."""
+    found = OutboxEvent.objects.filter(channel=Channel.WEBHOOK, target=f"endpoint:{endpoint.pk}").order_by("-pk")
+    page = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
+    shown = page[:PAGE]
+    return shown, shown[-1].pk if len(page) > PAGE else None
