@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -82,12 +82,9 @@ class DeskAdmin(OwnFilters):
 class RecordedAdmin(DeskAdmin):
     """Writes rows with the actions of the product, which put each change on record."""
 
-    def store(self, pk: int | None, fields: Mapping[str, Any], *, by: Any, via: Door) -> Any:
-        """Make a row, or change one, and return it."""
-        raise NotImplementedError
-
-    def remove(self, pk: int, *, by: Any, via: Door) -> None:
-        raise NotImplementedError
+    #: Actions: changes the row with an id, or makes one for None, and returns it; removes the row with an id.
+    store: ClassVar[Callable[..., Any]]
+    remove: ClassVar[Callable[..., None]]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         obj.pk = self.store(obj.pk, form.cleaned_data, by=request.user, via=Door.ADMIN).pk
