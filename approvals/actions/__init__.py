@@ -2,7 +2,7 @@
 
 `asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`
 and `commenting` are for people, `snoozing` and `saved_views` for what they see, `resuming` for the programs that asked;
-`logins`, `sessions`, `processes`, `resending` and `pruning` for operators. What administrators do is in
+`signing_secrets`, `logins`, `processes`, `resending` and `pruning` for operators. What administrators do is in
 `approvals.administration`.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
@@ -16,7 +16,14 @@ from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, settle
 from approvals.actions.expiring import expire, expire_free
 from approvals.actions.locking import lock_workflow
-from approvals.actions.logins import record_failed_login, record_login, store_password
+from approvals.actions.logins import (
+    end_all_sessions,
+    end_other_sessions,
+    record_failed_login,
+    record_login,
+    record_session,
+    store_password,
+)
 from approvals.actions.processes import record_heartbeat, remove_process
 from approvals.actions.pruning import (
     old_delivered,
@@ -37,7 +44,7 @@ from approvals.actions.resuming import (
     renew_resume,
     take_resume,
 )
-from approvals.actions.sessions import end_all_sessions, end_other_sessions, record_session
+from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
     "AskOutcome",
@@ -52,8 +59,10 @@ __all__ = [
     "close_workflow",
     "comment",
     "complete_resume",
+    "create_signing_secret",
     "decide",
     "end_all_sessions",
+    "end_old_signing_secrets",
     "end_other_sessions",
     "end_workflow",
     "expire",

@@ -1,15 +1,24 @@
-"""Record log-ins, failed log-ins and new passwords."""
+"""Record log-ins, failed log-ins and new passwords; remember whose session began, and end sessions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import transaction
 
+from approvals.db.many import any_of
+from approvals.db.transactions import after_commit, async_commit
+from approvals.live import doorbell
 from approvals.models import Invitation
+from approvals.models.people import PersonSession
 from approvals.record import audit
 from approvals.states import Door
 
 SUBJECT = audit.Subject(scope="desk")
+MAX_BROWSER = 300
 
 
 def record_login(user: User, *, address: str) -> None:
@@ -31,3 +40,50 @@ def store_password(user: User, *, reset: bool, address: str) -> None:
         event = "invitation.accepted" if invited else "password.reset" if reset else "password.changed"
         user.save(update_fields=["password"])
         audit.record(event, SUBJECT, data={"address": address}, actor=user, via=Door.DASHBOARD)
+
+
+def record_session(person: User, session_key: str, *, address: str, browser: str) -> None:
+    """Store whose session this is, from a log-in on."""
+    shown = "".join(char for char in browser if char.isprintable())[:MAX_BROWSER]
+    PersonSession.objects.update_or_create(
+        session_key=session_key, defaults={"person": person, "address": address, "browser": shown}
+    )
+
+
+def store_activity(used: Mapping[str, datetime]) -> None:
+    """Store when sessions were last used. If the write is lost, the next one follows some minutes later."""
+    if not used:
+        return
+    with transaction.atomic():
+        async_commit()
+        sessions = list(PersonSession.objects.filter(session_key__in=any_of(set(used), str)))
+        for session in sessions:
+            # Another process may have stored a later use.
+            session.last_active_at = max(used[session.session_key], session.last_active_at or session.started_at)
+        PersonSession.objects.bulk_update(sessions, ["last_active_at"], batch_size=500)
+
+
+def end_session(person: User, session_id: int) -> bool:
+    """End one of a person's own sessions; whether there was one. Its open pages say that they are logged out."""
+    found = PersonSession.objects.filter(person=person, pk=session_id)
+    return bool(_end(person, list(found.values_list("session_key", flat=True))))
+
+
+def end_other_sessions(person: User, kept: str) -> int:
+    """End all of a person's own sessions but the one with this key; return how many."""
+    found = PersonSession.objects.filter(person=person).exclude(session_key=kept)
+    return _end(person, list(found.values_list("session_key", flat=True)))
+
+
+def end_all_sessions(person: User) -> int:
+    """End all sessions of a person; return how many."""
+    return _end(person, list(PersonSession.objects.filter(person=person).values_list("session_key", flat=True)))
+
+
+def _end(person: User, session_keys: list[str]) -> int:
+    with transaction.atomic():
+        PersonSession.objects.filter(session_key__in=session_keys).delete()
+        ended, _each = Session.objects.filter(session_key__in=session_keys).delete()
+        message = {"type": "session.ended"}
+        after_commit(doorbell.notify, doorbell.user_group(person.pk), message)
+    return ended

@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from approvals.access.tool_lists import lists_from
+from approvals.actions import create_signing_secret, end_old_signing_secrets
 from approvals.admin.base import OnRecord, ReadOnlyAdmin
 from approvals.admin.subscriptions import SecretOwner
 from approvals.administration.changeable import is_beyond_administrators
 from approvals.administration.keys import actions
 from approvals.administration.keys.forms import ToolListsForm
-from approvals.administration.webhooks.actions import create_signing_secret, end_old_signing_secrets
 from approvals.models.keys import ApiKey
 from approvals.states import Door
 

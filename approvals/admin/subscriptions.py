@@ -17,7 +17,7 @@ from approvals.administration.rules import actions as rules
 from approvals.administration.webhooks import actions as webhooks
 from approvals.administration.webhooks.forms import WebhookForm
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
-from approvals.outbound import signing
+from approvals.outbound.webhooks import Owner, secrets_of
 from approvals.states import Door
 
 
@@ -72,7 +72,7 @@ class SecretOwner(Base):
         words = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
         self.message_user(request, words % {"count": ended}, messages.SUCCESS)
 
-    def secret_page(self, request: HttpRequest, owner: signing.Owner, text: str) -> HttpResponse:
+    def secret_page(self, request: HttpRequest, owner: Owner, text: str) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
             "title": _("Webhook secret"),
@@ -103,7 +103,7 @@ class WebhookEndpointAdmin(SecretOwner, RecordedAdmin):
 
     def response_add(self, request: HttpRequest, obj: WebhookEndpoint, post_url_continue: str | None = None) -> Any:
         """Show the first secret of a new endpoint."""
-        return self.secret_page(request, obj, signing.secrets_of(obj)[0])
+        return self.secret_page(request, obj, secrets_of(obj)[0])
 
 
 @admin.register(NotificationRule)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.access import activity
-from approvals.actions.sessions import store_activity
+from approvals.actions.logins import store_activity
 from approvals.db import pool
 from approvals.models.processes import BEAT, WorkerKind
 

@@ -13,7 +13,7 @@ from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
 from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.search import SearchText
-from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule, SigningSecret, WebhookEndpoint
+from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 
 __all__ = [
     "ApiKey",
@@ -36,10 +36,8 @@ __all__ = [
     "Role",
     "SavedView",
     "SearchText",
-    "SigningSecret",
     "Snooze",
     "ToolSettings",
-    "WebhookEndpoint",
     "Worker",
     "Workflow",
 ]

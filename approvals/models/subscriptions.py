@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -115,6 +115,13 @@ class NotificationRule(models.Model):
 def told() -> tuple[models.QuerySet[Any], ...]:
     """Return the rows for which people are notified of new requests."""
     return NotificationRule.objects.filter(active=True), PushSubscription.objects.all()
+
+
+def subscribers() -> models.QuerySet[Any, tuple[int | None, str, list[str]]]:
+    """Return ids, addresses and event names of the active webhooks; and a row without an id if anyone is notified."""
+    nobody = Value(None, models.BigIntegerField()), Value(""), Value([], ExactJSONField())
+    webhooks = WebhookEndpoint.objects.filter(active=True).values_list("pk", "url", "events")
+    return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by("pk")
 
 
 def heard() -> models.Expression:

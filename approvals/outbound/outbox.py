@@ -20,15 +20,14 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.canonical_json import utc
-from approvals.db.json_field import ExactJSONField
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
-from approvals.models.subscriptions import WebhookEndpoint, told
+from approvals.models.subscriptions import subscribers
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority
 
@@ -76,13 +75,6 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-def _targets() -> QuerySet[Any, tuple[int | None, str, list[str]]]:
-    """Return ids, addresses and event names of the active webhooks; and a row without an id if anyone is notified."""
-    nobody = Value(None, BigIntegerField()), Value(""), Value([], ExactJSONField())
-    webhooks = WebhookEndpoint.objects.filter(active=True).values_list("pk", "url", "events")
-    return webhooks.union(*(rows.values_list(*nobody) for rows in told())).order_by("pk")
-
-
 def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", heard: bool = True) -> None:
     """Write an event for every target; call this inside the transaction of what it reports.
 
@@ -90,7 +82,7 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
-    targets = list(_targets()) if heard else []
+    targets = list(subscribers()) if heard else []
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in targets if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))

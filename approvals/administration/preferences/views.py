@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from approvals.access.rate_limits import Limit
-from approvals.actions import sessions as ending
+from approvals.actions import logins
 from approvals.administration.forms import status_of
 from approvals.administration.people.queries import roles_of, teams
 from approvals.administration.preferences import actions
@@ -182,7 +182,7 @@ def sessions(request: SignedIn) -> HttpResponse:
 @require_POST
 @refusals_as_pages
 def end_session(request: SignedIn, pk: int) -> HttpResponse:
-    if not ending.end_session(request.user, pk):
+    if not logins.end_session(request.user, pk):
         raise NotFound(_("Session not found. It may have ended already."))
     messages.success(request, _("The session has ended. Whoever uses it has to log in again."))
     return redirect("approvals:sessions")
@@ -190,7 +190,7 @@ def end_session(request: SignedIn, pk: int) -> HttpResponse:
 
 @require_POST
 def end_other_sessions(request: SignedIn) -> HttpResponse:
-    ended = ending.end_other_sessions(request.user, request.session.session_key or "")
+    ended = logins.end_other_sessions(request.user, request.session.session_key or "")
     words = ngettext("%(count)d session has ended.", "%(count)d sessions have ended.", ended)
     messages.success(request, words % {"count": ended})
     return redirect("approvals:sessions")

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.actions import create_signing_secret, end_old_signing_secrets
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotFound
-from approvals.models.subscriptions import SigningSecret, WebhookEndpoint
-from approvals.outbound import signing
-from approvals.outbound.signing import Owner
+from approvals.models.subscriptions import WebhookEndpoint
 from approvals.record import audit
 from approvals.states import Door
 
 FIELDS = ("name", "url", "events", "include_payload", "active")
-#: How long the previous secret keeps signing, so that a receiver can change over without losing anything.
-OVERLAP = timedelta(days=1)
 
 
 def store_endpoint(endpoint_id: int | None, fields: Mapping[str, Any], *, by: User, via: Door) -> WebhookEndpoint:
@@ -62,34 +56,6 @@ def remove_endpoint(endpoint_id: int, *, by: User, via: Door) -> None:
         endpoint = _locked(endpoint_id)
         _record(endpoint, "removed", by, via)
         endpoint.delete()
-
-
-def create_signing_secret(owner: Owner) -> str:
-    """Make a secret and return it, `whsec_…`, to be shown once.
-
-    The previous one signs too for OVERLAP; older ones end at once.
-    """
-    nonce, now = secrets.token_urlsafe(32), timezone.now()
-    text = signing.secret_text(nonce)
-    with transaction.atomic():
-        # Without this lock, two at once would each end the other's predecessor only, and leave three valid.
-        type(owner)._default_manager.select_for_update(no_key=True).get(pk=owner.pk)
-        previous = list(signing.valid_secrets(owner))
-        _expire(previous[1:], at=now)
-        _expire(previous[:1], at=now + OVERLAP)
-        SigningSecret.objects.create(
-            **signing.owner_column(owner), nonce=nonce, fingerprint=signing.fingerprint_of(text)
-        )
-    return text
-
-
-def end_old_signing_secrets(owner: Owner) -> int:
-    """Let only the newest secret sign from now on; return how many were ended."""
-    return _expire(list(signing.valid_secrets(owner))[1:], at=timezone.now())
-
-
-def _expire(valid: list[SigningSecret], *, at: datetime) -> int:
-    return SigningSecret.objects.filter(pk__in=[secret.pk for secret in valid]).update(expires_at=at)
 
 
 def _locked(endpoint_id: int) -> WebhookEndpoint:

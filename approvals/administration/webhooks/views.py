@@ -16,9 +16,10 @@ from approvals.administration.webhooks.forms import WebhookForm
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
-from approvals.models import OutboxEvent, WebhookEndpoint
+from approvals.models import OutboxEvent
+from approvals.models.subscriptions import WebhookEndpoint
 from approvals.outbound.outbox import EVENTS, undelivered_events
-from approvals.outbound.signing import secrets_of
+from approvals.outbound.webhooks import secrets_of
 from approvals.states import Channel, Door
 
 #: Waiting deliveries of one webhook that are counted.

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from approvals.administration.webhooks.actions import create_signing_secret
+from approvals.actions import create_signing_secret
 from approvals.management.refusing import RefusingCommand
 from approvals.models.keys import ApiKey
 

@@ -14,7 +14,7 @@ from django.test import Client
 from approvals.administration.keys.actions import create_key
 from approvals.models import AuditEntry, OutboxEvent
 from approvals.models.subscriptions import NotificationRule, WebhookEndpoint
-from approvals.outbound import signing
+from approvals.outbound import webhooks
 from approvals.outbound.outbox import EVENTS
 from hitlsite.security import POLICY
 from tests.support import people
@@ -57,7 +57,7 @@ def test_new_endpoint_shows_its_secret_once(root):
     endpoint = WebhookEndpoint.objects.get()
     secret = shown_secret(response.content.decode())
     assert (endpoint.events, endpoint.include_payload, endpoint.active) == (["request.decided"], False, True)
-    assert signing.secrets_of(endpoint) == [secret]
+    assert webhooks.secrets_of(endpoint) == [secret]
     assert "no-store" in response["Cache-Control"]
     pages = [root.get(address).content.decode() for address in (ENDPOINTS, f"{ENDPOINTS}{endpoint.pk}/change/")]
     assert [secret in page for page in pages] == [False, False]
@@ -96,10 +96,10 @@ def test_secret_is_rotated_in_two_recorded_steps(root, make):
     address = KEYS if hasattr(owner, "prefix") else ENDPOINTS
     response = root.post(address, {"action": "new_webhook_secret", "_selected_action": [owner.pk]})
     second = shown_secret(response.content.decode())
-    assert (signing.secrets_of(owner), response["Content-Security-Policy"]) == ([second, first], POLICY)
+    assert (webhooks.secrets_of(owner), response["Content-Security-Policy"]) == ([second, first], POLICY)
     assert inline_code(response.content.decode()) == []
     root.post(address, {"action": "end_old_webhook_secrets", "_selected_action": [owner.pk]})
-    assert signing.secrets_of(owner) == [second]
+    assert webhooks.secrets_of(owner) == [second]
     told = [entry.change_message for entry in LogEntry.objects.order_by("pk")]
     assert told == ["Created a new webhook secret.", "Revoked old webhook secrets."]
 
@@ -118,7 +118,7 @@ def test_readers_get_no_secret():
     for address, owner in ((ENDPOINTS, endpoint), (KEYS, key)):
         response = client.post(address, {"action": "new_webhook_secret", "_selected_action": [owner.pk]}, follow=True)
         assert "whsec_" not in response.content.decode()
-    assert (signing.secrets_of(endpoint), signing.secrets_of(key)) == ([first], [second])
+    assert (webhooks.secrets_of(endpoint), webhooks.secrets_of(key)) == ([first], [second])
     assert client.post(f"{ENDPOINTS}add/", FORM).status_code == 403
 
 
@@ -236,7 +236,7 @@ def webhooksecret(*arguments: str) -> str:
 def test_command_prints_only_the_new_secret():
     key, _ = create_key(people.alice(), name="agent")
     (text,) = webhooksecret("--key", key.prefix).splitlines()
-    assert signing.secrets_of(key) == [text]
+    assert webhooks.secrets_of(key) == [text]
 
 
 def test_command_refuses_an_unknown_key():

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import WebhookVerificationError
 
-from approvals.administration.webhooks.actions import create_signing_secret, end_old_signing_secrets
-from approvals.outbound import signing
+from approvals.actions import create_signing_secret, end_old_signing_secrets
+from approvals.outbound import webhooks
 from approvals.states import Verdict
 from tests.support.desk.carrying import carry, later, make_endpoint, make_key, states, workflow_of
 from tests.support.desk.requests import decide, make_request
@@ -53,9 +53,9 @@ def test_two_secrets_sign_during_a_change_over():
 def test_the_previous_secret_expires_by_itself():
     endpoint, _ = make_endpoint("https://app.example.org/")
     newest = create_signing_secret(endpoint)
-    assert len(signing.secrets_of(endpoint)) == 2
+    assert len(webhooks.secrets_of(endpoint)) == 2
     endpoint.secrets.filter(expires_at__isnull=False).update(expires_at=timezone.now())
-    assert signing.secrets_of(endpoint) == [newest]
+    assert webhooks.secrets_of(endpoint) == [newest]
 
 
 def test_no_secret_is_stored():

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from approvals.outbound.signing import secret_text, signed_headers
+from approvals.outbound.webhooks import secret_text, signed_headers
 from tests.contract.frameworks.conftest import people, told
 from tests.contract.javascript_client.conftest import with_page
 from tests.contract.packages.building import JAVASCRIPT, javascript_alone, run

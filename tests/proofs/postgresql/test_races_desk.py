@@ -11,15 +11,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from approvals import actions
-from approvals.actions import AskOutcome, locking
+from approvals.actions import AskOutcome, create_signing_secret, locking
 from approvals.administration.keys.actions import create_key
-from approvals.administration.webhooks.actions import create_signing_secret
 from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import digest
 from approvals.exceptions import AlreadyDecided, Conflict
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
-from approvals.outbound import signing
+from approvals.outbound import webhooks
 from approvals.states import Door, Kind, Status, Verdict, WorkflowState
 from tests.proofs.postgresql.racing import Act, failures, race
 from tests.support.desk.requests import decide, make_request, make_workflow, waits
@@ -139,6 +138,6 @@ def test_three_new_secrets_at_once_leave_two_that_sign_and_one_without_an_end():
         create_signing_secret(key)
         found = race(*([lambda key=key: create_signing_secret(key)] * 3))
         assert failures(found) == []
-        assert len(set(signing.secrets_of(key)) & set(found)) == 2
-        assert len(signing.secrets_of(key)) == 2
+        assert len(set(webhooks.secrets_of(key)) & set(found)) == 2
+        assert len(webhooks.secrets_of(key)) == 2
         assert key.webhook_secrets.filter(expires_at=None).count() == 1

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
 DUE = """
 from uuid import uuid4
-from approvals.administration.webhooks.actions import create_signing_secret
+from approvals.actions import create_signing_secret
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import WebhookEndpoint
 from approvals.outbound import outbox

@@ -17,7 +17,7 @@ ASK = """
 from django.contrib.auth.models import User
 from approvals import actions
 from approvals.administration.keys.actions import create_key
-from approvals.administration.webhooks.actions import create_signing_secret
+from approvals.actions import create_signing_secret
 from approvals.asking.asks import Ask
 from approvals.states import Kind
 owner = User.objects.get(username="requester")

@@ -8,8 +8,8 @@ from django.contrib.auth.models import Group, User
 from django.core import mail
 from django.utils import timezone
 
+from approvals.actions import create_signing_secret
 from approvals.administration.keys.actions import create_key
-from approvals.administration.webhooks.actions import create_signing_secret
 from approvals.models import OutboxEvent, Workflow
 from approvals.models.keys import ApiKey
 from approvals.models.subscriptions import LastNotice, NotificationRule, WebhookEndpoint

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.usernames import validate_new_username
-from approvals.actions.logins import SUBJECT
-from approvals.actions.sessions import end_all_sessions
+from approvals.actions.logins import SUBJECT, end_all_sessions
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import LOCK, changeable_person, needs_second, protected_roles, waits_for_second
 from approvals.administration.keys.actions import revoke_keys_of

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals.access import activity
-from approvals.actions.sessions import store_activity
+from approvals.actions.logins import store_activity
 from approvals.models import Preferences
 from approvals.models.people import PersonSession
 from tests.support.desk.pressing import HTMX, browser

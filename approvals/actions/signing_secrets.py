@@ -1,0 +1,41 @@
+"""Make and end the secrets that sign webhooks."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from approvals.models.subscriptions import SigningSecret
+from approvals.outbound.webhooks import Owner, fingerprint_of, owner_column, secret_text, valid_secrets
+
+#: How long the previous secret keeps signing, so that a receiver can change over without losing anything.
+OVERLAP = timedelta(days=1)
+
+
+def create_signing_secret(owner: Owner) -> str:
+    """Make a secret and return it, `whsec_…`, to be shown once.
+
+    The previous one signs too for OVERLAP; older ones end at once.
+    """
+    nonce, now = secrets.token_urlsafe(32), timezone.now()
+    text = secret_text(nonce)
+    with transaction.atomic():
+        # Without this lock, two at once would each end the other's predecessor only, and leave three valid.
+        type(owner)._default_manager.select_for_update(no_key=True).get(pk=owner.pk)
+        previous = list(valid_secrets(owner))
+        _expire(previous[1:], at=now)
+        _expire(previous[:1], at=now + OVERLAP)
+        SigningSecret.objects.create(**owner_column(owner), nonce=nonce, fingerprint=fingerprint_of(text))
+    return text
+
+
+def end_old_signing_secrets(owner: Owner) -> int:
+    """Let only the newest secret sign from now on; return how many were ended."""
+    return _expire(list(valid_secrets(owner))[1:], at=timezone.now())
+
+
+def _expire(found: list[SigningSecret], *, at: datetime) -> int:
+    return SigningSecret.objects.filter(pk__in=[secret.pk for secret in found]).update(expires_at=at)
