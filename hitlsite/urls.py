@@ -8,7 +8,6 @@ from django.urls import include, path, re_path
 from django.utils.translation import gettext_lazy as _
 
 from hitlsite import installing, views
-from hitlsite.demo import styleguide
 from hitlsite.health.system import system
 
 admin.site.site_header = admin.site.site_title = "Pausepoint"
@@ -25,7 +24,6 @@ urlpatterns = [
     path("", include("hitlsite.accounts.urls")),
     path("admin/", admin.site.urls),
     path("settings/system/", system, name="system"),
-    path("styleguide/", styleguide.styleguide, name="styleguide"),
     path("", include("approvals.urls")),
     path("api/v1/", include("approvals.api.urls")),
     path("mcp", include("approvals.api.mcp.urls")),

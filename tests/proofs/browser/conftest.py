@@ -52,7 +52,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
-    with Server(tmp_path_factory.mktemp("browser"), HITL_WEBHOOK_ALLOW_PRIVATE="1") as running:
+    settings = {"HITL_WEBHOOK_ALLOW_PRIVATE": "1", "DJANGO_SETTINGS_MODULE": "docs.styleguide.settings"}
+    with Server(tmp_path_factory.mktemp("browser"), **settings) as running:
         yield running
 
 

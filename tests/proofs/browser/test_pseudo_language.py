@@ -69,7 +69,7 @@ DATA = {
 }  # fmt: skip
 
 
-#: Pages for those who write programs and styles, in English.
+#: Pages for those who write programs, in English; the style guide is not part of the product.
 FOR_PROGRAMMERS = {"api", "styleguide"}
 ADMIN = (
     "",

@@ -6,18 +6,15 @@ It shows unsaved rows, so it works with an empty database.
 from __future__ import annotations
 
 from datetime import timedelta
-from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from approvals import http
 from approvals.access.assignees import Holder
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, Review
@@ -117,9 +114,6 @@ def cards() -> list[tuple[str, Card]]:
 
 @require_GET
 def styleguide(request: HttpRequest) -> HttpResponse:
-    """With DEBUG only: 404 otherwise."""
-    if not settings.DEBUG:
-        return http.problem(request, HTTPStatus.NOT_FOUND, "Page not found.", "not_found")
     return render(request, "styleguide/page.html", context())
 
 
