@@ -121,9 +121,9 @@ class TextFilter(admin.ListFilter):
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         super().__init__(request, params, model, model_admin)
-        given = params.pop(self.parameter_name, "")
+        values = params.pop(self.parameter_name, "")
         # Since Django 5 the parameters are lists of values.
-        text = given[-1] if isinstance(given, list) else given
+        text = values[-1] if isinstance(values, list) else values
         self.used_parameters[self.parameter_name] = str(text)[:MAX_TEXT].strip()
 
     @property

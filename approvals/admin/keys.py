@@ -33,8 +33,8 @@ class KeyListsForm(ToolListsForm, forms.ModelForm):  # type: ignore[type-arg]  #
         model = ApiKey
         fields: ClassVar[list[str]] = []
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.initial.update(self.initial_of(lists_from(self.instance.tool_lists)))
 
 
@@ -88,5 +88,5 @@ class ApiKeyAdmin(SecretOwner, OnRecord, ReadOnlyAdmin):
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         by: Any = request.user
         revoked = sum(actions.revoke_key(key.pk, by=by, via=Door.ADMIN) for key in queryset.order_by("pk"))
-        words = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
-        self.message_user(request, words % {"count": revoked}, messages.SUCCESS)
+        message = ngettext("%(count)d key was revoked.", "%(count)d keys were revoked.", revoked)
+        self.message_user(request, message % {"count": revoked}, messages.SUCCESS)

@@ -33,5 +33,5 @@ def labels_of(app: AppConfig) -> set[str]:
     """Return the names of the models of an app and of their fields, untranslated."""
     with override(None):
         options = [model._meta for model in app.get_models()]
-        models = {str(name) for one in options for name in (one.verbose_name, one.verbose_name_plural)}
-        return models | {str(field.verbose_name) for one in options for field in one.fields}
+        models = {str(name) for meta in options for name in (meta.verbose_name, meta.verbose_name_plural)}
+        return models | {str(field.verbose_name) for meta in options for field in meta.fields}

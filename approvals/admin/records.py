@@ -144,8 +144,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
         title = ApprovalRequest.objects.filter(pk=OuterRef("request_id")).values("title")
-        found: QuerySet[AuditEntry] = super().get_queryset(request)
-        return found.annotate(**{"request_title": Subquery(title)})
+        entries: QuerySet[AuditEntry] = super().get_queryset(request)
+        return entries.annotate(**{"request_title": Subquery(title)})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -193,7 +193,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             shown = self.get_changelist_instance(request)
         except IncorrectLookupParameters as error:
             raise BadRequest(gettext("Page not found. The list has fewer pages.")) from error
-        if any(getattr(found, "error", "") for found in shown.filter_specs):
+        if any(getattr(applied, "error", "") for applied in shown.filter_specs):
             raise BadRequest(gettext("A filter has an invalid date. Write it like 2026-11-21."))
         return export(shown.get_queryset(request), kind)
 
@@ -221,14 +221,14 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Cancel selected requests"), permissions=["decide"])
     def cancel_selected(self, request: HttpRequest, queryset: QuerySet[ApprovalRequest]) -> None:
         """Cancel each request in its own transaction, through the same decision path as all decisions."""
-        for found in queryset.order_by("created_at", "id"):
+        for pending in queryset.order_by("created_at", "id"):
             try:
-                actions.cancel(found.pk, by=request.user, via=Door.ADMIN)  # type: ignore[arg-type]
+                actions.cancel(pending.pk, by=request.user, via=Door.ADMIN)  # type: ignore[arg-type]
             except Refusal as refusal:
-                self.message_user(request, f"“{found.title}”: {refusal}", messages.WARNING)
+                self.message_user(request, f"“{pending.title}”: {refusal}", messages.WARNING)
             else:
-                words = gettext("“%(title)s” was cancelled.") % {"title": found.title}
-                self.message_user(request, words, messages.SUCCESS)
+                message = gettext("“%(title)s” was cancelled.") % {"title": pending.title}
+                self.message_user(request, message, messages.SUCCESS)
 
 
 @admin.register(Decision)
@@ -269,7 +269,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
         """Send events again, also delivered ones: receivers recognize a repeated event by its id."""
         sent = actions.resend_events(queryset, by=request.user)  # type: ignore[arg-type]
-        words = ngettext(
+        message = ngettext(
             "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
         )
-        self.message_user(request, words % {"count": sent}, messages.SUCCESS)
+        self.message_user(request, message % {"count": sent}, messages.SUCCESS)

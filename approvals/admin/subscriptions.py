@@ -40,8 +40,8 @@ class SecretOwner(Base):
         raise NotImplementedError
 
     def _refuse(self, request: HttpRequest) -> None:
-        words = _("Only a superuser can change the secrets of superusers, staff, and people who may change users.")
-        self.message_user(request, words, messages.ERROR)
+        message = _("Only a superuser can change the secrets of superusers, staff, and people who may change users.")
+        self.message_user(request, message, messages.ERROR)
 
     @admin.action(
         description=gettext_lazy("Create a new webhook secret (the previous one stays valid for a day)"),
@@ -69,8 +69,8 @@ class SecretOwner(Base):
         for owner in queryset:
             ended += self.end_old_secrets(request, owner)
             self.log_change(request, owner, _("Revoked old webhook secrets."))
-        words = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
-        self.message_user(request, words % {"count": ended}, messages.SUCCESS)
+        message = ngettext("%(count)d secret was revoked.", "%(count)d secrets were revoked.", ended)
+        self.message_user(request, message % {"count": ended}, messages.SUCCESS)
 
     def secret_page(self, request: HttpRequest, owner: Owner, text: str) -> HttpResponse:
         context = {

@@ -34,13 +34,13 @@ class Checklist:
 
     approver: bool
     key: bool
-    asked: bool
-    decided: bool
+    request: bool
+    decision: bool
     command: str
 
     @property
     def complete(self) -> bool:
-        return self.approver and self.key and self.asked and self.decided
+        return self.approver and self.key and self.request and self.decision
 
 
 def first_question(key: str) -> str:
@@ -58,8 +58,8 @@ def checklist_for(user: User, preferences: Preferences) -> Checklist | None:
     return Checklist(
         approver=other_deciders_exist(user),
         key=ApiKey.objects.filter(revoked_at=None).exists(),
-        asked=ApprovalRequest.objects.exists(),
-        decided=Decision.objects.exists(),
+        request=ApprovalRequest.objects.exists(),
+        decision=Decision.objects.exists(),
         command=first_question(PLACEHOLDER),
     )
 
@@ -68,11 +68,11 @@ def checklist_for(user: User, preferences: Preferences) -> Checklist | None:
 @require_GET
 def checklist(request: SignedIn) -> HttpResponse:
     """The marks of the steps as they are now, for a page that shows the checklist already."""
-    found = checklist_for(request.user, preferences_of(request.user))
-    if found is None:
+    current = checklist_for(request.user, preferences_of(request.user))
+    if current is None:
         return HttpResponse(status=STOP_POLLING)
-    status = STOP_POLLING if found.complete else 200
-    return render(request, "approvals/administration/_steps.html", {"checklist": found}, status=status)
+    status = STOP_POLLING if current.complete else 200
+    return render(request, "approvals/administration/_steps.html", {"checklist": current}, status=status)
 
 
 @administrators_only

@@ -44,10 +44,10 @@ class KeyForm(forms.Form):
     lifetime = forms.ChoiceField(label=_("Expires"), choices=list(LIFETIMES.items()), required=False)
 
     def clean_user(self) -> User:
-        found = User.objects.filter(username=self.cleaned_data["user"], is_active=True).first()
-        if found is None:
+        user = User.objects.filter(username=self.cleaned_data["user"], is_active=True).first()
+        if user is None:
             raise ValidationError(_("No active person has this username."))
-        return found
+        return user
 
     @property
     def life(self) -> timedelta | None:

@@ -11,10 +11,10 @@ PAGE = 50
 
 def keys(*, before: int | None = None, search: str = "") -> tuple[list[ApiKey], int | None]:
     """Return a page of API keys, newest first, and the id to continue before; None if there are no more."""
-    found = ApiKey.objects.select_related("user").order_by("-pk")
+    rows = ApiKey.objects.select_related("user").order_by("-pk")
     if search:
-        found = found.filter(Q(name__icontains=search) | Q(user__username__icontains=search) | Q(prefix=search))
-    page = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
+        rows = rows.filter(Q(name__icontains=search) | Q(user__username__icontains=search) | Q(prefix=search))
+    page = list((rows.filter(pk__lt=before) if before else rows)[: PAGE + 1])
     shown = page[:PAGE]
     return shown, shown[-1].pk if len(page) > PAGE else None
 

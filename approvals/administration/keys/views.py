@@ -31,12 +31,12 @@ def keys(request: SignedIn) -> HttpResponse:
     initial = {"user": request.user.get_username(), "scopes": list(DEFAULT_SCOPES)}
     form = KeyForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
-        given, life = form.cleaned_data, form.life
+        fields, life = form.cleaned_data, form.life
         try:
             key, text = actions.create_key(
-                given["user"],
-                name=given["name"],
-                scopes=tuple(given["scopes"]),
+                fields["user"],
+                name=fields["name"],
+                scopes=tuple(fields["scopes"]),
                 expires_at=timezone.now() + life if life else None,
                 by=request.user,
                 via=Door.DASHBOARD,
@@ -56,10 +56,10 @@ def keys(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def key(request: SignedIn, pk: int) -> HttpResponse:
     """One key, and which calls of coding agents wait for a person."""
-    found = queries.key(pk)
-    if found is None:
+    stored = queries.key(pk)
+    if stored is None:
         raise NotFound(_("API key not found. It may be revoked already."))
-    initial = ToolListsForm.initial_of(lists_from(found.tool_lists))
+    initial = ToolListsForm.initial_of(lists_from(stored.tool_lists))
     form = ToolListsForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
         try:
@@ -69,7 +69,7 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
         else:
             messages.success(request, _("The changes are saved."))
             return redirect("approvals:key", pk)
-    context = {"key": found, "form": form, "now": timezone.now(), "here": "keys"}
+    context = {"key": stored, "form": form, "now": timezone.now(), "here": "keys"}
     return render(request, "approvals/administration/keys/key.html", context, status=status_of(form))
 
 

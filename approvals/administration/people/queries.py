@@ -39,10 +39,10 @@ class PersonRow:
 
 def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
     """Return a page of people by username, and the username to continue after; empty if there are no more."""
-    found = User.objects.order_by("username").filter(username__gt=after)
+    users = User.objects.order_by("username").filter(username__gt=after)
     if search:
-        found = found.filter(Q(username__icontains=search) | Q(email__icontains=search))
-    page = list(found.prefetch_related("groups")[: PAGE + 1])
+        users = users.filter(Q(username__icontains=search) | Q(email__icontains=search))
+    page = list(users.prefetch_related("groups")[: PAGE + 1])
     shown = page[:PAGE]
     roles = roles_by_group()
     direct = User.user_permissions.through._default_manager.filter(user__in=[user.pk for user in shown])
@@ -93,16 +93,16 @@ def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
 
 def _account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountChange]]:
     """Return the changes of addresses and passwords of these people in the last days, latest first."""
-    found: dict[int, list[AccountChange]] = {}
+    changes: dict[int, list[AccountChange]] = {}
     if not people:
-        return found
+        return changes
     entries = AuditEntry.objects.filter(event__in=ACCOUNT_EVENTS, at__gte=timezone.now() - LOOK_BACK).order_by("-pk")
     for entry in entries[:MAX_LOOKED_AT]:
         data = entry.data
         person = data.get("row_id") if data.get("model") == "auth.user" else data.get("user_id")
         if isinstance(person, int) and person in people and (words := _account_change(entry.event, data)):
-            found.setdefault(person, []).append(AccountChange(words, entry.actor_name, entry.at))
-    return found
+            changes.setdefault(person, []).append(AccountChange(words, entry.actor_name, entry.at))
+    return changes
 
 
 def _account_change(event: str, data: Mapping[str, Any]) -> str:

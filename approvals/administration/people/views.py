@@ -37,10 +37,10 @@ def people(request: SignedIn) -> HttpResponse:
     """The list of people, and the form for a new one."""
     form = NewPersonForm(request.POST if request.method == "POST" else None, initial={"roles": [RoleName.REQUESTER]})
     if form.is_bound and form.is_valid():
-        given = form.cleaned_data
+        fields = form.cleaned_data
         try:
             person = actions.add_person(
-                username=given["username"], email=given["email"], roles=given["roles"], by=request.user
+                username=fields["username"], email=fields["email"], roles=fields["roles"], by=request.user
             )
         except Refusal as refusal:
             refuse(form, refusal)
@@ -67,22 +67,22 @@ def people(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def person(request: SignedIn, pk: int) -> HttpResponse:
     """One person: mail address, roles and teams."""
-    found = User.objects.filter(pk=pk).first()
-    if found is None:
+    user = User.objects.filter(pk=pk).first()
+    if user is None:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
-    own_teams = [str(key) for key in teams().filter(user=found).values_list("pk", flat=True)]
-    initial = {"email": found.email, "roles": roles_of(found), "teams": own_teams}
+    own_teams = [str(key) for key in teams().filter(user=user).values_list("pk", flat=True)]
+    initial = {"email": user.email, "roles": roles_of(user), "teams": own_teams}
     form = PersonForm(request.POST if request.method == "POST" else None, initial=initial)
     # No one changes their own roles.
-    form.fields["roles"].disabled = found.pk == request.user.pk
+    form.fields["roles"].disabled = user.pk == request.user.pk
     if form.is_bound and form.is_valid():
-        given = form.cleaned_data
+        fields = form.cleaned_data
         try:
             waiting = actions.change_person(
                 pk,
-                email=given["email"],
-                roles=given["roles"],
-                team_ids=[int(key) for key in given.get("teams", ())],
+                email=fields["email"],
+                roles=fields["roles"],
+                team_ids=[int(key) for key in fields.get("teams", ())],
                 by=request.user,
             )
         except Refusal as refusal:
@@ -94,14 +94,14 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
                 messages.success(request, _("The changes are saved."))
             return redirect("approvals:person", pk)
     context = {
-        "person": found,
+        "person": user,
         "form": form,
-        "own": sorted(found.user_permissions.values_list("name", flat=True)),
-        "keys": ApiKey.objects.filter(user=found, revoked_at=None).count(),
-        "invitation": Invitation.objects.filter(person=found).first(),
-        "mail": settings.HITL_MAIL and found.email,
-        "changeable": request.user.is_superuser or not is_beyond_administrators(found),
-        "waiting": pending_changes(found, request.user),
+        "own": sorted(user.user_permissions.values_list("name", flat=True)),
+        "keys": ApiKey.objects.filter(user=user, revoked_at=None).count(),
+        "invitation": Invitation.objects.filter(person=user).first(),
+        "mail": settings.HITL_MAIL and user.email,
+        "changeable": request.user.is_superuser or not is_beyond_administrators(user),
+        "waiting": pending_changes(user, request.user),
         "here": "people",
     }
     return render(request, "approvals/administration/people/person.html", context, status=status_of(form))
@@ -137,12 +137,12 @@ def change_team(request: SignedIn, pk: int) -> HttpResponse:
 def activate(request: SignedIn, pk: int) -> HttpResponse:
     """Deactivate a person, or activate them again."""
     active = request.POST.get("active") == "yes"
-    found = actions.set_active(pk, active=active, by=request.user)
+    user = actions.set_active(pk, active=active, by=request.user)
     if active:
-        words = _("%(name)s is active again.")
+        message = _("%(name)s is active again.")
     else:
-        words = _("%(name)s is deactivated. All sessions have ended, and all API keys are revoked.")
-    messages.success(request, words % {"name": found.get_username()})
+        message = _("%(name)s is deactivated. All sessions have ended, and all API keys are revoked.")
+    messages.success(request, message % {"name": user.get_username()})
     return redirect("approvals:person", pk)
 
 
@@ -162,9 +162,9 @@ def invite(request: SignedIn, pk: int) -> HttpResponse:
     """Invite a person who has no password yet, once more if they were invited already; or withdraw the invitation."""
     if request.POST.get("do") != "withdraw":
         return send_invitation(request, pk)
-    found = actions.withdraw_invitation(pk, by=request.user)
-    words = _("The invitation of %(name)s is cancelled. Its link no longer works.")
-    messages.success(request, words % {"name": visible(found.get_username())})
+    user = actions.withdraw_invitation(pk, by=request.user)
+    message = _("The invitation of %(name)s is cancelled. Its link no longer works.")
+    messages.success(request, message % {"name": visible(user.get_username())})
     return redirect("approvals:person", pk)
 
 
@@ -196,12 +196,12 @@ def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
         say_that_it_waits(request)
         return redirect("approvals:person", pk)
     if made.mailed and mail_invitation(made):
-        words = _("An invitation is on its way to %(address)s.")
-        messages.success(request, words % {"address": visible(made.person.email)})
+        message = _("An invitation is on its way to %(address)s.")
+        messages.success(request, message % {"address": visible(made.person.email)})
         return redirect("approvals:people")
     if made.mailed and waits_for_second(made.person, request.user):
-        words = _("The mail server did not accept the invitation. Check the mail settings and send it again.")
-        messages.error(request, words)
+        message = _("The mail server did not accept the invitation. Check the mail settings and send it again.")
+        messages.error(request, message)
         return redirect("approvals:person", pk)
     context = {
         "person": made.person,

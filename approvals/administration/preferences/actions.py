@@ -56,12 +56,12 @@ def subscribe(
         )
         if others.exclude(p256dh=p256dh, auth=auth).exists():
             raise Invalid(_("This browser's subscription is not valid."), {"endpoint": _("belongs to another browser")})
-        found, _created = PushSubscription.objects.update_or_create(
+        subscription, _created = PushSubscription.objects.update_or_create(
             endpoint=endpoint, defaults={"person": person, **fields}
         )
         newest = person.push_subscriptions.order_by("-pk").values("pk")[:MAX_BROWSERS]
         person.push_subscriptions.exclude(pk__in=list(newest.values_list("pk", flat=True))).delete()
-    return found
+    return subscription
 
 
 def unsubscribe(person: User, *, endpoint: str) -> None:

@@ -46,8 +46,8 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
         fields = ("language", "theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
         widgets: ClassVar = {"theme": forms.RadioSelect, "density": forms.RadioSelect}
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         if len(settings.HITL_LANGUAGES) < 2:
             del self.fields["language"]
 

@@ -105,7 +105,7 @@ def notifications(request: SignedIn) -> HttpResponse:
         "lines": lines,
         "mail": settings.HITL_MAIL,
         "rules": rules_for(request.user.pk),
-        "browsers": [(one, describe_browser(one.browser)) for one in subscriptions_of(request.user)],
+        "browsers": [(browser, describe_browser(browser.browser)) for browser in subscriptions_of(request.user)],
         "push_key": public_key() if is_available() else "",
         "here": "notifications",
     }
@@ -129,10 +129,10 @@ def send_test(request: SignedIn) -> HttpResponse:
     if not settings.HITL_MAIL or not request.user.email:
         raise Conflict(_("No mail can be sent to you: your account has no address, or no mail server is set up."))
     _tests.count(str(request.user.pk), TESTS_A_MINUTE)
-    words = _("This is a test from Pausepoint. Notifications for you arrive at this address.")
+    body = _("This is a test from Pausepoint. Notifications for you arrive at this address.")
     mail = EmailMessage(
         subject=_("[Pausepoint] Test notification"),
-        body=words,
+        body=body,
         from_email=settings.DEFAULT_FROM_EMAIL,
         to=[request.user.email],
     )
@@ -140,8 +140,8 @@ def send_test(request: SignedIn) -> HttpResponse:
     try:
         mail.send()
     except (OSError, ValueError, smtplib.SMTPException) as error:
-        told = _("The mail server refused the test: %(error)s. Ask an administrator to check the mail settings.")
-        messages.error(request, told % {"error": error})
+        refusal = _("The mail server refused the test: %(error)s. Ask an administrator to check the mail settings.")
+        messages.error(request, refusal % {"error": error})
     else:
         messages.success(request, _("A test is on its way to %(address)s.") % {"address": request.user.email})
     return redirect("approvals:notifications")
@@ -191,6 +191,6 @@ def end_session(request: SignedIn, pk: int) -> HttpResponse:
 @require_POST
 def end_other_sessions(request: SignedIn) -> HttpResponse:
     ended = logins.end_other_sessions(request.user, request.session.session_key or "")
-    words = ngettext("%(count)d session has ended.", "%(count)d sessions have ended.", ended)
-    messages.success(request, words % {"count": ended})
+    message = ngettext("%(count)d session has ended.", "%(count)d sessions have ended.", ended)
+    messages.success(request, message % {"count": ended})
     return redirect("approvals:sessions")

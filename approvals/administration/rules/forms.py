@@ -43,10 +43,10 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the typ
 
     def clean_person(self) -> User | None:
         name = self.cleaned_data["person"]
-        found = User.objects.filter(username=name, is_active=True).first() if name else None
-        if name and found is None:
+        person = User.objects.filter(username=name, is_active=True).first() if name else None
+        if name and person is None:
             raise ValidationError(_("No active person has this username."))
-        return found
+        return person
 
     def clean_group(self) -> Group | None:
         chosen = self.cleaned_data["group"]

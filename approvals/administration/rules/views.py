@@ -34,11 +34,11 @@ def rules(request: SignedIn) -> HttpResponse:
 @administrators_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: SignedIn, pk: int) -> HttpResponse:
-    found = NotificationRule.objects.select_related("person", "group").filter(pk=pk).first()
-    if found is None:
+    stored = NotificationRule.objects.select_related("person", "group").filter(pk=pk).first()
+    if stored is None:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
-    name = str(found)
-    form = RuleForm(request.POST if request.method == "POST" else None, instance=found)
+    name = str(stored)
+    form = RuleForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_bound and form.is_valid():
         actions.store_rule(pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD)
         messages.success(request, _("The changes are saved."))

@@ -60,23 +60,23 @@ class ToolForm(forms.Form):
         )
 
     def clean_key_fields(self) -> list[str]:
-        found = _lines(self.cleaned_data["key_fields"])
-        for pointer in found:
+        pointers = _lines(self.cleaned_data["key_fields"])
+        for pointer in pointers:
             if not pointer.startswith("/") or len(pointer) > MAX_POINTER:
-                words = _("“%(pointer)s” is not a JSON pointer. Write it like /amount or /customer/name.")
-                raise ValidationError(words, params={"pointer": Truncator(pointer).chars(60)})
-        if len(found) > MAX_FIELDS:
+                message = _("“%(pointer)s” is not a JSON pointer. Write it like /amount or /customer/name.")
+                raise ValidationError(message, params={"pointer": Truncator(pointer).chars(60)})
+        if len(pointers) > MAX_FIELDS:
             raise ValidationError(_("Choose at most %(limit)s key fields."), params={"limit": MAX_FIELDS})
-        return found
+        return pointers
 
     def clean_prepared_answers(self) -> list[str]:
-        found = _lines(self.cleaned_data["prepared_answers"])
-        if len(found) > MAX_ANSWERS:
+        answers = _lines(self.cleaned_data["prepared_answers"])
+        if len(answers) > MAX_ANSWERS:
             raise ValidationError(_("Write at most %(limit)s messages."), params={"limit": MAX_ANSWERS})
-        if any(len(text) > MAX_COMMENT for text in found):
-            words = _("A message has at most %(limit)s characters.")
-            raise ValidationError(words, params={"limit": MAX_COMMENT})
-        return found
+        if any(len(text) > MAX_COMMENT for text in answers):
+            message = _("A message has at most %(limit)s characters.")
+            raise ValidationError(message, params={"limit": MAX_COMMENT})
+        return answers
 
 
 class PrioritiesForm(forms.Form):
@@ -97,13 +97,13 @@ def _lines(text: str) -> list[str]:
 
 def pointers(value: Any) -> list[tuple[str, str]]:
     """Return the first fields of an input that hold one value, each as a JSON pointer with that value."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for pointer, leaf in _leaves(value, ""):
-        if len(found) == OFFERED:
+        if len(pairs) == OFFERED:
             break
         if len(pointer) <= MAX_POINTER:
-            found.append((pointer, Truncator(str(leaf)).chars(80)))
-    return found
+            pairs.append((pointer, Truncator(str(leaf)).chars(80)))
+    return pairs
 
 
 def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:

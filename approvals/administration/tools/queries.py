@@ -57,7 +57,7 @@ def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest
         rows = [(name, UUID(str(pk))) for name, pk in cursor.fetchall()]
     shown = rows[:PAGE]
     ids = [pk for _name, pk in shown]
-    found = ApprovalRequest.objects.only("id", "title", "kind", "changed_at", "agent").filter(pk__in=ids)
-    requests = {request.pk: request for request in found}
+    latest_requests = ApprovalRequest.objects.only("id", "title", "kind", "changed_at", "agent").filter(pk__in=ids)
+    requests = {request.pk: request for request in latest_requests}
     latest = {name: requests[pk] for name, pk in shown if pk in requests}
     return list(latest), latest, shown[-1][0] if len(rows) > PAGE else ""

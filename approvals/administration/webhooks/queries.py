@@ -18,7 +18,7 @@ def endpoints() -> QuerySet[WebhookEndpoint]:
 
 def deliveries_to(endpoint: WebhookEndpoint, *, before: int | None = None) -> tuple[list[OutboxEvent], int | None]:
     """Return a page of deliveries, newest first, and the id to continue before; None if there are no more."""
-    found = OutboxEvent.objects.filter(channel=Channel.WEBHOOK, target=f"endpoint:{endpoint.pk}").order_by("-pk")
-    page = list((found.filter(pk__lt=before) if before else found)[: PAGE + 1])
+    deliveries = OutboxEvent.objects.filter(channel=Channel.WEBHOOK, target=f"endpoint:{endpoint.pk}").order_by("-pk")
+    page = list((deliveries.filter(pk__lt=before) if before else deliveries)[: PAGE + 1])
     shown = page[:PAGE]
     return shown, shown[-1].pk if len(page) > PAGE else None

@@ -82,18 +82,18 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 @require_POST
 def resend(request: SignedIn, pk: int, event: int) -> HttpResponse:
     """Send a delivery again, also one that was received: receivers recognize it by its id."""
-    found = OutboxEvent.objects.filter(pk=event, target=f"endpoint:{_endpoint(pk).pk}")
-    if not resend_events(found, by=request.user, via=Door.DASHBOARD):
+    delivery = OutboxEvent.objects.filter(pk=event, target=f"endpoint:{_endpoint(pk).pk}")
+    if not resend_events(delivery, by=request.user, via=Door.DASHBOARD):
         raise NotFound(_("Delivery not found. Retention may have removed it."))
     messages.success(request, _("The event will be sent within a second."))
     return redirect("approvals:webhook", pk)
 
 
 def _endpoint(pk: int) -> WebhookEndpoint:
-    found = WebhookEndpoint.objects.filter(pk=pk).first()
-    if found is None:
+    endpoint = WebhookEndpoint.objects.filter(pk=pk).first()
+    if endpoint is None:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
-    return found
+    return endpoint
 
 
 def _with_secret(request: SignedIn, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:

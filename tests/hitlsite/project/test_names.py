@@ -16,13 +16,10 @@ REFUSED = {"found", "asked", "given", "said"}
 EXEMPT = (
     "approvals/actions/",
     "approvals/addresses.py",
-    "approvals/admin/",
     "approvals/api/",
     "approvals/checks.py",
     "approvals/db/",
     "approvals/management/",
-    "approvals/pages/settings/",
-    "approvals/queries/administration/",
     "approvals/states.py",
     "approvals/text/",
     "chats/actions/",

@@ -51,8 +51,8 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
             raise Conflict(_("The requester is no longer an administrator. Cancel this change, and request it again."))
         # By the clock of the database, as everything that expires.
         if PendingChange.objects.filter(pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR).exists():
-            words = _("This was requested more than %(days)d days ago. Cancel it, and request it again.")
-            raise Conflict(words % {"days": PendingChange.VALID_FOR.days})
+            message = _("This was requested more than %(days)d days ago. Cancel it, and request it again.")
+            raise Conflict(message % {"days": PendingChange.VALID_FOR.days})
         _record(change, "confirmed", by)
         if change.kind == Kind.ROLES:
             add_roles(person, change.value)

@@ -1,4 +1,4 @@
-"""Changes of people, teams, webhooks and rules in Django's admin, which writes them itself."""
+"""Changes of people, teams and the secrets of keys in Django's admin, which writes them itself."""
 
 from __future__ import annotations
 

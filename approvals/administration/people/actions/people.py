@@ -45,9 +45,9 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         person.set_unusable_password()
         person.save()
         waiting = protected_roles(roles) if needs_second(by) else set()
-        given = sorted(set(roles) - waiting)
-        give_roles(person, given)
-        _record("person.created", person, {"email": email, "roles": given}, by)
+        granted = sorted(set(roles) - waiting)
+        give_roles(person, granted)
+        _record("person.created", person, {"email": email, "roles": granted}, by)
         if waiting:
             request_change(person, Kind.ROLES, sorted(waiting), by=by)
     return person
