@@ -1,9 +1,8 @@
 """The code that writes rows, one function per action; pages, APIs and background jobs call these.
 
-`asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`
-and `commenting` are for people, `snoozing` and `saved_views` for what they see, `resuming` for the programs that asked;
-`signing_secrets`, `logins`, `processes`, `resending` and `pruning` for operators. What administrators do is in
-`approvals.administration`.
+`asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`,
+`commenting` and `lists` are for people, `resuming` for the programs that asked; `signing_secrets`, `logins`, `processes`,
+`resending` and `pruning` for operators. What administrators do is in `approvals.administration`.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.

@@ -14,9 +14,9 @@ from approvals.access.assignees import assignee_name
 from approvals.access.permissions import Named
 from approvals.actions.checking import too_late
 from approvals.actions.expiring import expire_if_overdue
+from approvals.actions.lists.snoozing import end_snoozes
 from approvals.actions.locking import Locked, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_handling
-from approvals.actions.snoozing import end_snoozes
 from approvals.exceptions import CannotBeAssigned, NotAllowed, Taken
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor

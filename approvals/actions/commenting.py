@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions.indexing import add_words
+from approvals.actions.lists.snoozing import end_snoozes
 from approvals.actions.locking import lock_visible_request
 from approvals.actions.publishing import publish_handling
-from approvals.actions.snoozing import end_snoozes
 from approvals.db.canonical_json import clean_text
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
-from approvals.actions.saved_views import delete_view, save_view
+from approvals.actions.lists.saved_views import delete_view, save_view
 from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid, NotFound
 from approvals.http import SignedIn, refusals_as_pages, sent_address

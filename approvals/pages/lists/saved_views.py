@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals.actions.saved_views import delete_view, save_view
+from approvals.actions.lists.saved_views import delete_view, save_view
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT

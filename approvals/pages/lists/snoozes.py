@@ -14,8 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from approvals.actions.snoozing import snooze as hide
-from approvals.actions.snoozing import unsnooze
+from approvals.actions.lists.snoozing import snooze as hide
+from approvals.actions.lists.snoozing import unsnooze
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
-from approvals.actions.snoozing import snooze
+from approvals.actions.lists.snoozing import snooze
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.requests import PAST, decide, make_request, make_workflow

@@ -52,9 +52,7 @@ ROOMS = {
 SIBLINGS = {"approvals.api": "rest | mcp | hooks | ask_human | agentforge", "chats.protocols": "ai_sdk | cedar"}
 BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "chats")}
 
-#: The rooms `actions/`, and the actions of each slice of administration.
-ACTIONS = re.compile(r"(approvals|chats)/actions/|approvals/administration/\w+/actions(\.py$|/)")
-#: What else than actions writes rows, and why it has to.
+#: What else than `actions/`, and the actions of a slice of administration, writes rows, and why it has to.
 WRITERS = {
     "approvals/record/audit.py": "appends to the record, inside the transaction of an action",
     "approvals/outbound/outbox.py": "writes events inside the transaction of an action, and the state of their delivery",
@@ -64,6 +62,7 @@ WRITERS = {
     "approvals/db/append_only.py": "switches the triggers of the append-only tables off for maintenance",
     "hitlsite/management/commands/seed_demo.py": "makes the users of the demo",
 }
+ACTIONS = re.compile(r"(approvals|chats)/actions/|approvals/administration/\w+/actions(\.py$|/)")
 WRITES = {
     "save",
     "asave",

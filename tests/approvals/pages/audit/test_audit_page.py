@@ -240,7 +240,7 @@ def test_a_report_without_a_name_or_with_invalid_filters_is_refused(name, query)
 
 
 def test_nobody_saves_more_reports_than_allowed(monkeypatch):
-    monkeypatch.setattr("approvals.actions.saved_views.MAX_VIEWS", 1)
+    monkeypatch.setattr("approvals.actions.lists.saved_views.MAX_VIEWS", 1)
     client = browser(dave())
     codes = [client.post("/audit/reports/", {"name": name, "query": ""}).status_code for name in "AAB"]
     assert codes == [302, 302, 422]

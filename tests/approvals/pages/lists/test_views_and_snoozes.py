@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions
-from approvals.actions.saved_views import MAX_QUERY, MAX_VIEWS, save_view
-from approvals.actions.snoozing import LONGEST, snooze
+from approvals.actions.lists.saved_views import MAX_QUERY, MAX_VIEWS, save_view
+from approvals.actions.lists.snoozing import LONGEST, snooze
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, SavedView, Snooze
