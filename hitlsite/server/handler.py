@@ -55,9 +55,10 @@ class CallHandler(BaseHandler):
     """Responds to calls with a token, without the middleware FOR_PEOPLE. All other middleware is sync, and is used."""
 
     def load_middleware(self, is_async: bool = False) -> None:
-        self._view_middleware, self._exception_middleware = [], []
-        self._template_response_middleware = []
-        chain = convert_exception_to_response(self._get_response)
+        self._view_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        chain = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]
         for path in reversed(settings.MIDDLEWARE):
             if path not in FOR_PEOPLE:
                 middleware = import_string(path)(chain)
