@@ -102,7 +102,7 @@ def command(remote: Remote, request: str, verdict: str) -> Door:
 
 def ai_sdk(driver: Driver, server: Server, key: str, chat: Chat, verdict: str) -> Door:
     """The AI SDK's `addToolApprovalResponse`, in a page of its own."""
-    opened = Chat(driver, server, key, id=chat.id, messages=chat.stored())
+    opened = Chat(driver, server, key, chat_id=chat.id, messages=chat.stored())
 
     def press() -> Pressed:
         opened.rule(verdict == "approve")
