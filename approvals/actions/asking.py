@@ -211,10 +211,12 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     """Return the request if the client has asked it before; Conflict if it asked something else."""
     if origin.idempotency_key is None and ask.tool_call_id is None:
         return None
-    found = _SAME.all(scope=origin.scope, idempotency_key=origin.idempotency_key, tool_call_id=ask.tool_call_id)
-    by_key = next((one for one in found if one.idempotency_key == origin.idempotency_key is not None), None)
+    requests = _SAME.all(scope=origin.scope, idempotency_key=origin.idempotency_key, tool_call_id=ask.tool_call_id)
+    by_key = next(
+        (request for request in requests if request.idempotency_key == origin.idempotency_key is not None), None
+    )
     # One call asks one thing, of whatever kind.
-    known = by_key or next(iter(found), None)
+    known = by_key or next(iter(requests), None)
     if known is not None and known.ask_digest != origin.digest:
         name = "Idempotency-Key" if by_key else "tool_call_id"
         raise repeating.used_before(name, known)

@@ -60,10 +60,10 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
                 _check_may_handle(by, request)
                 return request
             if locked.claimed_by_id != by.pk:
-                words = _("This request is assigned to %(name)s, and only they can unassign it.") % {
+                message = _("This request is assigned to %(name)s, and only they can unassign it.") % {
                     "name": request.claimed_name
                 }
-                raise _taken(words, request, claimed_by=request.claimed_name)
+                raise _taken(message, request, claimed_by=request.claimed_name)
             _free(request)
             publish_handling("request.released", request, record={"of": by.get_username()}, actor=by, via=via)
             return request
@@ -88,10 +88,10 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
             if (to.pk if to else None) == request.assigned_to_id:
                 return request
             if name != instead_of:
-                words = _("The assignee has changed: this request is now unassigned.")
+                message = _("The assignee has changed: this request is now unassigned.")
                 if name:
-                    words = _("The assignee has changed: this request is now assigned to %(name)s.") % {"name": name}
-                raise _taken(words, request, claimed_by=request.claimed_name)
+                    message = _("The assignee has changed: this request is now assigned to %(name)s.") % {"name": name}
+                raise _taken(message, request, claimed_by=request.claimed_name)
             _touch(request, assigned_to=to)
             end_snoozes(request, by=by)
             if request.claimed_by_id is not None and to is not None and request.claimed_by_id != to.pk:
@@ -143,5 +143,5 @@ def _touch(request: ApprovalRequest, **changes: Any) -> ApprovalRequest:
     return request
 
 
-def _taken(words: str, request: ApprovalRequest, *, claimed_by: str) -> Taken:
-    return Taken(words, claimed_by=claimed_by, assigned_to=assignee_name(request))
+def _taken(message: str, request: ApprovalRequest, *, claimed_by: str) -> Taken:
+    return Taken(message, claimed_by=claimed_by, assigned_to=assignee_name(request))

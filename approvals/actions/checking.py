@@ -65,8 +65,8 @@ def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
 
 def _reason_missing(request: ApprovalRequest) -> str:
     if request.tool_name:
-        words = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
-        return words % {"tool": request.tool_name}
+        message = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
+        return message % {"tool": request.tool_name}
     return _("A rejection of this request needs a message to the agent. Write why you reject it.")
 
 
@@ -83,8 +83,8 @@ def normalize(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
 
 
 def _is_choice(request: ApprovalRequest, answer: Answer, via: Door) -> bool:
-    given = answer.verdict == Verdict.RESPOND and answer.answer is not ABSENT
-    return given and request.chooses and via not in OWN_SHAPES
+    answered = answer.verdict == Verdict.RESPOND and answer.answer is not ABSENT
+    return answered and request.chooses and via not in OWN_SHAPES
 
 
 def approved_digest(request: ApprovalRequest, answer: Answer) -> str:
@@ -98,9 +98,9 @@ def is_replay(decision: Decision, answer: Answer, by: Actor) -> bool:
     """Return whether the same person or key has decided the same before; `answer` is normalized."""
     if decision.verdict == Verdict.EXPIRE or (decision.by_id, decision.by_name) != (by.pk, by.get_username()):
         return False
-    edited, given = (None if value is ABSENT else value for value in (answer.edited_input, answer.answer))
+    edited, response = (None if value is ABSENT else value for value in (answer.edited_input, answer.answer))
     stored = [decision.verdict, decision.comment, decision.edited_input, decision.answer]
-    return same_json([answer.verdict.value, answer.comment, edited, given], stored)
+    return same_json([answer.verdict.value, answer.comment, edited, response], stored)
 
 
 def too_late(decision: Decision) -> AlreadyDecided | Expired:
@@ -120,5 +120,5 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door) ->
         return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
-    found = schema_errors(request.response_schema, value, plain=via in OWN_PAGES)
-    return {f"{name}.{path}" if path else name: message for path, message in found.items()}
+    errors = schema_errors(request.response_schema, value, plain=via in OWN_PAGES)
+    return {f"{name}.{path}" if path else name: message for path, message in errors.items()}

@@ -35,8 +35,8 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
                 _("You can read these comments, but only the owner and people who can decide can add one.")
             )
         if not text or len(text) > MAX_TEXT:
-            words = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
-            raise Invalid(_("The comment could not be saved."), {"text": words})
+            error = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
+            raise Invalid(_("The comment could not be saved."), {"text": error})
         now = timezone.now()
         stored = RequestComment.objects.create(
             request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now

@@ -65,14 +65,14 @@ def store_activity(used: Mapping[str, datetime]) -> None:
 
 def end_session(person: User, session_id: int) -> bool:
     """End one of a person's own sessions; whether there was one. Its open pages say that they are logged out."""
-    found = PersonSession.objects.filter(person=person, pk=session_id)
-    return bool(_end(person, list(found.values_list("session_key", flat=True))))
+    sessions = PersonSession.objects.filter(person=person, pk=session_id)
+    return bool(_end(person, list(sessions.values_list("session_key", flat=True))))
 
 
 def end_other_sessions(person: User, kept: str) -> int:
     """End all of a person's own sessions but the one with this key; return how many."""
-    found = PersonSession.objects.filter(person=person).exclude(session_key=kept)
-    return _end(person, list(found.values_list("session_key", flat=True)))
+    sessions = PersonSession.objects.filter(person=person).exclude(session_key=kept)
+    return _end(person, list(sessions.values_list("session_key", flat=True)))
 
 
 def end_all_sessions(person: User) -> int:

@@ -31,8 +31,8 @@ def prune_delivered(before: datetime, *, after: int = 0) -> tuple[int, int | Non
     Return how many rows were removed, and the id to continue from; None when there are no more.
     """
     with transaction.atomic():
-        found = old_delivered(before).filter(pk__gt=after).order_by("pk").select_for_update(skip_locked=True)
-        ids = list(found.values_list("pk", flat=True)[:BATCH])
+        events = old_delivered(before).filter(pk__gt=after).order_by("pk").select_for_update(skip_locked=True)
+        ids = list(events.values_list("pk", flat=True)[:BATCH])
         removed, _ = OutboxEvent.objects.filter(pk__in=ids).delete()
         if removed:
             data = {"before": utc(before), "outbox_events": removed}
@@ -64,8 +64,8 @@ def old_states(before: datetime) -> QuerySet[ResumeState]:
 def prune_states(before: datetime) -> int:
     """Erase one batch of `old_states`, on record; return how many. The empty row says that there was a state."""
     with transaction.atomic():
-        found = old_states(before).order_by("pk").select_for_update(skip_locked=True)
-        erased = ResumeState.objects.filter(pk__in=list(found.values_list("pk", flat=True)[:BATCH])).update(sealed="")
+        states = old_states(before).order_by("pk").select_for_update(skip_locked=True)
+        erased = ResumeState.objects.filter(pk__in=list(states.values_list("pk", flat=True)[:BATCH])).update(sealed="")
         if erased:
             data = {"before": utc(before), "resume_states": erased}
             audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)

@@ -39,8 +39,8 @@ def is_repeat(latest: ApprovalRequest, calls: EqualCalls, digest: str) -> bool:
 
 def used_before(name: str, request: ApprovalRequest) -> Conflict:
     """Return the refusal of a call under the id of another one."""
-    words = _("This %(name)s was already used with different content. Use a new one, or send the same content again.")
-    return Conflict(words % {"name": name}, str(request.pk))
+    message = _("This %(name)s was already used with different content. Use a new one, or send the same content again.")
+    return Conflict(message % {"name": name}, str(request.pk))
 
 
 def next_ids(calls: EqualCalls, latest: ApprovalRequest | None, tool_call_id: str | None) -> tuple[str, str | None]:

@@ -76,7 +76,10 @@ def record_tool_result(
     `event` is what the outbox event holds beside the call's id, its state and its number of runs. `request` is the request
     of the call, if there is one: it is found by the words of the result, and open pages show the result.
     """
-    pointer = request.amount_pointer if request is not None else _amount_pointer(result, subject.tool_name)
+    if request is not None:
+        pointer = request.amount_pointer
+    else:
+        pointer = amount_pointer(result.input, rules_for_asking(subject.tool_name)[1])
     subject = replace(subject, amount=amount_at(result.input, pointer))
     heard = audit.record_new("tool.result", subject, data=result.data, actor=actor, via=via)
     if heard is None:
@@ -94,12 +97,7 @@ def record_denied_call(
     subject: audit.Subject, tool_input: Mapping[str, Any], pattern: str, *, by: Actor, via: Door
 ) -> None:
     """Put on record that the lists of a key have denied a call. A repeat only counts as a retry."""
-    given = dict(tool_input)
-    data = {"input": given, "input_digest": digest(given), "pattern": pattern}
+    call_input = dict(tool_input)
+    data = {"input": call_input, "input_digest": digest(call_input), "pattern": pattern}
     with transaction.atomic():
         audit.record_once("tool.denied", subject, data=data, actor=by, via=via)
-
-
-def _amount_pointer(result: ToolResult, tool_name: str) -> str | None:
-    """Return where the amount of a call is that no one was asked about."""
-    return amount_pointer(result.input, rules_for_asking(tool_name)[1])

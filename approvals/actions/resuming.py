@@ -112,9 +112,9 @@ class Taken:
 def progress(resumption: Resumption) -> dict[str, Any]:
     """Return the state of a resume lease, for programs: its holder, since when, and whether an earlier one expired."""
     moments = ("taken_at", "leased_until", "lost_at", "completed_at")
-    found: dict[str, datetime | None] = {name: getattr(resumption, name) for name in moments}
+    times: dict[str, datetime | None] = {name: getattr(resumption, name) for name in moments}
     names = {"by": resumption.holder or None, "attempt": resumption.attempt, "lost_by": resumption.lost_by or None}
-    return names | {name: None if moment is None else utc(moment) for name, moment in found.items()}
+    return names | {name: None if moment is None else utc(moment) for name, moment in times.items()}
 
 
 def keep_state(request: ApprovalRequest, state: str) -> None:
@@ -195,9 +195,9 @@ def release_resume(request_id: UUID, token: str, *, by: Actor, via: Door, reason
         request = _lock(request_id, by).request
         if not _of(request, **_mine(token)).update(token_digest="", leased_until=None):
             raise _gone(request)
-        found = _fresh(request)
-        _publish(RELEASED, request, found, actor=by, via=via, comment=reason)
-        return found
+        resumption = _fresh(request)
+        _publish(RELEASED, request, resumption, actor=by, via=via, comment=reason)
+        return resumption
 
 
 def complete_resume(request_id: UUID, token: str, *, by: Actor, via: Door) -> tuple[Resumption, bool]:
@@ -215,17 +215,17 @@ def complete_resume(request_id: UUID, token: str, *, by: Actor, via: Door) -> tu
                 return known, False
             raise _gone(request)
         ResumeState.objects.filter(request=request).delete()
-        found = _fresh(request)
-        _publish(COMPLETED, request, found, actor=by, via=via)
-        return found, True
+        resumption = _fresh(request)
+        _publish(COMPLETED, request, resumption, actor=by, via=via)
+        return resumption, True
 
 
 def free_lost_resume(request_id: UUID) -> bool:
     """Put on record that a lease has ended by itself; False if there is none."""
     with transaction.atomic():
         locked = lock_request(request_id, wait=False)
-        found = _resumption_of(locked.request) if locked is not None else None
-        return found is not None and locked is not None and _note_loss(locked.request, found, locked.now)
+        resumption = _resumption_of(locked.request) if locked is not None else None
+        return resumption is not None and locked is not None and _note_loss(locked.request, resumption, locked.now)
 
 
 def lost_leases(now: Any) -> QuerySet[Resumption]:
@@ -268,8 +268,8 @@ def _fresh(request: ApprovalRequest) -> Resumption:
 
 def _gone(request: ApprovalRequest) -> Refusal:
     """Return why a token holds nothing."""
-    found = _resumption_of(request)
-    return AlreadyResumed(found) if found is not None and found.completed else ResumeLost(found)
+    resumption = _resumption_of(request)
+    return AlreadyResumed(resumption) if resumption is not None and resumption.completed else ResumeLost(resumption)
 
 
 def _digest(token: str) -> str:

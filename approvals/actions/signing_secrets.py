@@ -37,5 +37,5 @@ def end_old_signing_secrets(owner: Owner) -> int:
     return _expire(list(valid_secrets(owner))[1:], at=timezone.now())
 
 
-def _expire(found: list[SigningSecret], *, at: datetime) -> int:
-    return SigningSecret.objects.filter(pk__in=[secret.pk for secret in found]).update(expires_at=at)
+def _expire(signing_secrets: list[SigningSecret], *, at: datetime) -> int:
+    return SigningSecret.objects.filter(pk__in=[secret.pk for secret in signing_secrets]).update(expires_at=at)

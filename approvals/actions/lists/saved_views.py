@@ -23,18 +23,18 @@ def save_view(owner: User, page: ListPage, *, name: str, query: str, shared: boo
     """Save a query string that was checked under a name; what had the same name is replaced. Raise Invalid."""
     name = visible_name(clean_text(" ".join(name.split()))) if name.strip() else ""
     if not name or len(name) > MAX_NAME:
-        words = _("is longer than %(most)s characters") % {"most": MAX_NAME} if name else _("is empty")
-        raise Invalid(_("Enter a name of at most %(most)s characters.") % {"most": MAX_NAME}, {"name": words})
+        error = _("is longer than %(most)s characters") % {"most": MAX_NAME} if name else _("is empty")
+        raise Invalid(_("Enter a name of at most %(most)s characters.") % {"most": MAX_NAME}, {"name": error})
     if len(query) > MAX_QUERY:
-        words = _("These filters are too long to save. Shorten the search, or remove a filter.")
-        raise Invalid(words, {"query": words})
+        message = _("These filters are too long to save. Shorten the search, or remove a filter.")
+        raise Invalid(message, {"query": message})
     with transaction.atomic():
         # The lock keeps two windows of one person from saving one too many.
         User.objects.select_for_update().get(pk=owner.pk)
         own = SavedView.objects.filter(owner=owner, page=page)
         if own.exclude(name=name).count() >= MAX_VIEWS:
-            words = _("You have saved %(most)s already. Delete one of them first.") % {"most": MAX_VIEWS}
-            raise Invalid(words, {"name": words})
+            message = _("You have saved %(most)s already. Delete one of them first.") % {"most": MAX_VIEWS}
+            raise Invalid(message, {"name": message})
         stored, _new = SavedView.objects.update_or_create(
             owner=owner, page=page, name=name, defaults={"query": query, "shared": shared}
         )

@@ -14,7 +14,6 @@ from tests.support.sources import APPS, parsed, sources
 REFUSED = {"found", "asked", "given", "said"}
 #: Folders and modules that still have such names.
 EXEMPT = (
-    "approvals/actions/",
     "approvals/addresses.py",
     "approvals/api/",
     "approvals/checks.py",
