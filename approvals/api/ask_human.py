@@ -54,19 +54,19 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
         thread_id=thread,
         idempotency_key=idempotency_key(request),
     )
-    asked = asking.ask(caller, question, origin)
-    response = respond_when_ended(request, asked.request, seconds, partial(_respond, request))
-    mark_replayed(response, asked.replayed)
+    ask_outcome = asking.ask(caller, question, origin)
+    response = respond_when_ended(request, ask_outcome.request, seconds, partial(_respond, request))
+    mark_replayed(response, ask_outcome.replayed)
     return response
 
 
 @endpoint("GET", "read")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """Return the outcome of a question in the same shape and with the same `?wait=`."""
-    asked = queries.get_request_for(caller.user, pk)
-    if asked.kind != Kind.QUESTION:
+    question = queries.get_request_for(caller.user, pk)
+    if question.kind != Kind.QUESTION:
         raise NotFound
-    return respond_when_ended(request, asked, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
+    return respond_when_ended(request, question, wait_of(request, limit=MAX_WAIT), partial(_respond, request))
 
 
 def _priority(value: Any) -> Priority:
@@ -79,8 +79,8 @@ def _milliseconds(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ValueError(_("must be a number of milliseconds"))
     if not 0 <= value <= MAX_TIMEOUT:
-        words = _("must be between 0 (none) and %(limit)s ms (%(days)s days)")
-        raise ValueError(words % {"limit": MAX_TIMEOUT, "days": MAX_TIMEOUT_DAYS})
+        message = _("must be between 0 (none) and %(limit)s ms (%(days)s days)")
+        raise ValueError(message % {"limit": MAX_TIMEOUT, "days": MAX_TIMEOUT_DAYS})
     return value
 
 
@@ -88,7 +88,7 @@ class Question(Body):
     """AgentForge's fields; null is never valid."""
 
     refusal = gettext_lazy("The question is invalid.")
-    words: ClassVar = {"list_type": gettext_lazy("must be a list of texts")}
+    member_errors: ClassVar = {"list_type": gettext_lazy("must be a list of texts")}
 
     question: Annotated[StorableText, Field(min_length=1, max_length=MAX_MESSAGE)]
     context: StorableObject = Field(default_factory=dict)
@@ -103,7 +103,7 @@ class Question(Body):
     def _named(cls, error: ErrorDetails) -> tuple[str, str]:
         # A suggestion has its number in the text.
         name, *number = map(str, error["loc"])
-        return name, ": ".join([*number, cls._words_of(error)])
+        return name, ": ".join([*number, cls._message_of(error)])
 
 
 #: The names of its fields, as clients send them.
@@ -114,49 +114,49 @@ def parse_question(body: Mapping[str, Any]) -> Ask:
     """Return the question in a body of AgentForge's shape, ignoring unknown fields. Raises Invalid with an error per field."""
     sent = Question.read(body)
     title, message = title_and_message(sent.question)
-    given = {name: body[name] for name in FIELDS if name in body}
+    fields = {name: body[name] for name in FIELDS if name in body}
     return Ask(
         kind=Kind.QUESTION,
         title=title,
         message=message,
-        input=given,
+        input=fields,
         response_schema={"type": "string"},
-        context=given.get("context"),
+        context=fields.get("context"),
         priority=sent.priority,
         deadline_at=timezone.now() + timedelta(milliseconds=sent.timeout) if sent.timeout > 0 else None,
-        default_response=given.get("defaultResponse", ABSENT),
+        default_response=fields.get("defaultResponse", ABSENT),
         suggestions=sent.suggestions,
     )
 
 
-def _respond(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+def _respond(request: HttpRequest, question: ApprovalRequest) -> HttpResponse:
     """Return 202 while the question is pending and 200 with the answer. Raises Expired and RequestCancelled."""
-    if asked.pending:
-        return _accepted(request, asked)
-    decision, ended = asked.decision, exchange.ended(asked)
+    if question.pending:
+        return _accepted(request, question)
+    decision, ended = question.decision, exchange.ended(question)
     if decision.verdict == Verdict.CANCEL:
         raise RequestCancelled(decision)
-    if exchange.error_of(exchange.asked(asked), ended) is not None:
+    if exchange.error_of(exchange.asked(question), ended) is not None:
         raise Expired(decision)
-    requested, responded = exchange.ms(asked.created_at), exchange.ms(decision.decided_at)
+    requested, responded = exchange.ms(question.created_at), exchange.ms(decision.decided_at)
     metadata = {
-        "requestId": str(asked.pk),
+        "requestId": str(question.pk),
         "requestedAt": requested,
         "respondedAt": responded,
         "duration": responded - requested,
         "timedOut": decision.verdict == Verdict.EXPIRE,
-        "priority": asked.priority,
+        "priority": question.priority,
     }
     return JsonResponse({"response": exchange.response_of(ended), "metadata": metadata})
 
 
-def _accepted(request: HttpRequest, asked: ApprovalRequest) -> HttpResponse:
+def _accepted(request: HttpRequest, question: ApprovalRequest) -> HttpResponse:
     body = {
-        "requestId": str(asked.pk),
-        "status": asked.status,
-        "requestedAt": exchange.ms(asked.created_at),
-        "priority": asked.priority,
-        "url": asked.public_url,
+        "requestId": str(question.pk),
+        "status": question.status,
+        "requestedAt": exchange.ms(question.created_at),
+        "priority": question.priority,
+        "url": question.public_url,
     }
-    where = {"Location": reverse("desk_api:ask-human-outcome", args=[asked.pk])}
+    where = {"Location": reverse("desk_api:ask-human-outcome", args=[question.pk])}
     return JsonResponse(body, status=HTTPStatus.ACCEPTED, headers=where)

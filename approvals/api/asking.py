@@ -35,5 +35,5 @@ def ruling(caller: Caller, tool: str) -> tuple[Ruling, str]:
 def deny(caller: Caller, subject: Subject, tool_input: Mapping[str, Any], pattern: str, *, via: Door) -> str:
     """Record a call of a denied tool, which counts like an ask, and return what the model reads about it. TooMany."""
     actions.record_denied_call(subject, tool_input, pattern, by=frame.counted(caller).actor, via=via)
-    words = _("The tool %(tool)s is not allowed here, so this call was not run. Do not repeat it.")
-    return words % {"tool": subject.tool_name}
+    message = _("The tool %(tool)s is not allowed here, so this call was not run. Do not repeat it.")
+    return message % {"tool": subject.tool_name}

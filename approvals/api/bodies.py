@@ -56,8 +56,8 @@ def idempotency_key(request: HttpRequest) -> str | None:
     """Return the `Idempotency-Key` header; None without one. Raises Invalid."""
     key = request.headers.get("Idempotency-Key")
     if key is not None and (len(key) > MAX_KEY or not re.fullmatch(KEY_PATTERN, key)):
-        words = _("must be 1 to %(limit)s printable ASCII characters without spaces") % {"limit": MAX_KEY}
-        raise Invalid(_("The `Idempotency-Key` header is invalid."), {"Idempotency-Key": words})
+        error = _("must be 1 to %(limit)s printable ASCII characters without spaces") % {"limit": MAX_KEY}
+        raise Invalid(_("The `Idempotency-Key` header is invalid."), {"Idempotency-Key": error})
     return key
 
 
@@ -91,7 +91,7 @@ class Body(BaseModel):
     #: What an invalid body is called.
     refusal: ClassVar[Promise]
     #: What is wrong with a member, by its name or by pydantic's type of the error, where WORDS do not fit.
-    words: ClassVar[Mapping[str, Promise]] = {}
+    member_errors: ClassVar[Mapping[str, Promise]] = {}
     #: The number of errors that a refusal names.
     max_errors: ClassVar[int] = 50
 
@@ -109,15 +109,15 @@ class Body(BaseModel):
     @classmethod
     def _named(cls, error: ErrorDetails) -> tuple[str, str]:
         """Return the path of a member, and what is wrong with it."""
-        return ".".join(map(str, error["loc"])), cls._words_of(error)
+        return ".".join(map(str, error["loc"])), cls._message_of(error)
 
     @classmethod
-    def _words_of(cls, error: ErrorDetails) -> str:
+    def _message_of(cls, error: ErrorDetails) -> str:
         kind, context = error["type"], error.get("ctx", {})
         for name in (str(error["loc"][-1]), kind):
-            if name in cls.words:
-                return str(cls.words[name])
+            if name in cls.member_errors:
+                return str(cls.member_errors[name])
         if kind == "value_error":
             return translated(context["error"])
-        words = WORDS.get(f"{kind} {context.get('field_type')}") or WORDS[kind]
-        return str(words) % {"limit": f"{context.get('max_length', 0):,}"}
+        message = WORDS.get(f"{kind} {context.get('field_type')}") or WORDS[kind]
+        return str(message) % {"limit": f"{context.get('max_length', 0):,}"}

@@ -40,15 +40,15 @@ class Asked:
 class Ended:
     """How a request ended.
 
-    `status` is a value of `states.Status`. `value` is the answer or the edited input, and `words` its text; `given`
+    `status` is a value of `states.Status`. `value` is the answer or the edited input, and `text` its text; `has_value`
     distinguishes a null from no value. `stopped`: the agent was stopped with it.
     """
 
     status: str
     verdict: str = ""
-    given: bool = False
+    has_value: bool = False
     value: Any = None
-    words: str = ""
+    text: str = ""
     comment: str = ""
     stopped: bool = False
 
@@ -84,9 +84,9 @@ def ended(request: ApprovalRequest) -> Ended:
     return Ended(
         status=request.status,
         verdict=verdict.value,
-        given=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
+        has_value=edited or verdict == Verdict.RESPOND or (verdict == Verdict.EXPIRE and request.has_default),
         value=value,
-        words=answer_text(decision.answer),
+        text=answer_text(decision.answer),
         comment=decision.comment,
         stopped=decision.via == Door.STOP,
     )
@@ -96,14 +96,14 @@ def response_of(ended: Ended) -> str:
     """Return the text that the agent gets as the answer to a question."""
     if ended.status == "rejected":
         return f"{DECLINED} Their words: {ended.comment}" if ended.comment else DECLINED
-    return ended.words
+    return ended.text
 
 
-def error_of(asked: Asked, ended: Ended) -> str | None:
+def error_of(request: Asked, ended: Ended) -> str | None:
     """Return why the agent gets no answer; None if it gets one. An expired approval counts as rejected, which is an answer."""
     if ended.status == "cancelled":
         return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
-    if ended.status == "expired" and not ended.given and asked.kind != "approval":
+    if ended.status == "expired" and not ended.has_value and request.kind != "approval":
         return UNANSWERED
     return None
 

@@ -58,10 +58,10 @@ def _moment(value: Any) -> datetime:
     if not isinstance(value, str):
         raise ValueError(_("must be text, like 2026-11-21T12:00:00Z"))
     try:
-        found = datetime.fromisoformat(value)
-        if found.tzinfo is None or "T" not in value.upper():
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None or "T" not in value.upper():
             raise ValueError
-        return found.astimezone(UTC)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ValueError(_("must be a date and time with a time zone, like 2026-11-21T12:00:00Z")) from error
 

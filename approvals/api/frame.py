@@ -100,10 +100,10 @@ def endpoint(method: str, *scopes: str, **more: Any) -> Callable[[View], Endpoin
     return lambda view: Endpoint(view, method, *scopes, **more)
 
 
-def refuse_tokens(caller: Caller, words: Promise = ELSEWHERE) -> None:
+def refuse_tokens(caller: Caller, message: Promise = ELSEWHERE) -> None:
     """Raise NotAllowed for a client token."""
     if caller.confined_to is not None:
-        raise NotAllowed(str(words))
+        raise NotAllowed(str(message))
 
 
 def counted(caller: Caller) -> Caller:
@@ -149,8 +149,8 @@ def wait_of(request: HttpRequest, *, limit: int, default: int = 0, error: str = 
     text = request.GET.get("wait", str(default))
     if _SECONDS.fullmatch(text) and float(text) <= limit:
         return float(text)
-    words = error or _("must be a number of seconds from 0 to %(limit)s") % {"limit": limit}
-    raise invalid_parameter("wait", words)
+    message = error or _("must be a number of seconds from 0 to %(limit)s") % {"limit": limit}
+    raise invalid_parameter("wait", message)
 
 
 def invalid_parameter(name: str, error: str) -> Invalid:

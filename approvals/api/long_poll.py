@@ -26,15 +26,15 @@ def read_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
 
 def read_due_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
     """Return a request that the caller may see, expired if it is due: the sweep may come a moment after the wait. NotFound."""
-    asked = read_request(caller, request_id)
-    if asked.pending and asked.deadline_at is not None and actions.expire(request_id):
+    request = read_request(caller, request_id)
+    if request.pending and request.deadline_at is not None and actions.expire(request_id):
         return read_request(caller, request_id)
-    return asked
+    return request
 
 
 def respond_when_ended(
     request: HttpRequest,
-    asked: ApprovalRequest,
+    approval_request: ApprovalRequest,
     seconds: float,
     respond: Callable[[ApprovalRequest], HttpResponse],
     *,
@@ -44,9 +44,9 @@ def respond_when_ended(
 
     `read` reads it again after the wait.
     """
-    if not asked.pending or not seconds or request.method == HTTPMethod.HEAD:
-        return respond(asked)
-    request_id = asked.pk
+    if not approval_request.pending or not seconds or request.method == HTTPMethod.HEAD:
+        return respond(approval_request)
+    request_id = approval_request.pk
     now = answer_anew(request, lambda caller: respond(read(caller, request_id)))
 
     async def later() -> HttpResponse:

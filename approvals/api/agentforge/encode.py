@@ -56,12 +56,12 @@ def frames(entry: int, events: Sequence[Event], *, skip: int = 0) -> list[bytes]
     Each id is AgentForge's id, a semicolon, and the cursor after the event. Only the cursor says where to continue, because
     AgentForge gives a request and its interrupt the same id.
     """
-    found = []
-    for place, one in enumerate(events, 1):
+    encoded = []
+    for place, event in enumerate(events, 1):
         cursor = str(StreamCursor(entry + 1) if place == len(events) else StreamCursor(entry, place))
-        data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
-        found.append(sse.frame(data, event=one.event, event_id=f"{one.id};{cursor}" if one.id else cursor))
-    return found[skip:]
+        data = json.dumps(event.data, ensure_ascii=False, separators=(",", ":"))
+        encoded.append(sse.frame(data, event=event.event, event_id=f"{event.id};{cursor}" if event.id else cursor))
+    return encoded[skip:]
 
 
 def opening(cursor: StreamCursor) -> bytes:
@@ -69,107 +69,115 @@ def opening(cursor: StreamCursor) -> bytes:
     return f": connected\nid: {cursor}\n\n".encode()
 
 
-def request_events(asked: Asked, *, first: bool) -> list[Event]:
+def request_events(request: Asked, *, first: bool) -> list[Event]:
     """Return the events of a new request; `first`: the agent waits from now on."""
-    interrupt = _event("interrupt", asked, asked.request_id, interrupt=_interrupt(asked))
-    found = (
-        [_event("human_request", asked, asked.request_id, request=human_request(asked))] if _is_question(asked) else []
+    interrupt = _event("interrupt", request, request.request_id, interrupt=_interrupt(request))
+    questions = (
+        [_event("human_request", request, request.request_id, request=human_request(request))]
+        if _is_question(request)
+        else []
     )
-    waiting = [_event("agent_waiting", asked, "", reason=asked.title)] if first else []
-    return [*found, interrupt, *waiting]
+    waiting = [_event("agent_waiting", request, "", reason=request.title)] if first else []
+    return [*questions, interrupt, *waiting]
 
 
-def end_events(asked: Asked, ended: Ended, *, last: bool) -> list[Event]:
+def end_events(request: Asked, ended: Ended, *, last: bool) -> list[Event]:
     """Return the events of a request that has ended; `last`: the agent waits for nothing more."""
-    found = []
+    events = []
     if ended.status == "expired":
-        default = {} if asked.default is None else {"defaultResponse": asked.default}
-        found.append(_event("human_timeout", asked, f"timeout-{asked.request_id}", **_request_id(asked), **default))
-    if (error := error_of(asked, ended)) is not None:
-        found.append(_event("human_error", asked, f"error-{asked.request_id}", **_request_id(asked), error=error))
+        default = {} if request.default is None else {"defaultResponse": request.default}
+        events.append(
+            _event("human_timeout", request, f"timeout-{request.request_id}", **_request_id(request), **default)
+        )
+    if (error := error_of(request, ended)) is not None:
+        events.append(
+            _event("human_error", request, f"error-{request.request_id}", **_request_id(request), error=error)
+        )
     else:
-        if _is_question(asked) and ended.status != "expired":
+        if _is_question(request) and ended.status != "expired":
             response = response_of(ended)
-            found.append(
-                _event("human_response", asked, f"response-{asked.request_id}", **_request_id(asked), response=response)
+            events.append(
+                _event(
+                    "human_response",
+                    request,
+                    f"response-{request.request_id}",
+                    **_request_id(request),
+                    response=response,
+                )
             )
-        value = _resume_value(asked, ended)
-        named = {"interruptId": asked.request_id, "value": value}
-        found.append(_event("resume", asked, f"resume-{asked.request_id}", **named))
-    resumed = [_event("agent_resumed", asked, "")] if last and not ended.stopped else []
-    return found + resumed
+        value = _resume_value(request, ended)
+        named = {"interruptId": request.request_id, "value": value}
+        events.append(_event("resume", request, f"resume-{request.request_id}", **named))
+    resumed = [_event("agent_resumed", request, "")] if last and not ended.stopped else []
+    return events + resumed
 
 
-def human_request(asked: Asked) -> dict[str, Any]:
+def human_request(request: Asked) -> dict[str, Any]:
     """Return AgentForge's HumanRequest, as it was when it was asked."""
-    context = asked.context if isinstance(asked.context, dict) else {"context": asked.context}
+    context = request.context if isinstance(request.context, dict) else {"context": request.context}
     return {
-        "id": asked.request_id,
-        "question": question_of(asked),
-        **({} if asked.context is None else {"context": context}),
-        "priority": asked.priority,
-        "createdAt": asked.created_at,
-        "timeout": _timer(asked),
-        **({} if asked.default is None else {"defaultResponse": asked.default}),
-        **({"suggestions": list(asked.suggestions)} if asked.suggestions else {}),
+        "id": request.request_id,
+        "question": question_of(request),
+        **({} if request.context is None else {"context": context}),
+        "priority": request.priority,
+        "createdAt": request.created_at,
+        "timeout": _timer(request),
+        **({} if request.default is None else {"defaultResponse": request.default}),
+        **({"suggestions": list(request.suggestions)} if request.suggestions else {}),
         "status": "pending",
     }
 
 
-def question_of(asked: Asked) -> str:
+def question_of(request: Asked) -> str:
     """Return title and message; the message alone where it begins with the title."""
-    if not asked.message.strip():
-        return asked.title
-    repeats = asked.message.strip().startswith(asked.title.removesuffix("…"))
-    return asked.message if repeats else f"{asked.title}\n\n{asked.message}"
+    if not request.message.strip():
+        return request.title
+    repeats = request.message.strip().startswith(request.title.removesuffix("…"))
+    return request.message if repeats else f"{request.title}\n\n{request.message}"
 
 
-def _event(event: str, asked: Asked, event_id: str, **data: Any) -> Event:
-    return Event(event, event_id, {"type": event, **data, "threadId": asked.thread_id})
+def _event(event: str, request: Asked, event_id: str, /, **data: Any) -> Event:
+    return Event(event, event_id, {"type": event, **data, "threadId": request.thread_id})
 
 
-def _request_id(asked: Asked) -> dict[str, str]:
-    return {"requestId": asked.request_id}
+def _request_id(request: Asked) -> dict[str, str]:
+    return {"requestId": request.request_id}
 
 
-def _timer(asked: Asked) -> float:
-    timer = min(asked.timeout, LONGEST_TIMER)
+def _timer(request: Asked) -> float:
+    timer = min(request.timeout, LONGEST_TIMER)
     return int(timer) if timer == int(timer) else timer
 
 
-def _is_question(asked: Asked) -> bool:
-    return asked.kind == "question"
+def _is_question(request: Asked) -> bool:
+    return request.kind == "question"
 
 
-def _interrupt(asked: Asked) -> dict[str, Any]:
-    kind, data = "custom", _custom(asked)
-    if _is_question(asked):
-        kind, data = "human_request", human_request(asked)
-    elif asked.kind == "approval":
-        kind, data = "approval_required", _approval(asked)
-    timing = {"priority": asked.priority, "timeout": _timer(asked)}
-    return {"type": kind, "id": asked.request_id, "createdAt": asked.created_at, "data": data, "metadata": timing}
+def _interrupt(request: Asked) -> dict[str, Any]:
+    data: dict[str, Any]
+    if _is_question(request):
+        kind, data = "human_request", human_request(request)
+    elif request.kind == "approval":
+        kind, data = "approval_required", {"action": request.tool or request.title, "description": question_of(request)}
+        data["context"] = {"input": dict(request.input)} | (
+            {} if request.context is None else {"context": request.context}
+        )
+    else:
+        kind, data = "custom", {"kind": request.kind, "title": request.title, "message": request.message}
+        data |= {"input": dict(request.input)} | ({} if request.schema is None else {"schema": dict(request.schema)})
+    timing = {"priority": request.priority, "timeout": _timer(request)}
+    return {"type": kind, "id": request.request_id, "createdAt": request.created_at, "data": data, "metadata": timing}
 
 
-def _approval(asked: Asked) -> dict[str, Any]:
-    context = {"input": dict(asked.input)} | ({} if asked.context is None else {"context": asked.context})
-    return {"action": asked.tool or asked.title, "description": question_of(asked), "context": context}
-
-
-def _custom(asked: Asked) -> dict[str, Any]:
-    shown = {"kind": asked.kind, "title": asked.title, "message": asked.message, "input": dict(asked.input)}
-    return shown | ({} if asked.schema is None else {"schema": dict(asked.schema)})
-
-
-def _resume_value(asked: Asked, ended: Ended) -> Any:
+def _resume_value(request: Asked, ended: Ended) -> Any:
     comment = {"comment": ended.comment} if ended.comment else {}
-    match asked.kind:
+    match request.kind:
         case "question":
             return response_of(ended)
         case "approval":
-            edited = {"input": ended.value} if ended.given else {}
+            edited = {"input": ended.value} if ended.has_value else {}
             return {"approved": ended.status == "approved", **edited, **comment}
         case "form":
             return {"declined": True, **comment} if ended.status == "rejected" else ended.value
         case _:
-            return {"verdict": ended.verdict, **({"output": ended.value} if ended.given else {}), **comment}
+            return {"verdict": ended.verdict, **({"output": ended.value} if ended.has_value else {}), **comment}

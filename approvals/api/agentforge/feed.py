@@ -90,8 +90,8 @@ def start_cursor(text: str) -> StreamCursor:
             {"Last-Event-ID": _("is not the id of an event of this stream")},
         )
     if cursor.entry > last + 1:
-        words = _("is later than the newest event; the database may have been restored from a backup")
-        raise Invalid(_("This event does not exist yet. Connect without `Last-Event-ID`."), {"Last-Event-ID": words})
+        message = _("is later than the newest event; the database may have been restored from a backup")
+        raise Invalid(_("This event does not exist yet. Connect without `Last-Event-ID`."), {"Last-Event-ID": message})
     return cursor
 
 
@@ -139,8 +139,8 @@ class FrameCache:
         new = [entry for entry in entries if (entry.pk, entry.skip) not in self._known]
         if not new:
             return
-        found = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
-        requests = found.in_bulk([entry.request.pk for entry in new])
+        queryset = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
+        requests = queryset.in_bulk([entry.request.pk for entry in new])
         for entry in new:
             events = _events(entry, requests[entry.request.pk])
             self._known[entry.pk, entry.skip] = encode.frames(entry.pk, events, skip=entry.skip)
@@ -158,8 +158,8 @@ def _without_bodies() -> QuerySet[ApprovalRequest]:
     size: Any = Value(0)
     for name in UNLISTED:
         size = size + Coalesce(Length(Cast(F(name), TextField())), 0)
-    found = ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD)
-    return found.annotate(size=size)  # type: ignore[no-redef]  # declared on the model, to be read
+    requests = ApprovalRequest.objects.select_related("workflow").defer(*BODIES, UNREAD)
+    return requests.annotate(size=size)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
@@ -228,5 +228,5 @@ def _count_waiting(entries: Sequence[int]) -> dict[int, int]:
     before: Any = AuditEntry.objects.filter(scope=OuterRef("scope"), run_id=OuterRef("run_id"), pk__lte=OuterRef("pk"))
     # Entries of a workflow are written under its lock, so all earlier ones are visible.
     total = before.order_by().values("scope").annotate(total=Sum(change, output_field=IntegerField())).values("total")
-    found = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
-    return dict(found.values_list("pk", "waiting"))
+    rows = AuditEntry.objects.filter(pk__in=entries).annotate(waiting=Subquery(total))
+    return dict(rows.values_list("pk", "waiting"))

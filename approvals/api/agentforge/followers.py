@@ -29,7 +29,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FramePage:
     """Frames of events, the cursor after them, and whether there are more to read at once."""
 
     frames: Sequence[bytes]
@@ -48,34 +48,34 @@ async def follow(
         yield encode.opening(cursor)
         while True:
             try:
-                found = await _readers.read(None, Reading(credentials, thread, cursor))
+                page = await _readers.read(None, Reading(credentials, thread, cursor))
             except pool.AWAY:
                 # The cursor is kept, so nothing that happens meanwhile is missed.
                 await asyncio.sleep(pool.RETRY)
                 continue
-            if found is None:
+            if page is None:
                 return
-            for frame in found.frames:
+            for frame in page.frames:
                 yield frame
-            cursor = found.cursor
-            if not found.more:
+            cursor = page.cursor
+            if not page.more:
                 await notifications.wait(POLL)
 
 
-def _read_all(subject: None, readings: Sequence[Reading]) -> list[Found | Exception | None]:
+def _read_all(subject: None, readings: Sequence[Reading]) -> list[FramePage | Exception | None]:
     """Return an answer for each reading; equal credentials and equal cursors share a query."""
     caller_of, page_at, encoder = functools.cache(Credentials.caller), functools.cache(feed.read_page), FrameCache()
-    found: list[Found | Exception | None] = []
+    answers: list[FramePage | Exception | None] = []
     # Read all pages before any rights: a follower who loses a right receives nothing that happened afterwards.
     for cursor in {reading.cursor for reading in readings}:
         page_at(cursor)
     for reading in readings:
         try:
-            found.append(_read(reading, caller_of, page_at, encoder))
+            answers.append(_read(reading, caller_of, page_at, encoder))
         except Exception as error:
             # An error for one follower must not affect the others.
-            found.append(error)
-    return found
+            answers.append(error)
+    return answers
 
 
 def _read(
@@ -83,7 +83,7 @@ def _read(
     caller_of: Callable[[Credentials], Caller | None],
     page_at: Callable[[StreamCursor], Page],
     encoder: FrameCache,
-) -> Found | None:
+) -> FramePage | None:
     caller = caller_of(reading.credentials)
     if caller is None or "read" not in caller.scopes:
         return None
@@ -91,7 +91,7 @@ def _read(
     frames, rest = encoder.frames(
         [each for each in page.entries if feed.may_receive(caller, reading.thread, each.request)]
     )
-    return Found(frames, rest or page.cursor, page.more or rest is not None)
+    return FramePage(frames, rest or page.cursor, page.more or rest is not None)
 
 
 _readers = BatchReader(_read_all)

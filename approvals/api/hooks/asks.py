@@ -24,7 +24,7 @@ def ask_from(call: HookCall) -> Ask:
     """Return the request that a call becomes. Raises Invalid for questions of another shape."""
     if call.server:
         return _elicitation(call)
-    return _questions(call) if call.asks_questions else _approval(call)
+    return _questions(call) if call.asks_questions else _ask(call, Kind.APPROVAL, _title(call))
 
 
 def _ask(call: HookCall, kind: Kind, title: str, message: str = "", **more: Any) -> Ask:
@@ -39,10 +39,6 @@ def _ask(call: HookCall, kind: Kind, title: str, message: str = "", **more: Any)
         context=context or None,
         **{"input": call.input, **more},
     )
-
-
-def _approval(call: HookCall) -> Ask:
-    return _ask(call, Kind.APPROVAL, _title(call))
 
 
 def _title(call: HookCall) -> str:
@@ -80,35 +76,41 @@ def questions_of(call: HookCall) -> list[Mapping[str, Any]]:
         or not all(map(_is_question, questions))
     ):
         raise Invalid(_("The body of the hook is invalid."), {"tool_input.questions": wanted})
-    if len({one["question"] for one in questions}) < len(questions):
+    if len({question["question"] for question in questions}) < len(questions):
         raise Invalid(_("The body of the hook is invalid."), {"tool_input.questions": wanted})
     return questions
 
 
-def _is_question(given: Any) -> bool:
-    if not isinstance(given, dict) or not isinstance(given.get("question"), str) or not given["question"].strip():
+def _is_question(question: Any) -> bool:
+    if (
+        not isinstance(question, dict)
+        or not isinstance(question.get("question"), str)
+        or not question["question"].strip()
+    ):
         return False
-    options = given.get("options")
+    options = question.get("options")
     if not isinstance(options, list) or not 1 <= len(options) <= MAX_OPTIONS:
         return False
-    return all(isinstance(one, dict) and isinstance(one.get("label"), str) and one["label"] for one in options)
+    return all(
+        isinstance(option, dict) and isinstance(option.get("label"), str) and option["label"] for option in options
+    )
 
 
 def _questions(call: HookCall) -> Ask:
     questions = questions_of(call)
     if len(questions) == 1:
         return _one_question(call, questions[0])
-    properties = {f"{QUESTION}{number}": _property(one) for number, one in enumerate(questions, 1)}
+    properties = {f"{QUESTION}{number}": _property(question) for number, question in enumerate(questions, 1)}
     schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    title, message = title_and_message(" · ".join(one["question"].strip() for one in questions))
+    title, message = title_and_message(" · ".join(question["question"].strip() for question in questions))
     return _ask(call, Kind.FORM, title, message, response_schema=schema)
 
 
 def _one_question(call: HookCall, question: Mapping[str, Any]) -> Ask:
     title, message = title_and_message(question["question"])
     options = [
-        {name: one[name] for name in ("label", "description") if isinstance(one.get(name), str) and one[name]}
-        for one in question["options"]
+        {name: option[name] for name in ("label", "description") if isinstance(option.get(name), str) and option[name]}
+        for option in question["options"]
     ]
     multiple = question.get("multiSelect") is True
     return _ask(call, Kind.QUESTION, title, message, options=options, multiple=multiple, allow_text=True)
@@ -116,15 +118,15 @@ def _one_question(call: HookCall, question: Mapping[str, Any]) -> Ask:
 
 def _property(question: Mapping[str, Any]) -> dict[str, Any]:
     offered: Sequence[str] = list(dict.fromkeys(option["label"] for option in question["options"]))
-    one = {"type": "string", "enum": offered}
+    item = {"type": "string", "enum": offered}
     about = {"title": question["question"]}
     explained = [
-        f"{option['label']}: {words}"
+        f"{option['label']}: {description}"
         for option in question["options"]
-        if isinstance(words := option.get("description"), str) and words
+        if isinstance(description := option.get("description"), str) and description
     ]
     if explained:
         about["description"] = " · ".join(explained)
     if question.get("multiSelect") is True:
-        return {**about, "type": "array", "items": one, "minItems": 1, "uniqueItems": True}
-    return {**about, **one}
+        return {**about, "type": "array", "items": item, "minItems": 1, "uniqueItems": True}
+    return {**about, **item}

@@ -128,7 +128,7 @@ class _Hook(Body):
 
     model_config = ConfigDict(alias_generator=None)
     refusal = gettext_lazy("The body of the hook is invalid.")
-    words: ClassVar = {
+    member_errors: ClassVar = {
         "is_instance_of": gettext_lazy("must be text that is not empty"),
         "too_short": gettext_lazy("must be text that is not empty"),
         "mode": gettext_lazy("must be form or url"),
@@ -185,8 +185,8 @@ def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
     """Return what a hook reports. Raises Invalid with an error per member."""
     name = body.get("hook_event_name")
     if not isinstance(name, str) or name not in agent.events:
-        words = _("must be one of %(names)s, the events that Pausepoint answers for %(agent)s")
-        errors = {"hook_event_name": words % {"names": ", ".join(sorted(agent.events)), "agent": agent.name}}
+        message = _("must be one of %(names)s, the events that Pausepoint answers for %(agent)s")
+        errors = {"hook_event_name": message % {"names": ", ".join(sorted(agent.events)), "agent": agent.name}}
         raise Invalid(_("Pausepoint does not answer this event. Remove its hook from the agent's settings."), errors)
     event = Event(name)
     members = {name: value for name, value in body.items() if value is not None or name == "mode"}

@@ -67,15 +67,15 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
         if ruling == Ruling.ALLOWED:
             return JsonResponse({})
         if ruling == Ruling.DENIED:
-            words = asking.deny(caller, _subject(call, caller), call.input, pattern, via=Door.REST)
-            return JsonResponse(answers.denied(call, words))
+            message = asking.deny(caller, _subject(call, caller), call.input, pattern, via=Door.REST)
+            return JsonResponse(answers.denied(call, message))
     calls = _calls(call, caller, repeat)
     origin = Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name, calls=calls)
     wanted = replace(ask_from(call), deadline_at=_deadline(call, seconds, expiry))
-    asked = asking.ask(caller, wanted, origin)
+    outcome = asking.ask(caller, wanted, origin)
     respond = partial(_respond, call, calls)
-    response = respond_when_ended(request, asked.request, seconds or 0, respond, read=read_due_request)
-    mark_replayed(response, asked.replayed)
+    response = respond_when_ended(request, outcome.request, seconds or 0, respond, read=read_due_request)
+    mark_replayed(response, outcome.replayed)
     return response
 
 
@@ -100,12 +100,12 @@ def _report(call: HookCall, caller: Caller) -> HttpResponse:
 
     Of any other call nothing is recorded. Raises OtherInput and Conflict.
     """
-    asked = _reported(call, caller)
-    if asked is not None and asked.kind == Kind.APPROVAL and asked.status == Status.APPROVED:
+    request = _reported(call, caller)
+    if request is not None and request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
         result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
-        actions.report_result(asked.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
-        return JsonResponse(answers.told_afterwards(call, asked))
+        actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
+        return JsonResponse(answers.told_afterwards(call, request))
     return JsonResponse({})
 
 
@@ -125,10 +125,10 @@ def _parse_wait(request: HttpRequest, call: HookCall) -> float | None:
     if request.GET.get("wait") == DEFER:
         if call.agent.defers and call.event == Event.PRE_TOOL_USE:
             return None
-        words = _("%(event)s of %(agent)s cannot be deferred") % {"event": call.event, "agent": call.agent.name}
-        raise invalid_parameter("wait", words)
-    words = _("must be a number of seconds from 0 to %(limit)s, or defer") % {"limit": MAX_WAIT}
-    return wait_of(request, limit=MAX_WAIT, default=DEFAULT_WAIT, error=words)
+        message = _("%(event)s of %(agent)s cannot be deferred") % {"event": call.event, "agent": call.agent.name}
+        raise invalid_parameter("wait", message)
+    error = _("must be a number of seconds from 0 to %(limit)s, or defer") % {"limit": MAX_WAIT}
+    return wait_of(request, limit=MAX_WAIT, default=DEFAULT_WAIT, error=error)
 
 
 def _parse_expiry(request: HttpRequest) -> int:
@@ -136,8 +136,8 @@ def _parse_expiry(request: HttpRequest) -> int:
     text = request.GET.get("expires", str(DEFAULT_EXPIRY))
     if _EXPIRY.fullmatch(text) and int(text) <= MAX_EXPIRY:
         return int(text)
-    words = _("must be a whole number of seconds from 1 to %(limit)s") % {"limit": f"{MAX_EXPIRY:,}"}
-    raise invalid_parameter("expires", words)
+    message = _("must be a whole number of seconds from 1 to %(limit)s") % {"limit": f"{MAX_EXPIRY:,}"}
+    raise invalid_parameter("expires", message)
 
 
 def _deadline(call: HookCall, seconds: float | None, expiry: int) -> datetime | None:
@@ -157,14 +157,9 @@ def _subject(call: HookCall, caller: Caller) -> Subject:
     )
 
 
-def _respond(call: HookCall, calls: EqualCalls, asked: ApprovalRequest) -> HttpResponse:
-    return JsonResponse(_body(call, calls, asked), headers={STATUS: asked.status, PAGE: asked.public_url})
-
-
-def _body(call: HookCall, calls: EqualCalls, asked: ApprovalRequest) -> answers.Answer:
-    if asked.pending:
-        return answers.deferred(call, asked) if call.deferred else answers.answer_of(call, asked)
+def _respond(call: HookCall, calls: EqualCalls, request: ApprovalRequest) -> HttpResponse:
+    body = answers.deferred if request.pending and call.deferred else answers.answer_of
     # A no, and an answer, may be told to all who have waited; a yes is for one call.
-    if not actions.take_decision(asked, calls) and asked.status == Status.APPROVED:
-        return answers.taken(call, asked)
-    return answers.answer_of(call, asked)
+    if not request.pending and not actions.take_decision(request, calls) and request.status == Status.APPROVED:
+        body = answers.taken
+    return JsonResponse(body(call, request), headers={STATUS: request.status, PAGE: request.public_url})

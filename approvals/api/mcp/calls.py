@@ -79,34 +79,36 @@ class _Waiting:
 
 def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[str, str]) -> HttpResponse:
     """Respond with the result of a tool, or with a stream that ends with it. RpcError."""
-    name, given = call.params.get("name"), call.params.get("arguments", {})
+    name, sent = call.params.get("name"), call.params.get("arguments", {})
     tool = TOOLS.get(name) if isinstance(name, str) else None
-    if tool is None or not isinstance(given, dict):
-        words = _("`name` must be one of %(names)s, and `arguments` a JSON object.")
-        raise RpcError(messages.INVALID_PARAMS, words % {"names": ", ".join(TOOLS)})
-    about = digest([tool.name, given])
+    if tool is None or not isinstance(sent, dict):
+        message = _("`name` must be one of %(names)s, and `arguments` a JSON object.")
+        raise RpcError(messages.INVALID_PARAMS, message % {"names": ", ".join(TOOLS)})
+    about = digest([tool.name, sent])
     state = _state_of(call, caller.scope, about)
     call = call if state is None else replace(call, taker=state.taker)
     try:
         caller.require(tool.scope)
-        arguments = tool.arguments.model_validate(given)
-        found = queries.get_request_for(caller.user, state.request_id) if state else tool.start(caller, arguments, call)
+        arguments = tool.arguments.model_validate(sent)
+        started = (
+            queries.get_request_for(caller.user, state.request_id) if state else tool.start(caller, arguments, call)
+        )
     except (Refusal, ValidationError) as error:
         return _finished(call, _refused(tool, results.words_of(error)), server)
-    if isinstance(found, dict):
-        return _finished(call, results.tool_result(found, structured=tool.output is not None), server)
+    if isinstance(started, dict):
+        return _finished(call, results.tool_result(started, structured=tool.output is not None), server)
     waiting = _Waiting(
         call=call,
         tool=tool,
-        request=found,
+        request=started,
         credentials=credentials_of(request),
-        stream_id=_stream_id(caller, tool, found, call),
+        stream_id=_stream_id(caller, tool, started, call),
         state=state,
         digest=about,
         server=server,
     )
-    if not found.pending or waiting._declined:
-        return _finished(call, _shown(waiting, caller, found), server)
+    if not started.pending or waiting._declined:
+        return _finished(call, _shown(waiting, caller, started), server)
     return streamed_response(request, _stream(waiting), content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
 
 
@@ -145,8 +147,10 @@ def _state_of(call: Call, scope: str, about: str) -> CallState | None:
         return None
     state = decrypt_call(text, scope=scope, digest=about) if isinstance(text, str) else None
     if state is None:
-        words = _("`requestState` is not valid for this call. Send it exactly as you got it, with the same arguments.")
-        raise RpcError(messages.INVALID_PARAMS, words)
+        message = _(
+            "`requestState` is not valid for this call. Send it exactly as you got it, with the same arguments."
+        )
+        raise RpcError(messages.INVALID_PARAMS, message)
     return state
 
 
@@ -170,10 +174,10 @@ def _shown(waiting: _Waiting, caller: Caller, request: ApprovalRequest) -> dict[
     return results.tool_result(show(request), structured=tool.output is not None)
 
 
-def _refused(tool: Tool, words: str) -> dict[str, Any]:
+def _refused(tool: Tool, message: str) -> dict[str, Any]:
     if tool.show is results.permission:
-        return results.tool_result(results.denial(words), structured=False)
-    return results.tool_error(words)
+        return results.tool_result(results.denial(message), structured=False)
+    return results.tool_error(message)
 
 
 async def _stream(waiting: _Waiting) -> AsyncIterator[bytes]:
@@ -212,8 +216,8 @@ async def _response(waiting: _Waiting) -> dict[str, Any]:
 def _lost(request: ApprovalRequest) -> RpcError:
     """Return the error of a call that failed while it waited: its request is still there."""
     about = {"request_id": str(request.pk), "url": request.public_url}
-    words = f"Internal error. The request is kept: call check_request with the request_id {request.pk}."
-    return RpcError(messages.INTERNAL_ERROR, words, data=about)
+    message = f"Internal error. The request is kept: call check_request with the request_id {request.pk}."
+    return RpcError(messages.INTERNAL_ERROR, message, data=about)
 
 
 def _result(waiting: _Waiting) -> dict[str, Any]:
@@ -222,29 +226,29 @@ def _result(waiting: _Waiting) -> dict[str, Any]:
     if caller is None:
         raise NotAuthenticated
     caller.require(waiting.tool.scope)
-    found = read_due_request(caller, waiting.request.pk)
-    if not found.pending or not waiting.repeats:
-        return _shown(waiting, caller, found)
+    request = read_due_request(caller, waiting.request.pk)
+    if not request.pending or not waiting.repeats:
+        return _shown(waiting, caller, request)
     rounds = waiting.state.rounds if waiting.state is not None else 0
     sealed = encrypt_call(
-        CallState(found.pk, rounds + 1, waiting.call.taker), scope=caller.scope, digest=waiting.digest
+        CallState(request.pk, rounds + 1, waiting.call.taker), scope=caller.scope, digest=waiting.digest
     )
     again: dict[str, Any] = {"resultType": "input_required", "requestState": sealed}
     if rounds == 0:
         # Only once: afterwards the client repeats the call without a word to its person.
-        link = {"mode": "url", "message": _("Answer this request: %(title)s") % {"title": found.title}}
-        params = {**link, "url": found.public_url}
+        link = {"mode": "url", "message": _("Answer this request: %(title)s") % {"title": request.title}}
+        params = {**link, "url": request.public_url}
         again["inputRequests"] = {LINK: {"method": "elicitation/create", "params": params}}
     return again
 
 
 def _progress(waiting: _Waiting, passed: float) -> bytes:
-    words = _("A person has been asked: %(url)s") % {"url": waiting.request.public_url}
+    message = _("A person has been asked: %(url)s") % {"url": waiting.request.public_url}
     params = {
         "progressToken": waiting.call.progress_token,
         "progress": passed,
         "total": waiting.seconds,
-        "message": words,
+        "message": message,
     }
     return _frame(waiting, {"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 

@@ -97,8 +97,8 @@ def _body(request: HttpRequest) -> Any:
 def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
     try:
         if not (request.accepts("application/json") and request.accepts("text/event-stream")):
-            words = _("Accept both application/json and text/event-stream.")
-            raise RpcError(messages.INVALID_REQUEST, words, http_status=406)
+            message = _("Accept both application/json and text/event-stream.")
+            raise RpcError(messages.INVALID_REQUEST, message, http_status=406)
         if call.method == "tools/call":
             return call_tool(request, caller, call, SERVER)
         method = (_MODERN if call.modern else _HANDSHAKE).get(call.method)

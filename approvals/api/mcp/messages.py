@@ -40,10 +40,10 @@ Id = str | int | None
 class RpcError(Exception):
     """An error in the form of the protocol. Without `http_status`, it has the one that 2026-07-28 has for the code."""
 
-    def __init__(self, code: int, words: str, *, data: Any = None, http_status: int | None = None) -> None:
+    def __init__(self, code: int, message: str, *, data: Any = None, http_status: int | None = None) -> None:
         self.code, self.data = code, data
         self.http_status = _STATUSES.get(code, 200) if http_status is None else http_status
-        super().__init__(words)
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ def read(message: Any, headers: Headers) -> Call | None:
             raise _unsupported(version)
         return None
     if not _is_id(call_id):
-        words = _("`id` must be an integer, or text of at most %(limit)s characters.")
-        raise RpcError(INVALID_REQUEST, words % {"limit": MAX_ID})
+        error = _("`id` must be an integer, or text of at most %(limit)s characters.")
+        raise RpcError(INVALID_REQUEST, error % {"limit": MAX_ID})
     modern = version not in {None, *HANDSHAKE} or _member(params, "_meta", _VERSION) is not None
     call = Call(call_id, method, params, modern, takes_empty_events=modern or version == HANDSHAKE[0])
     if modern:
@@ -121,8 +121,8 @@ def _check_envelope(call: Call, headers: Headers) -> None:
         pairs["Mcp-Name"] = call.params["name"]
     for name, value in pairs.items():
         if _decoded(headers.get(name)) != value:
-            words = _("The header %(name)s is missing or does not match the body.")
-            raise RpcError(HEADER_MISMATCH, words % {"name": name})
+            message = _("The header %(name)s is missing or does not match the body.")
+            raise RpcError(HEADER_MISMATCH, message % {"name": name})
     if call.meta[_VERSION] != MODERN:
         raise _unsupported(call.meta[_VERSION])
 
@@ -134,11 +134,11 @@ def _unsupported(requested: Any) -> RpcError:
 
 def _decoded(value: str | None) -> str | None:
     """Return the text of a header, which is in base64 where it does not fit into one; None if that is malformed."""
-    found = _ENCODED.fullmatch(value) if value is not None else None
-    if found is None:
+    match = _ENCODED.fullmatch(value) if value is not None else None
+    if match is None:
         return value
     try:
-        return base64.b64decode(found["text"], validate=True).decode()
+        return base64.b64decode(match["text"], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
 

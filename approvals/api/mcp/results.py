@@ -57,32 +57,32 @@ _DEFAULT = "No one answered before the deadline, so this is the default answer."
 def outcome(request: ApprovalRequest) -> dict[str, Any]:
     """Return a request as a model reads it."""
     status = Status(request.status)
-    words = (_QUESTIONS if request.kind in ASKS else _APPROVALS).get(status, "")
-    found: dict[str, Any] = {"request_id": str(request.pk), "status": status.value, "url": request.public_url}
+    message = (_QUESTIONS if request.kind in ASKS else _APPROVALS).get(status, "")
+    document: dict[str, Any] = {"request_id": str(request.pk), "status": status.value, "url": request.public_url}
     if status == Status.PENDING:
-        return found | {"message": words}
+        return document | {"message": message}
     made = decision(request, request.decision)
     answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
     reported = report(request)
     if reported is not None and made.approved_input is not None:
-        words = _HAS_RUN
+        message = _HAS_RUN
     elif made.verdict == Verdict.EDIT:
-        words = _CHANGED
+        message = _CHANGED
     elif answered and status == Status.EXPIRED:
-        words = _DEFAULT
+        message = _DEFAULT
     more = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
     more["result"] = None if reported is None else reported.model_dump(mode="json", exclude_none=True)
-    found |= {name: value for name, value in more.items() if value is not None}
-    return found | ({"answer": made.answer} if answered else {}) | {"message": words}
+    document |= {name: value for name, value in more.items() if value is not None}
+    return document | ({"answer": made.answer} if answered else {}) | {"message": message}
 
 
 def taken(request: ApprovalRequest) -> dict[str, Any]:
     """Return a request for a call that has waited for an approval which another call has used."""
-    words = (
+    message = (
         f"A person approved one call, and another call has already used that approval: {request.taken}. Do not run "
         "it because of this. If it has to run once more, call request_approval again."
     )
-    return {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url, "message": words}
+    return {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url, "message": message}
 
 
 def foreign(request: ApprovalRequest) -> dict[str, Any]:
@@ -97,24 +97,24 @@ def permission(request: ApprovalRequest) -> dict[str, Any]:
     """Return a request as Claude Code's permission prompt reads it. Whatever is not approved is denied."""
     if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
         return allowed(decision(request, request.decision).approved_input)
-    words = {
+    message = {
         Status.PENDING: f"No one has decided yet, so this was not run. The request waits at {request.public_url}.",
         Status.EXPIRED: "No one decided before the deadline, so this was not run.",
     }.get(Status(request.status))
-    if words is None:
+    if message is None:
         cancelled = request.status == Status.CANCELLED
-        words = "The request was cancelled" if cancelled else "A person rejected this"
+        message = "The request was cancelled" if cancelled else "A person rejected this"
         comment = request.decision.comment.strip()
-        words = f"{words}: {comment}" if comment else f"{words}. Do not repeat it."
-    return denial(words)
+        message = f"{message}: {comment}" if comment else f"{message}. Do not repeat it."
+    return denial(message)
 
 
 def allowed(approved_input: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"behavior": "allow", "updatedInput": approved_input}
 
 
-def denial(words: str) -> dict[str, Any]:
-    return {"behavior": "deny", "message": words}
+def denial(message: str) -> dict[str, Any]:
+    return {"behavior": "deny", "message": message}
 
 
 def tool_result(value: Mapping[str, Any], *, structured: bool = True) -> dict[str, Any]:
@@ -123,19 +123,22 @@ def tool_result(value: Mapping[str, Any], *, structured: bool = True) -> dict[st
     return {"content": [{"type": "text", "text": text}]} | ({"structuredContent": value} if structured else {})
 
 
-def tool_error(words: str) -> dict[str, Any]:
+def tool_error(text: str) -> dict[str, Any]:
     """Return the result of a call that was refused, in words for the model."""
-    return {"content": [{"type": "text", "text": words}], "isError": True}
+    return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 def words_of(error: Refusal | ValidationError) -> str:
     """Return why a call was refused, with an error per argument."""
     if isinstance(error, ValidationError):
-        found = {".".join(map(str, one["loc"])): one["msg"].removeprefix("Value error, ") for one in error.errors()}
-        return "\n".join(["The arguments are invalid.", *_lines(found)])
+        errors = {
+            ".".join(map(str, problem["loc"])): problem["msg"].removeprefix("Value error, ")
+            for problem in error.errors()
+        }
+        return "\n".join(["The arguments are invalid.", *_lines(errors)])
     errors = error.members().get("errors", {})
     return "\n".join([str(error), *_lines(errors)])
 
 
 def _lines(errors: Mapping[str, str]) -> list[str]:
-    return [f"{name[:100]}: {words[:300]}" for name, words in list(errors.items())[:MAX_ERRORS]]
+    return [f"{name[:100]}: {message[:300]}" for name, message in list(errors.items())[:MAX_ERRORS]]

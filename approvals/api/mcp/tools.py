@@ -64,15 +64,15 @@ class Tool:
         }
 
 
-def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: Call) -> ApprovalRequest:
+def _ask(caller: Caller, arguments: AskHuman | RequestApproval | Permission, call: Call) -> ApprovalRequest:
     """Return the request that the arguments describe, created unless the same call has made it before."""
-    sent = given.request()
+    sent = arguments.request()
     session = repeats.named_in(call.meta, repeats.SESSIONS)
     call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
     if sent.tool_call_id:
         sent.tool_call_id = repeats.name_of_call(session, sent.tool_call_id)
     # Larger than what was sent, with the defaults.
-    body = digest(given.model_dump(mode="json"), max_bytes=2 * MAX_BYTES)
+    body = digest(arguments.model_dump(mode="json"), max_bytes=2 * MAX_BYTES)
     origin = Origin(
         scope=caller.scope,
         digest=body,
@@ -81,45 +81,45 @@ def _ask(caller: Caller, given: AskHuman | RequestApproval | Permission, call: C
         agent=call.client[:100],
         # A permission prompt has no word for a result; whoever asks by a name of its own reads what has run.
         calls=repeats.equal_calls(
-            caller, call, body, session, call_id=call_id, returns_results=not isinstance(given, Permission)
+            caller, call, body, session, call_id=call_id, returns_results=not isinstance(arguments, Permission)
         ),
     )
     return asking.ask(caller, ask_from(sent), origin).request
 
 
-def _permit(caller: Caller, given: Permission, call: Call) -> ApprovalRequest | dict[str, Any]:
+def _permit(caller: Caller, arguments: Permission, call: Call) -> ApprovalRequest | dict[str, Any]:
     """Return the request for a permission, or the permission to ask people. NotAllowed for a tool that the key's lists deny."""
-    ruling, pattern = asking.ruling(caller, given.tool_name)
+    ruling, pattern = asking.ruling(caller, arguments.tool_name)
     if ruling == Ruling.DENIED:
         session = repeats.named_in(call.meta, repeats.SESSIONS)
         subject = Subject(
             scope=caller.scope,
             thread_id=session,
             agent=call.client[:100],
-            tool_name=given.tool_name,
-            tool_call_id=repeats.name_of_call(session, given.tool_use_id),
+            tool_name=arguments.tool_name,
+            tool_call_id=repeats.name_of_call(session, arguments.tool_use_id),
         )
-        raise NotAllowed(asking.deny(caller, subject, given.input, pattern, via=Door.MCP))
-    if ruling == Ruling.ALLOWED and given.tool_name in ASKING and pattern == given.tool_name:
-        return results.allowed(given.input)
-    return _ask(caller, given, call)
+        raise NotAllowed(asking.deny(caller, subject, arguments.input, pattern, via=Door.MCP))
+    if ruling == Ruling.ALLOWED and arguments.tool_name in ASKING and pattern == arguments.tool_name:
+        return results.allowed(arguments.input)
+    return _ask(caller, arguments, call)
 
 
-def _check(caller: Caller, given: CheckRequest, call: Call) -> ApprovalRequest:
-    return queries.get_request_for(caller.user, given.request_id)
+def _check(caller: Caller, arguments: CheckRequest, call: Call) -> ApprovalRequest:
+    return queries.get_request_for(caller.user, arguments.request_id)
 
 
-def _report(caller: Caller, given: ReportResult, call: Call) -> dict[str, Any]:
+def _report(caller: Caller, arguments: ReportResult, call: Call) -> dict[str, Any]:
     # Null can be an output. With an error it means no output.
-    has_output = "output" in given.model_fields_set and (given.output is not None or given.error is None)
-    if has_output == (given.error is not None):
+    has_output = "output" in arguments.model_fields_set and (arguments.output is not None or arguments.error is None)
+    if has_output == (arguments.error is not None):
         raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
-    request = queries.get_request_for(caller.user, given.request_id)
+    request = queries.get_request_for(caller.user, arguments.request_id)
     approved = "" if request.pending else request.decision.approved_digest
     result = actions.Result(
-        input_digest=approved if given.input is None else digest(given.input),
-        output=given.output if has_output else ABSENT,
-        error_text=given.error or "",
+        input_digest=approved if arguments.input is None else digest(arguments.input),
+        output=arguments.output if has_output else ABSENT,
+        error_text=arguments.error or "",
     )
     actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.MCP)
     return {}

@@ -15,7 +15,7 @@ PLACEHOLDER = re.compile(r"{(\w+)}")
 
 def curl(method: str, address: str, body: Mapping[str, Any] | None) -> str:
     """Return a command line. Ids in the address are variables of the shell, such as `$REQUEST_ID`."""
-    address = PLACEHOLDER.sub(lambda found: f"${found[1].upper()}", address)
+    address = PLACEHOLDER.sub(lambda match: f"${match[1].upper()}", address)
     lines = [f'curl -X {method} "{address}"', f'-H "Authorization: Bearer ${KEY}"']
     if body is not None:
         lines += ['-H "Content-Type: application/json"', f"-d {shlex.quote(json.dumps(body))}"]

@@ -45,7 +45,9 @@ def completed(document: dict[str, Any], site: str) -> dict[str, Any]:
     schemas = document["components"]["schemas"]
     schemas["Problem"] = PROBLEM
     used = _referenced(document["paths"], schemas)
-    bodies = _referenced([each.get("requestBody") for each in _each_operation(document)], schemas)
+    paths = document["paths"].values()
+    sent = [operation.get("requestBody") for methods in paths for operation in methods.values()]
+    bodies = _referenced(sent, schemas)
     document["components"]["schemas"] = {
         name: _without_defaults(schema) if name in bodies else schema
         for name, schema in schemas.items()
@@ -60,26 +62,21 @@ def completed(document: dict[str, Any], site: str) -> dict[str, Any]:
     return document
 
 
-def _each_operation(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for methods in document["paths"].values():
-        yield from methods.values()
-
-
-def _referenced(value: Any, schemas: Mapping[str, Any], found: frozenset[str] = frozenset()) -> frozenset[str]:
+def _referenced(value: Any, schemas: Mapping[str, Any], names: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return the names of the schemas that a value refers to, directly or through others."""
     match value:
         case {"$ref": str(reference)}:
             name = reference.rpartition("/")[2]
-            return found if name in found else _referenced(schemas[name], schemas, found | {name})
+            return names if name in names else _referenced(schemas[name], schemas, names | {name})
         case Mapping():
             members = list(value.values())
         case list():
             members = value
         case _:
-            return found
+            return names
     for member in members:
-        found = _referenced(member, schemas, found)
-    return found
+        names = _referenced(member, schemas, names)
+    return names
 
 
 def _without_defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +116,7 @@ def _operation(
         "description": operation.get("description", ""),
         "parameters": [_parameter(document, parameter) for parameter in operation["parameters"]],
         "fields": list(_fields(document, operation)),
-        "statuses": [(str(status), found["description"]) for status, found in operation["responses"].items()],
+        "statuses": [(str(status), response["description"]) for status, response in operation["responses"].items()],
         "body": None if body is None else json.dumps(body, indent=2),
         "curl": examples.curl(method, site + path, body),
         "python": examples.python(method, site + path, body),
@@ -127,8 +124,8 @@ def _operation(
 
 
 def _parameter(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> dict[str, Any]:
-    found = _field(document, parameter["name"], parameter["schema"], required=parameter["required"])
-    return found | {"place": parameter["in"]}
+    field = _field(document, parameter["name"], parameter["schema"], required=parameter["required"])
+    return field | {"place": parameter["in"]}
 
 
 def _fields(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -155,8 +152,8 @@ def _example(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Mappi
 
 
 def _field(document: Mapping[str, Any], name: str, schema: Mapping[str, Any], *, required: bool) -> dict[str, Any]:
-    words = schema.get("description", "")
-    return {"name": name, "type": _type(document, schema), "required": required, "description": words}
+    description = schema.get("description", "")
+    return {"name": name, "type": _type(document, schema), "required": required, "description": description}
 
 
 def _type(document: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
@@ -173,5 +170,5 @@ def _type(document: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     if "$ref" not in schema:
         return schema
-    found: Mapping[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return found
+    resolved: Mapping[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return resolved

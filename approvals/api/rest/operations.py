@@ -100,8 +100,11 @@ def _refused(request: HttpRequest, refusal: Any) -> HttpResponse:
 
 
 def _invalid(request: HttpRequest, error: Any) -> HttpResponse:
-    found = {_path(problem): _words(problem) for problem in reversed(error.errors[:MAX_ERRORS])}
-    return refusal_page(request, Invalid(_("The request is invalid."), found))
+    errors = {
+        _path(problem): str(problem["msg"]).removeprefix("Value error, ")[:300]
+        for problem in reversed(error.errors[:MAX_ERRORS])
+    }
+    return refusal_page(request, Invalid(_("The request is invalid."), errors))
 
 
 def _path(problem: Mapping[str, Any]) -> str:
@@ -109,10 +112,6 @@ def _path(problem: Mapping[str, Any]) -> str:
     # The path of a body's field begins with the name of our parameter.
     names = rest[1:] if source == "body" else rest
     return ".".join(map(str, names))[:200]
-
-
-def _words(problem: Mapping[str, Any]) -> str:
-    return str(problem["msg"]).removeprefix("Value error, ")[:300]
 
 
 def _unforeseen(request: HttpRequest, error: Any) -> HttpResponse:

@@ -90,8 +90,8 @@ def assign_request(caller: Caller, request_id: UUID, sent: Annotated[NewAssignee
 def list_comments(caller: Caller, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
     """Needs the scope `read`. Returns the internal notes, newest first."""
     about = queries.get_request_for(caller.user, request_id)
-    found = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
-    shown, more = found[: query.limit], len(found) > query.limit
+    notes = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
+    shown, more = notes[: query.limit], len(notes) > query.limit
     return Comments(items=[comment_document(comment) for comment in shown], next=shown[-1].pk if more else None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -78,11 +77,5 @@ def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries
         "pk__gt": wanted.after,
     }
     entries = AuditEntry.objects.filter(**{name: value for name, value in lookups.items() if value is not None})
-    lines = export.lines(entries, wanted.format)
-    return streamed_response(request, _encoded(lines), content_type=export.TYPES[wanted.format], headers={})
-
-
-async def _encoded(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
-    async for piece in lines:
-        if piece:
-            yield piece.encode()
+    lines = (line.encode() async for line in export.lines(entries, wanted.format) if line)
+    return streamed_response(request, lines, content_type=export.TYPES[wanted.format], headers={})

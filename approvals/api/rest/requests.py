@@ -114,8 +114,8 @@ def create_request(
         idempotency_key=idempotency_key,
         resume_state=sent.resume_state,
     )
-    asked = asking.ask(caller, ask_from(sent), origin)
-    return _answer(asked.request, status=200 if asked.replayed else 201, replayed=asked.replayed)
+    outcome = asking.ask(caller, ask_from(sent), origin)
+    return _answer(outcome.request, status=200 if outcome.replayed else 201, replayed=outcome.replayed)
 
 
 @router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
@@ -157,8 +157,8 @@ def get_request(
     """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
     and call again while it is `pending`.
     """
-    found = queries.get_request_for(caller.user, request_id)
-    return respond_when_ended(request, found, query.wait, _answer)
+    approval_request = queries.get_request_for(caller.user, request_id)
+    return respond_when_ended(request, approval_request, query.wait, _answer)
 
 
 @router.post(
@@ -177,12 +177,12 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     verdict = verdict_from(sent.verdict)
     assert verdict is not None, "the body's own check lets no other word through"
     # Null can be the answer to a question. With any other verdict it means no answer.
-    given = "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
+    has_answer = "answer" in sent.model_fields_set and (verdict == Verdict.RESPOND or sent.answer is not None)
     answer = Answer(
         verdict,
         sent.comment,
         edited_input=ABSENT if sent.edited_input is None else sent.edited_input,
-        answer=sent.answer if given else ABSENT,
+        answer=sent.answer if has_answer else ABSENT,
     )
     outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
     return _answer(outcome.request, replayed=outcome.replayed)
@@ -216,8 +216,8 @@ def report_result(
     something else ran, and the result can still be reported.
     """
     # Null can be an output. With an error it means no output.
-    given = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
-    output = sent.output if given else ABSENT
+    has_output = "output" in sent.model_fields_set and (sent.output is not None or sent.error is None)
+    output = sent.output if has_output else ABSENT
     if (output is ABSENT) == (sent.error is None):
         raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
     result = actions.Result(input_digest=sent.input_digest, output=output, error_text=sent.error or "")
@@ -230,9 +230,9 @@ def report_result(
     )
 
 
-def _answer(found: ApprovalRequest, *, status: int = 200, replayed: bool = False) -> HttpResponse:
+def _answer(request: ApprovalRequest, *, status: int = 200, replayed: bool = False) -> HttpResponse:
     """Return the document of a request; ninja would check and copy it twice more."""
-    body = document(found).model_dump_json()
+    body = document(request).model_dump_json()
     response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
     mark_replayed(response, replayed)
     return response

@@ -110,10 +110,10 @@ def take_resume(
         request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
     )
     mark_replayed(response, taken.replayed)
-    found = queries.get_request_for(caller.user, request_id)
+    request = queries.get_request_for(caller.user, request_id)
     progress = _progress(taken.resumption).model_dump()
     return TakenDocument(
-        **progress, token=taken.token, state=taken.state, result=report(found), request=document(found)
+        **progress, token=taken.token, state=taken.state, result=report(request), request=document(request)
     )
 
 
@@ -139,8 +139,8 @@ def renew_resume(caller: Caller, request_id: UUID, sent: Annotated[NewRenewal, J
 @operation("ask")
 def release_resume(caller: Caller, request_id: UUID, sent: Annotated[NewReturn, JsonBody(...)]) -> ResumeDocument:
     """Needs the scope `ask`. Others can claim it at once. 409 `resume_lost` if the token no longer holds it."""
-    given = actions.release_resume(request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason)
-    return _progress(given)
+    resumption = actions.release_resume(request_id, sent.token, by=caller.actor, via=Door.REST, reason=sent.reason)
+    return _progress(resumption)
 
 
 @router.post(

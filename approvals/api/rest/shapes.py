@@ -60,8 +60,8 @@ def handling(request: ApprovalRequest) -> HandlingDocument:
     return HandlingDocument(request_id=str(request.pk), assigned_to=assigned, **_claim(request))
 
 
-def comment_document(said: RequestComment) -> CommentDocument:
-    return CommentDocument(id=said.pk, by=said.by_name, via=said.via, text=said.text, at=said.at)
+def comment_document(comment: RequestComment) -> CommentDocument:
+    return CommentDocument(id=comment.pk, by=comment.by_name, via=comment.via, text=comment.text, at=comment.at)
 
 
 def document(request: ApprovalRequest) -> RequestDocument:

@@ -68,20 +68,20 @@ def mannered(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
     @wraps(view)
     def wrapped(request: HttpRequest, **captured: Any) -> HttpResponse:
-        asked = request.method
-        request.method = HTTPMethod.GET if asked == HTTPMethod.HEAD else asked
+        method = request.method
+        request.method = HTTPMethod.GET if method == HTTPMethod.HEAD else method
         response = view(request, **captured)
-        request.method = asked
-        if asked == HTTPMethod.HEAD:
+        request.method = method
+        if method == HTTPMethod.HEAD:
             discard_body(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
             return response
         known = set(response.headers["Allow"].split(", "))
         allowed = ", ".join(sorted(known | {"OPTIONS"} | ({"HEAD"} if "GET" in known else set())))
-        if asked == HTTPMethod.OPTIONS:
+        if method == HTTPMethod.OPTIONS:
             return HttpResponse(status=HTTPStatus.NO_CONTENT, headers={"Allow": allowed})
-        words = _("This URL only accepts %(allowed)s.") % {"allowed": allowed}
-        refused = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
+        message = _("This URL only accepts %(allowed)s.") % {"allowed": allowed}
+        refused = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, message, "method_not_allowed")
         refused.headers["Allow"] = allowed
         return refused
 

@@ -76,7 +76,7 @@ class _Message(BaseModel):
 
 class _Post(Body):
     refusal = gettext_lazy("The body is not a valid AI SDK request.")
-    words: ClassVar = {
+    member_errors: ClassVar = {
         "trigger": gettext_lazy("must be submit-message or regenerate-message"),
         "messages": gettext_lazy("must be a list with at least one message"),
         "model_type": gettext_lazy("is not an object"),

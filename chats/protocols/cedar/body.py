@@ -39,7 +39,7 @@ class Prompt(Body):
     """A message. `thread_id` and `agent` are "" and `context` is None if the client sent none."""
 
     refusal = gettext_lazy("The body is not a valid Cedar-OS request.")
-    words: ClassVar = {
+    member_errors: ClassVar = {
         "prompt": gettext_lazy("is missing or is not text"),
         "dict_type": gettext_lazy("is not an object"),
     }
@@ -73,7 +73,7 @@ class Cancellation(Body):
     """Names a run. NotFound for a runId that is no request id."""
 
     refusal = gettext_lazy("The body names no run.")
-    words: ClassVar = {"runId": gettext_lazy("is missing or is not text")}
+    member_errors: ClassVar = {"runId": gettext_lazy("is missing or is not text")}
 
     run_id: Annotated[UUID, PlainValidator(_run_id)]
 

@@ -43,9 +43,9 @@ ASKED = st.builds(
 ENDED = st.builds(
     Ended,
     status=st.sampled_from(["approved", "rejected", "answered", "cancelled", "expired"]),
-    given=st.booleans(),
+    has_value=st.booleans(),
     value=JSON,
-    words=st.text(max_size=9),
+    text=st.text(max_size=9),
     comment=st.text(max_size=9),
     stopped=st.booleans(),
 )
@@ -131,7 +131,7 @@ def test_an_approval_is_an_approval_interrupt_and_a_form_a_custom_one():
 
 
 def test_an_answer_is_a_response_and_a_resume_with_the_same_text():
-    answered = Ended(status="answered", given=True, value="blue", words="blue")
+    answered = Ended(status="answered", has_value=True, value="blue", text="blue")
     assert told(end_events(QUESTION, answered, last=True)) == [
         (
             "human_response",
@@ -145,7 +145,7 @@ def test_an_answer_is_a_response_and_a_resume_with_the_same_text():
 
 def test_a_deadline_with_a_default_times_out_and_resumes_with_it():
     asked = Asked(request_id="r", thread_id="t", kind="question", title="Q", created_at=1, default="")
-    expired = Ended(status="expired", given=True, value="", words="")
+    expired = Ended(status="expired", has_value=True, value="", text="")
     assert told(end_events(asked, expired, last=False)) == [
         (
             "human_timeout",
@@ -171,10 +171,10 @@ def test_a_deadline_without_a_default_times_out_with_an_error():
     ("asked", "ended", "value"),
     [
         (APPROVAL, Ended(status="approved"), {"approved": True}),
-        (APPROVAL, Ended(status="approved", given=True, value={"a": 2}), {"approved": True, "input": {"a": 2}}),
+        (APPROVAL, Ended(status="approved", has_value=True, value={"a": 2}), {"approved": True, "input": {"a": 2}}),
         (APPROVAL, Ended(status="rejected", comment="No."), {"approved": False, "comment": "No."}),
         (APPROVAL, Ended(status="expired"), {"approved": False}),
-        (FORM, Ended(status="answered", given=True, value={"b": 1}), {"b": 1}),
+        (FORM, Ended(status="answered", has_value=True, value={"b": 1}), {"b": 1}),
         (FORM, Ended(status="rejected", comment="No."), {"declined": True, "comment": "No."}),
         (QUESTION, Ended(status="rejected"), "The person declined to answer."),
     ],

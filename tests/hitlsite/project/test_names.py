@@ -15,7 +15,6 @@ REFUSED = {"found", "asked", "given", "said"}
 #: Folders and modules that still have such names.
 EXEMPT = (
     "approvals/addresses.py",
-    "approvals/api/",
     "approvals/checks.py",
     "approvals/db/",
     "approvals/management/",
