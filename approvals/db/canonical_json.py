@@ -55,21 +55,21 @@ def digest(value: Any, *, max_depth: int = MAX_DEPTH, max_bytes: int = MAX_BYTES
     return "sha256:" + hashlib.sha256(canonical(value, max_depth=max_depth, max_bytes=max_bytes)).hexdigest()
 
 
-def same_json(one: Any, other: Any, *, exact: bool = False) -> bool:
+def same_json(left: Any, right: Any, *, exact: bool = False) -> bool:
     """Return whether two JSON values are equal; unlike in Python, `true` is not 1.
 
     1 and 1.0 are equal, as in the canonical form; `exact` tells them apart, as a text of the values does.
     """
-    match one, other:
+    match left, right:
         case dict(), dict():
-            return one.keys() == other.keys() and all(same_json(one[name], other[name], exact=exact) for name in one)
+            return left.keys() == right.keys() and all(same_json(left[name], right[name], exact=exact) for name in left)
         case (list() | tuple(), list() | tuple()):
-            pairs = zip(one, other, strict=False)
-            return len(one) == len(other) and all(same_json(left, right, exact=exact) for left, right in pairs)
+            pairs = zip(left, right, strict=False)
+            return len(left) == len(right) and all(same_json(*pair, exact=exact) for pair in pairs)
         case (bool(), _) | (_, bool()):
-            return one is other
+            return left is right
         case _:
-            return bool(one == other) and (type(one) is type(other) or not exact)
+            return bool(left == right) and (type(left) is type(right) or not exact)
 
 
 def parse(text: str) -> Any:
@@ -87,11 +87,11 @@ def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
     Whatever is stored of it must pass `canonical` too. Raises NotCanonical.
     """
     try:
-        words = text if isinstance(text, str) else text.decode("utf-8")
+        decoded = text if isinstance(text, str) else text.decode("utf-8")
         # Count before parsing: it takes half a second to make half a million lists.
-        if _holds_more(words, max_values):
+        if _holds_more(decoded, max_values):
             raise _too_many(max_values)
-        return json.loads(words, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
+        return json.loads(decoded, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
     except NotCanonical:
         raise
     except RecursionError as error:
@@ -102,12 +102,12 @@ def load(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # JSON parsers differ in which duplicate they keep, and people must approve what programs read.
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in members:
             raise NotCanonical(gettext_noop("has the name %(name)r more than once"), name=name[:60])
-        found[name] = value
-    return found
+        members[name] = value
+    return members
 
 
 def clean_text(text: str) -> str:

@@ -13,7 +13,7 @@ _POSTGRESQL = {int: "SELECT unnest(%s::bigint[])", str: "SELECT unnest(%s::text[
 
 def any_of(values: Collection[int] | Collection[str], kind: type[int] | type[str]) -> RawSQL:
     """Return a subquery with these values, for `filter(column__in=any_of(values, str))`; there may be none."""
-    found = list(values)
+    items = list(values)
     if connection.vendor == "postgresql":
-        return RawSQL(_POSTGRESQL[kind], [found])  # noqa: S611 - a constant and a parameter
-    return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(found)])
+        return RawSQL(_POSTGRESQL[kind], [items])  # noqa: S611 - a constant and a parameter
+    return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(items)])

@@ -41,19 +41,21 @@ class Prepared(Generic[Row]):
         self._build = build
         self._compiled: dict[str, tuple[QuerySet[Any, Row], Any, str, tuple[Any, ...]]] = {}
 
-    def first(self, **given: Any) -> Row | None:
+    def first(self, **parameters: Any) -> Row | None:
         """Return the first row for these values, or None."""
-        return next(self._rows(given), None)
+        return next(self._rows(parameters), None)
 
-    def all(self, **given: Any) -> list[Row]:
-        return list(self._rows(given))
+    def all(self, **parameters: Any) -> list[Row]:
+        return list(self._rows(parameters))
 
-    def _rows(self, given: dict[str, Any]) -> Iterator[Row]:
+    def _rows(self, parameters: dict[str, Any]) -> Iterator[Row]:
         connection = connections[DEFAULT_DB_ALIAS]
         queryset, compiler, sql, holes = self._compiled.get(connection.vendor) or self._compile(connection)
         assert connection.in_atomic_block or not queryset.query.select_for_update, "a lock needs a transaction"
         values = tuple(
-            hole.output_field.get_db_prep_value(given[hole.name], connection) if isinstance(hole, Parameter) else hole
+            hole.output_field.get_db_prep_value(parameters[hole.name], connection)
+            if isinstance(hole, Parameter)
+            else hole
             for hole in holes
         )
         run = copy(compiler)
@@ -109,11 +111,11 @@ class Insert(Generic[Stored]):
         self._conflicts = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
         self._compiled: dict[str, tuple[Mapping[str, Any], _Written]] = {}
 
-    def row(self, **given: Any) -> tuple[Any, ...] | None:
+    def row(self, **parameters: Any) -> tuple[Any, ...] | None:
         """Add a row of these values, by column (`owner_id`). Return what `returning` names, or None if it was left out."""
         fields, written = self._statement()
-        assert given.keys() <= fields.keys(), given.keys() - fields.keys()
-        return written.row(_column_values(fields, given, written.connection))
+        assert parameters.keys() <= fields.keys(), parameters.keys() - fields.keys()
+        return written.row(_column_values(fields, parameters, written.connection))
 
     def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add several rows with one statement, which returns nothing of them.
@@ -123,7 +125,7 @@ class Insert(Generic[Stored]):
         """
         assert not self._computed
         fields, written = self._statement()
-        written.many([_column_values(fields, given, written.connection) for given in rows])
+        written.many([_column_values(fields, row, written.connection) for row in rows])
 
     def save(self, instance: Stored) -> bool:
         """Add a new instance; False if it was left out."""
@@ -170,15 +172,15 @@ class Update(Generic[Stored]):
         self._build, self._columns, self._returning, self._computed = build, columns, returning, computed
         self._compiled: dict[str, tuple[Sequence[Any], _Written]] = {}
 
-    def run(self, **given: Any) -> int:
+    def run(self, **parameters: Any) -> int:
         """Change the rows; return how many."""
         holes, written = self._statement()
-        return written.count(_hole_values(holes, given, written.connection))
+        return written.count(_hole_values(holes, parameters, written.connection))
 
-    def row(self, **given: Any) -> tuple[Any, ...] | None:
+    def row(self, **parameters: Any) -> tuple[Any, ...] | None:
         """Change one row; return what `returning` names, or None if there is no such row."""
         holes, written = self._statement()
-        return written.row(_hole_values(holes, given, written.connection))
+        return written.row(_hole_values(holes, parameters, written.connection))
 
     def _statement(self) -> tuple[Sequence[Any], _Written]:
         connection = connections[DEFAULT_DB_ALIAS]
@@ -188,8 +190,8 @@ class Update(Generic[Stored]):
         queryset = self._build()
         field_of = queryset.model._meta.get_field
         query: Any = queryset.query.chain(UpdateQuery)
-        given = {name: Parameter(name, field_of(name)) for name in self._columns}  # type: ignore[arg-type]
-        query.add_update_values(given | self._computed)
+        parameters = {name: Parameter(name, field_of(name)) for name in self._columns}  # type: ignore[arg-type]
+        query.add_update_values(parameters | self._computed)
         sql, holes = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
         written = _Written(queryset.model, sql, self._returning)
         return self._compiled.setdefault(connection.vendor, (holes, written))
@@ -225,8 +227,8 @@ class _Written:
             cursor.execute(self._sql, [*values, *self._more])
             if not self._converters:
                 return () if cursor.rowcount else None
-            found = cursor.fetchone()
-        return None if found is None else tuple(map(self._converted, self._converters, found))
+            row = cursor.fetchone()
+        return None if row is None else tuple(map(self._converted, self._converters, row))
 
     def count(self, values: Sequence[Any]) -> int:
         with self.connection.cursor() as cursor:
@@ -248,20 +250,20 @@ class _Written:
         return value
 
 
-def _column_values(fields: Mapping[str, Any], given: Mapping[str, Any], connection: Any) -> list[Any]:
+def _column_values(fields: Mapping[str, Any], parameters: Mapping[str, Any], connection: Any) -> list[Any]:
     """Return what `save` would store of these values, and the values in what is computed."""
     values: list[Any] = []
     for name, field in fields.items():
         if isinstance(field, Field):
-            value = given[name] if name in given else field.get_default()
+            value = parameters[name] if name in parameters else field.get_default()
             values.append(field.get_db_prep_save(value, connection))
         else:
-            values += _hole_values(field, given, connection)
+            values += _hole_values(field, parameters, connection)
     return values
 
 
-def _hole_values(holes: Sequence[Any], given: Mapping[str, Any], connection: Any) -> list[Any]:
+def _hole_values(holes: Sequence[Any], parameters: Mapping[str, Any], connection: Any) -> list[Any]:
     return [
-        hole.output_field.get_db_prep_save(given[hole.name], connection) if isinstance(hole, Parameter) else hole
+        hole.output_field.get_db_prep_save(parameters[hole.name], connection) if isinstance(hole, Parameter) else hole
         for hole in holes
     ]

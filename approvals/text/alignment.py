@@ -67,12 +67,12 @@ def align(left: Sequence[Hashable], right: Sequence[Hashable], budget: Budget) -
     end = _shared(left[start:][::-1], right[start:][::-1])
     n, m = len(left) - end, len(right) - end
     blocks = [Block(Op.SAME, 0, start, 0, start)]
-    found = _shortest(left[start:n], right[start:m], budget) if start < n and start < m else []
-    if found is None:
+    matches = _shortest(left[start:n], right[start:m], budget) if start < n and start < m else []
+    if matches is None:
         budget.coarse = True
-        found = []
+        matches = []
     at, to = start, start
-    for i, j, length in [*found, (n - start, m - start, end)]:
+    for i, j, length in [*matches, (n - start, m - start, end)]:
         blocks += [Block(Op.REMOVED, at, start + i, to, to), Block(Op.ADDED, start + i, start + i, to, start + j)]
         at, to = start + i + length, start + j + length
         blocks.append(Block(Op.SAME, start + i, at, start + j, to))
@@ -127,9 +127,9 @@ def _run(block: Block, left: Sequence[str], right: Sequence[str]) -> Run:
     return Run(block.op, "".join(left[block.i1 : block.i2]))
 
 
-def both_objects(one: Any, other: Any) -> Opened:
+def both_objects(left: Any, right: Any) -> Opened:
     """Return two objects, neither of them empty; None for other values."""
-    return (one, other) if one and other and isinstance(one, dict) and isinstance(other, dict) else None
+    return (left, right) if left and right and isinstance(left, dict) and isinstance(right, dict) else None
 
 
 def align_values(
@@ -137,8 +137,8 @@ def align_values(
 ) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
     """Yield the values at each path of two objects, equal ones too; ABSENT on the side that has none there."""
     for name in {**before, **after}:
-        one, other = before.get(name, ABSENT), after.get(name, ABSENT)
-        if inner := opened(one, other):
+        left, right = before.get(name, ABSENT), after.get(name, ABSENT)
+        if inner := opened(left, right):
             yield from align_values(*inner, opened, (*path, name))
         else:
-            yield (*path, name), one, other
+            yield (*path, name), left, right

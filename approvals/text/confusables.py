@@ -43,14 +43,14 @@ def foreign_letters(text: str) -> list[str]:
     """Return the letters, each once, whose script differs from the rest of their word."""
     if text.isascii() or not _mixed({_script(character) for character in set(text)}):
         return []
-    found: dict[str, None] = {}
+    letters: dict[str, None] = {}
     for word in _word.findall(text):
         counts = Counter(script for script in map(_script, word) if script not in _ANY)
         if _mixed(counts):
             # Of two equally frequent scripts, people read the word as Latin.
             main = max(counts, key=lambda script: (counts[script], script == "LATIN"))
-            found |= dict.fromkeys(one for one in word if _script(one) not in {main, *_ANY})
-    return list(found)
+            letters |= dict.fromkeys(letter for letter in word if _script(letter) not in {main, *_ANY})
+    return list(letters)
 
 
 def plain_confusable(name: str) -> str:
@@ -59,7 +59,9 @@ def plain_confusable(name: str) -> str:
         # Its invisible characters are made visible, so it looks like no other name.
         return ""
     seen = unicodedata.normalize("NFKC", name)
-    taken_for = "".join(one if one.isascii() else _prototypes().get(one, one) for one in seen)
+    taken_for = "".join(
+        character if character.isascii() else _prototypes().get(character, character) for character in seen
+    )
     return taken_for if taken_for.isascii() else ""
 
 
@@ -68,7 +70,9 @@ def marked_name(name: str) -> str:
     odd = set(foreign_letters(name))
     if not odd and plain_confusable(name):
         odd = {character for character in name if not character.isascii()}
-    return "".join(f"{one}{code_point(one)}" if one in odd else one for one in visible(name))
+    return "".join(
+        f"{character}{code_point(character)}" if character in odd else character for character in visible(name)
+    )
 
 
 def count_confusables(names: Sequence[str]) -> Mapping[str, int]:
@@ -77,7 +81,7 @@ def count_confusables(names: Sequence[str]) -> Mapping[str, int]:
         return {}
     skeletons = {name: skeleton(name) for name in names}
     counts = Counter(skeletons.values())
-    return {name: counts[found] - 1 for name, found in skeletons.items() if counts[found] > 1}
+    return {name: counts[form] - 1 for name, form in skeletons.items() if counts[form] > 1}
 
 
 def skeleton(text: str) -> str:
@@ -107,12 +111,12 @@ def _script(character: str) -> str:
 def _prototypes() -> Mapping[str, str]:
     """Map each character to one that represents all that look like it. The package lists the confusables of each character."""
     listed = utils.load("confusables.json")
-    found = {}
+    prototypes = {}
     for character, others in listed.items():
         if len(character) > 1 or len(others) != 1:
             continue
         other = others[0]["c"].replace("\u200e", "")
         # Two characters that only look like each other: choose the lower one for both.
         pair = len(listed.get(other, ())) == 1
-        found[character] = min(character, other) if pair else other
-    return found
+        prototypes[character] = min(character, other) if pair else other
+    return prototypes

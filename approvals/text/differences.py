@@ -27,12 +27,12 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]
     return differences
 
 
-def _opened(one: Any, other: Any) -> Opened:
+def _opened(left: Any, right: Any) -> Opened:
     """Return two objects; lists of objects, where both sides have as many, are objects by number, counted from 1."""
-    lists = isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
-    if lists and all(isinstance(item, dict) for item in (*one, *other)):
-        one, other = ({str(number): item for number, item in enumerate(each, 1)} for each in (one, other))
-    return both_objects(one, other)
+    lists = isinstance(left, list) and isinstance(right, list) and len(left) == len(right)
+    if lists and all(isinstance(item, dict) for item in (*left, *right)):
+        left, right = ({str(number): item for number, item in enumerate(side, 1)} for side in (left, right))
+    return both_objects(left, right)
 
 
 def place_of(path: Iterable[str]) -> str:

@@ -50,8 +50,8 @@ class FileReference:
 
 def file_id_of(url: str) -> uuid.UUID | None:
     """Return the id in the address of a stored file; None for any other address."""
-    found = _ADDRESS.fullmatch(url)
-    return uuid.UUID(found[1]) if found else None
+    match = _ADDRESS.fullmatch(url)
+    return uuid.UUID(match[1]) if match else None
 
 
 def reference_of(part: Mapping[str, Any]) -> FileReference | None:
@@ -64,17 +64,17 @@ def reference_of(part: Mapping[str, Any]) -> FileReference | None:
 
 def references_in(value: Any) -> list[FileReference]:
     """Return the references in a JSON value, in order, each file once."""
-    found: dict[uuid.UUID, FileReference] = {}
+    references: dict[uuid.UUID, FileReference] = {}
     left = [value]
     while left:
         match left.pop():
             case dict() as each if (reference := reference_of(each)) is not None:
-                found.setdefault(reference.file_id, reference)
+                references.setdefault(reference.file_id, reference)
             case dict() as each:
                 left += reversed(each.values())
             case list() as each:
                 left += reversed(each)
-    return list(found.values())
+    return list(references.values())
 
 
 def summarized(text: str) -> str:
@@ -89,6 +89,6 @@ def _summary(match: re.Match[str]) -> str:
         )
     except (binascii.Error, ValueError):
         return match[0]
-    words = _("%(type)s file, %(count)s bytes, SHA-256 %(digest)s…")
+    label = _("%(type)s file, %(count)s bytes, SHA-256 %(digest)s…")
     digest = hashlib.sha256(content).hexdigest()[:DIGITS]
-    return "[" + words % {"type": match[1], "count": f"{len(content):,}", "digest": digest} + "]"
+    return "[" + label % {"type": match[1], "count": f"{len(content):,}", "digest": digest} + "]"

@@ -74,8 +74,8 @@ def _link_pictures(state: StateCore) -> None:
 def _picture(token: Token, *, linked: bool) -> list[Token]:
     """Return a picture as the tokens of a link, or of text only: within a link, or if it is part of the text."""
     address, description = str(token.attrs["src"]), token.content.strip()
-    words = _("Picture: %(description)s") % {"description": description} if description else _("Picture")
-    text = Token("text", "", 0, content=words)
+    label = _("Picture: %(description)s") % {"description": description} if description else _("Picture")
+    text = Token("text", "", 0, content=label)
     if not linked or address.startswith("data:"):
         return [text, Token("link_target", "", 0, content=summarized(address))]
     return [Token("link_open", "a", 1, attrs={"href": address}), text, Token("link_close", "a", -1)]
@@ -85,15 +85,15 @@ def _show_targets(state: StateCore) -> None:
     """Add the target after each link whose text is not its target."""
     for inline in state.tokens:
         shown: list[Token] = []
-        href, words = "", ""
+        href, text = "", ""
         for token in inline.children or ():
             shown.append(token)
             if token.type == "link_open":
-                href, words = str(token.attrs["href"]), ""
-            elif token.type == "link_close" and words.strip() not in {href, href.removeprefix("mailto:")}:
+                href, text = str(token.attrs["href"]), ""
+            elif token.type == "link_close" and text.strip() not in {href, href.removeprefix("mailto:")}:
                 shown.append(Token("link_target", "", 0, content=href))
             else:
-                words += token.content
+                text += token.content
         if inline.children is not None:
             inline.children = shown
 

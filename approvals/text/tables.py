@@ -155,7 +155,7 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
         case dict() if value:
             items = list(value.items())[:MAX_VALUES]
             return _table(list(_named_rows(items, level + 1, counter, place)), len(value))
-        case list() if value and all(isinstance(one, bool | int | float | None) for one in value) and len(value) < 30:
+        case list() if value and all(isinstance(item, bool | int | float | None) for item in value) and len(value) < 30:
             return Row(name="", value=", ".join(map(pretty, value)))
         case list() if value:
             numbered = enumerate(value[:MAX_VALUES], 1)
@@ -166,23 +166,23 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
             return Row(name="", value=pretty(value))
 
 
-def _table(found: list[Row], count: int) -> Row:
-    found = [*found, *_left_out(count)]
-    more = found[SHOWN_VALUES:] if len(found) > SHOWN_VALUES + 2 else ()
+def _table(table_rows: list[Row], count: int) -> Row:
+    table_rows = [*table_rows, *_left_out(count)]
+    more = table_rows[SHOWN_VALUES:] if len(table_rows) > SHOWN_VALUES + 2 else ()
     left = _count(more)
-    words = ngettext("%(count)s more value", "%(count)s more values", left) % {"count": f"{left:,}"}
-    return Row(name="", rows=found[: len(found) - len(more)], more=more, fold=words if more else "")
+    fold = ngettext("%(count)s more value", "%(count)s more values", left) % {"count": f"{left:,}"}
+    return Row(name="", rows=table_rows[: len(table_rows) - len(more)], more=more, fold=fold if more else "")
 
 
-def _count(found: Sequence[Row]) -> int:
-    return sum(row.hidden or 1 for row in found)
+def _count(table_rows: Sequence[Row]) -> int:
+    return sum(row.hidden or 1 for row in table_rows)
 
 
 def _left_out(count: int) -> list[Row]:
     """Return the last row of a table that does not show everything: how many values are left."""
     left = count - MAX_VALUES
-    words = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
-    return [Row(name="…", value=words % {"count": f"{left:,}"}, hidden=left)] if left > 0 else []
+    label = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
+    return [Row(name="…", value=label % {"count": f"{left:,}"}, hidden=left)] if left > 0 else []
 
 
 def _text(value: str) -> Row:
@@ -192,29 +192,29 @@ def _text(value: str) -> Row:
     beginning = "\n".join(whole[:SHOWN_CHARACTERS].split("\n", SHOWN_LINES)[:SHOWN_LINES])
     if len(whole) - len(beginning) <= SHOWN_CHARACTERS // 10 and whole.count("\n") < SHOWN_LINES * 1.1:
         return Row(name="", value=whole, block="\n" in whole or len(whole) > LINE)
-    words = _("all %(count)s characters") % {"count": f"{len(text):,}"}
-    return Row(name="", value=f"{beginning}…", block=True, folded=whole, fold=words)
+    fold = _("all %(count)s characters") % {"count": f"{len(text):,}"}
+    return Row(name="", value=f"{beginning}…", block=True, folded=whole, fold=fold)
 
 
 def misread(text: str) -> list[str]:
     """Return notes on what is easily misread in `text`."""
-    found = confusables.foreign_letters(text)
-    if not found:
+    letters = confusables.foreign_letters(text)
+    if not letters:
         return []
-    listed = ", ".join(map(confusables.describe_letter, found[:NAMED])) + (" …" if len(found) > NAMED else "")
+    listed = ", ".join(map(confusables.describe_letter, letters[:NAMED])) + (" …" if len(letters) > NAMED else "")
     return [_("mixes alphabets: %(letters)s") % {"letters": listed}]
 
 
 def _misread_name(name: str) -> list[str]:
-    if found := misread(name):
-        return found
+    if notes := misread(name):
+        return notes
     taken_for = confusables.plain_confusable(name)
     return [_("looks like “%(name)s” but is a different name") % {"name": taken_for}] if taken_for else []
 
 
 def _alike(others: int) -> str:
-    words = ngettext("looks like %(count)s other name here", "looks like %(count)s other names here", others)
-    return words % {"count": f"{others:,}"}
+    note = ngettext("looks like %(count)s other name here", "looks like %(count)s other names here", others)
+    return note % {"count": f"{others:,}"}
 
 
 def pretty(value: Any) -> str:

@@ -29,18 +29,18 @@ _KEYCAPS = frozenset("0123456789#*")
 
 def visible(text: str) -> str:
     """Replace invisible characters by `⟨U+202E⟩` and the like, except marks that a script or an emoji needs."""
-    return INVISIBLE.sub(lambda found: found[0] if _needed(text, found.start()) else code_point(found[0]), text)
+    return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else code_point(match[0]), text)
 
 
 def visible_name(name: str) -> str:
     """Replace invisible characters and misleading spaces in a name by `⟨U+0020⟩` and the like, and an empty name by `""`."""
-    shown = _SPACES.sub(lambda found: "".join(map(code_point, found[0])), name)
-    return INVISIBLE.sub(lambda found: code_point(found[0]), shown) or '""'
+    shown = _SPACES.sub(lambda match: "".join(map(code_point, match[0])), name)
+    return INVISIBLE.sub(lambda match: code_point(match[0]), shown) or '""'
 
 
 def visible_json(text: str) -> str:
     """Escape invisible characters in JSON: the value stays the same."""
-    return INVISIBLE.sub(lambda found: found[0] if _needed(text, found.start()) else json.dumps(found[0])[1:-1], text)
+    return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else json.dumps(match[0])[1:-1], text)
 
 
 def code_point(character: str) -> str:
