@@ -118,13 +118,13 @@ def resolve(host: str, port: int, *, allow_private: bool, seconds: float) -> lis
     """
     looked_up = _resolver.submit(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
-        found = looked_up.result(timeout=seconds)
+        entries = looked_up.result(timeout=seconds)
     except TooSlow:
         looked_up.cancel()
         raise TimeoutError(_("looking up the host %(host)s took too long") % {"host": host}) from None
     except UnicodeError as error:
         raise RefusedAddress(_("has a host that cannot be found")) from error
-    addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in found))
+    addresses = list(dict.fromkeys(ipaddress.ip_address(str(entry[4][0])) for entry in entries))
     for address in addresses:
         check_address(address, allow_private=allow_private)
     return addresses

@@ -16,18 +16,18 @@ from approvals.outbound import outbox
 
 def check_event_handlers(**kwargs: Any) -> list[CheckMessage]:
     """Check that every event handler can be imported."""
-    found: list[CheckMessage] = []
+    errors: list[CheckMessage] = []
     for path in settings.HITL_EVENT_HANDLERS:
         try:
             outbox.load_handler(path)
         except (ImportError, TypeError) as error:
-            found.append(Error(f"HITL_EVENT_HANDLERS: {error}", id="approvals.E002"))
-    return found
+            errors.append(Error(f"HITL_EVENT_HANDLERS: {error}", id="approvals.E002"))
+    return errors
 
 
 def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Check that the append-only triggers exist and are not switched off."""
-    found: list[CheckMessage] = []
+    errors: list[CheckMessage] = []
     for alias in databases or []:
         if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.find_switch_rows(
             connections[alias]
@@ -36,14 +36,14 @@ def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
                 "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, "
                 "then `manage.py audit check`."
             )
-            found.append(Error(f"{append_only.switch_warning()}.", hint=hint, id="approvals.E003"))
+            errors.append(Error(f"{append_only.switch_warning()}.", hint=hint, id="approvals.E003"))
         for trigger in append_only.missing_triggers(connections[alias]):
             hint = _("Run `manage.py migrate --skip-checks` to restore the triggers.")
-            found.append(
+            errors.append(
                 Error(
                     _("The trigger %(trigger)s is missing, so protected rows can be changed.") % {"trigger": trigger},
                     hint=hint,
                     id="approvals.E001",
                 )
             )
-    return found
+    return errors

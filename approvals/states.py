@@ -168,5 +168,5 @@ class Route(TextChoices):
 
 def verdict_from(word: str) -> Verdict | None:
     """Return the verdict behind a name or an alias; None for anything else, and for those that no person gives."""
-    found = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)
-    return found if found in {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND} else None
+    verdict = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)
+    return verdict if verdict in {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND} else None

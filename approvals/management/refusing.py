@@ -89,9 +89,9 @@ def _database_errors_as_command_errors() -> Iterator[None]:
     try:
         yield
     except (Error, connection.Database.Error) as error:
-        words = " ".join(str(error).split()) or type(error).__name__
+        message = " ".join(str(error).split()) or type(error).__name__
         raise CommandError(
-            _("Cannot use the database %(database)s: %(words)s") % {"database": _database_name(), "words": words}
+            _("Cannot use the database %(database)s: %(message)s") % {"database": _database_name(), "message": message}
         ) from error
 
 

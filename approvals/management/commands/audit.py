@@ -24,11 +24,11 @@ class Command(RefusingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         total = altered = 0
-        for found in integrity.check_entries():
+        for altered_entry in integrity.check_entries():
             total += 1
-            if found is not None:
+            if altered_entry is not None:
                 altered += 1
-                self.stdout.write(_("Changed since it was recorded: %(found)s") % {"found": found})
+                self.stdout.write(_("Changed since it was recorded: %(entry)s") % {"entry": altered_entry})
         if altered:
             raise CommandError(
                 _("%(altered)s of %(number)s audit entries were changed since they were recorded.")

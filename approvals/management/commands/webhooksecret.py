@@ -26,7 +26,7 @@ class Command(RefusingCommand):
         )
 
     def handle(self, *args: Any, key: str, **options: Any) -> None:
-        found = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
-        if found is None:
+        api_key = ApiKey.objects.filter(prefix=key, revoked_at=None).first()
+        if api_key is None:
             raise CommandError(_("No active key has the prefix %(key)r. The admin lists all keys.") % {"key": key})
-        self.stdout.write(create_signing_secret(found))
+        self.stdout.write(create_signing_secret(api_key))

@@ -14,10 +14,6 @@ from tests.support.sources import APPS, parsed, sources
 REFUSED = {"found", "asked", "given", "said"}
 #: Folders and modules that still have such names.
 EXEMPT = (
-    "approvals/addresses.py",
-    "approvals/checks.py",
-    "approvals/management/",
-    "approvals/states.py",
     "chats/actions/",
     "chats/checks.py",
     "chats/engine/",
