@@ -65,12 +65,12 @@ def _copy(database: Path, part: Path) -> None:
 
 def _check(part: Path) -> None:
     with contextlib.closing(sqlite3.connect(part)) as copy:
-        found = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
+        problems = [str(row[0]) for row in copy.execute("PRAGMA integrity_check(5)")]
         broken = copy.execute("PRAGMA foreign_key_check").fetchone()
-    if found != ["ok"]:
+    if problems != ["ok"]:
         raise BackupFailed(
             _("The database is damaged: %(problems)s. Keep the database file and your last backup.")
-            % {"problems": "; ".join(found)}
+            % {"problems": "; ".join(problems)}
         )
     if broken is not None:
         raise BackupFailed(

@@ -88,13 +88,13 @@ def _addresses() -> Iterator[checks.CheckMessage]:
 
 def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) -> list[checks.CheckMessage]:
     """Check that no other process serves the same SQLite database."""
-    found: list[checks.CheckMessage] = []
+    warnings: list[checks.CheckMessage] = []
     for alias in databases or []:
         if connections[alias].vendor != "sqlite":
             continue
         others = [name for name in _names(alias) if _is_running(name)]
         if others:
-            found.append(
+            warnings.append(
                 checks.Warning(
                     _("Another process serves this SQLite database: %(names)s.")
                     % {"names": ", ".join(sorted(others)[:5])},
@@ -104,7 +104,7 @@ def check_processes(*, databases: Sequence[str] | None = None, **kwargs: Any) ->
                     id="hitlsite.W006",
                 )
             )
-    return found
+    return warnings
 
 
 def _names(alias: str) -> list[str]:

@@ -75,8 +75,10 @@ def language(name: str, folders: Collection[Path], *, default: str) -> str:
 
 def offered_languages(folders: Collection[Path], code: str) -> list[str]:
     """Return the languages that people can choose: this one, English, and those that a folder has a translation for."""
-    found = {to_language(file.parents[1].name) for folder in folders for file in folder.glob("*/LC_MESSAGES/django.mo")}
-    return [code, *sorted({"en", *found} - {code})]
+    languages = {
+        to_language(file.parents[1].name) for folder in folders for file in folder.glob("*/LC_MESSAGES/django.mo")
+    }
+    return [code, *sorted({"en", *languages} - {code})]
 
 
 def time_zone(name: str, *, default: str) -> str:
@@ -92,24 +94,24 @@ def working_hours(name: str) -> tuple[int, int, int, int] | None:
     value = text(name)
     if not value:
         return None
-    found = re.fullmatch(r"([A-Z][a-z]{2})-([A-Z][a-z]{2}) (\d\d):(\d\d)-(\d\d):(\d\d)", value)
-    if found and found[1] in DAYS and found[2] in DAYS:
-        first, last = DAYS.index(found[1]), DAYS.index(found[2])
-        begin, end = (int(found[at]) * 3600 + int(found[at + 1]) * 60 for at in (3, 5))
-        if first <= last and begin < end <= 86_400 and int(found[4]) < 60 and int(found[6]) < 60:
+    match = re.fullmatch(r"([A-Z][a-z]{2})-([A-Z][a-z]{2}) (\d\d):(\d\d)-(\d\d):(\d\d)", value)
+    if match and match[1] in DAYS and match[2] in DAYS:
+        first, last = DAYS.index(match[1]), DAYS.index(match[2])
+        begin, end = (int(match[at]) * 3600 + int(match[at + 1]) * 60 for at in (3, 5))
+        if first <= last and begin < end <= 86_400 and int(match[4]) < 60 and int(match[6]) < 60:
             return first, last, begin, end
     raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to days and hours like Mon-Fri 09:00-17:00.")
 
 
 def origins(name: str) -> list[str]:
     """Return a list of origins such as `https://desk.example.org`: scheme and host only."""
-    found = comma_separated(name)
-    for origin in found:
+    values = comma_separated(name)
+    for origin in values:
         if not re.fullmatch(r"https?://[^\s/?#@]+", origin) or not _is_url(origin):
             raise ImproperlyConfigured(
                 f"{name}: {origin!r} is not an origin. Set it to a URL like https://desk.example.org."
             )
-    return found
+    return values
 
 
 def redis_url(name: str) -> str:

@@ -49,8 +49,8 @@ def manifest(request: HttpRequest) -> HttpResponse:
 @cache_control(no_cache=True)
 def service_worker(request: HttpRequest) -> HttpResponse:
     """Return the service worker. It is served here because a worker only controls pages below its own address."""
-    found = finders.find("pausepoint/worker.js")
-    return HttpResponse(Path(str(found)).read_text(), content_type="text/javascript; charset=utf-8")
+    path = finders.find("pausepoint/worker.js")
+    return HttpResponse(Path(str(path)).read_text(), content_type="text/javascript; charset=utf-8")
 
 
 @login_not_required

@@ -55,4 +55,4 @@ class LineFormatter(logging.Formatter):
 
 def escape_line(line: str) -> str:
     """Return the line with control characters as Python escapes."""
-    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], line)
+    return _CONTROL.sub(lambda match: ascii(match[0])[1:-1], line)

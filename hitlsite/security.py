@@ -119,8 +119,8 @@ class WrongMethodPage:
         response = self.get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:
             return response
-        words = _("This address only accepts forms. Go back and press the button again.")
-        page = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, words, "method_not_allowed")
+        message = _("This address only accepts forms. Go back and press the button again.")
+        page = problem(request, HTTPStatus.METHOD_NOT_ALLOWED, message, "method_not_allowed")
         # The headers of the others that have handled the response stay.
         response.content = page.content
         response.headers["Content-Type"] = page.headers["Content-Type"]
@@ -145,17 +145,17 @@ class RefuseNul:
             return refusal_page(request, NotFound())
         if request.resolver_match is None or "admin" not in request.resolver_match.namespaces:
             return None
-        given = [
+        values = [
             text for sent in (request.GET, request.POST) for name, texts in sent.lists() for text in (name, *texts)
         ]
-        if any("\0" in text for text in given):
-            words = _("The request contains a NUL character. Remove it and try again.")
-            return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_text")
+        if any("\0" in text for text in values):
+            message = _("The request contains a NUL character. Remove it and try again.")
+            return problem(request, HTTPStatus.BAD_REQUEST, message, "impossible_text")
         model_admin = getattr(view_func, "model_admin", None)
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if model_admin is not None and not all(_may_be_key(model_admin.opts.pk, text) for text in chosen):
-            words = _("The selected row is not in this list. Go back, reload the list, and select again.")
-            return problem(request, HTTPStatus.BAD_REQUEST, words, "impossible_selection")
+            message = _("The selected row is not in this list. Go back, reload the list, and select again.")
+            return problem(request, HTTPStatus.BAD_REQUEST, message, "impossible_selection")
         return None
 
 

@@ -66,9 +66,9 @@ def _mark_of(request: HttpRequest) -> str:
     return salted_hmac("hitlsite.session_mark", key, algorithm="sha256").hexdigest()[:16]
 
 
-def problem(request: HttpRequest, status: HTTPStatus, words: str = "", code: str = "") -> HttpResponse:
+def problem(request: HttpRequest, status: HTTPStatus, detail: str = "", code: str = "") -> HttpResponse:
     """Return an error page, or its form for htmx and for API clients."""
-    return http.problem(request, status, words or str(WORDS[status]), code or status.name.lower())
+    return http.problem(request, status, detail or str(WORDS[status]), code or status.name.lower())
 
 
 @login_not_required
@@ -81,10 +81,10 @@ def unknown_address(request: HttpRequest, address: str) -> HttpResponse:
     """Respond with 404, or redirect if there is a page at this address with a slash added."""
     if request.method in {"GET", "HEAD"} and not address.endswith("/"):
         try:
-            found = resolve(f"/{address}/")
+            match = resolve(f"/{address}/")
         except Resolver404:
-            found = None
-        if found is not None and found.func is not unknown_address:
+            match = None
+        if match is not None and match.func is not unknown_address:
             return redirect(f"/{address}/")
     return problem(request, HTTPStatus.NOT_FOUND)
 
@@ -111,12 +111,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def too_many_requests(request: HttpRequest) -> HttpResponse:
     """For allauth's limits, all of which have the same window (ACCOUNT_RATE_LIMITS)."""
     seconds: int = settings.LIMIT_SECONDS
-    words = _("Too many attempts. Wait %(minutes)d minutes, then try again.") % {"minutes": seconds // 60}
-    response = problem(request, HTTPStatus.TOO_MANY_REQUESTS, words, "too_many_requests")
+    message = _("Too many attempts. Wait %(minutes)d minutes, then try again.") % {"minutes": seconds // 60}
+    response = problem(request, HTTPStatus.TOO_MANY_REQUESTS, message, "too_many_requests")
     response.headers["Retry-After"] = str(seconds)
     return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    words = gettext("This form has expired or came from another site. Reload the page and try again.")
-    return problem(request, HTTPStatus.FORBIDDEN, words, "csrf")
+    message = gettext("This form has expired or came from another site. Reload the page and try again.")
+    return problem(request, HTTPStatus.FORBIDDEN, message, "csrf")

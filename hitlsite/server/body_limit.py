@@ -41,7 +41,7 @@ class Bound:
     status: HTTPStatus
     title: StrPromise
     code: str
-    words: StrPromise
+    detail: StrPromise
 
 
 LARGE_BODY = Bound(
@@ -68,10 +68,10 @@ def refusal(bound: Bound, headers: Headers = ()) -> tuple[list[tuple[bytes, byte
     """Return headers and body of a refusal: text for a browser, a problem document (RFC 9457) for other clients."""
     accepted = b",".join(value for name, value in headers if name.lower() == b"accept")
     if b"text/html" in accepted:
-        kind, body = b"text/plain; charset=utf-8", f"{bound.words}\n".encode()
+        kind, body = b"text/plain; charset=utf-8", f"{bound.detail}\n".encode()
     else:
         problem = {"type": "about:blank", "title": str(bound.title), "status": bound.status, "code": bound.code}
-        kind, body = b"application/problem+json", json.dumps({**problem, "detail": str(bound.words)}).encode()
+        kind, body = b"application/problem+json", json.dumps({**problem, "detail": str(bound.detail)}).encode()
     return [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")], body
 
 

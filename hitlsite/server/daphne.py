@@ -143,8 +143,8 @@ class DeskServer(server.Server):
         super().listen_success(port)
         host, number = self.listening_addresses[-1]
         shown = f"[{host}]" if ":" in host else host
-        words = _("Pausepoint is listening on %(url)s (press Ctrl+C to stop)")
-        print(words % {"url": f"http://{shown}:{number}/"}, flush=True)
+        message = _("Pausepoint is listening on %(url)s (press Ctrl+C to stop)")
+        print(message % {"url": f"http://{shown}:{number}/"}, flush=True)
 
     def listen_error(self, failure: Any) -> None:
         self.stop()  # the command reports the reason in one line

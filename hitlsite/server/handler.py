@@ -108,18 +108,17 @@ class OneThreadHandler(ASGIHandler):
             return response
         with closing(response):
             # A file is read here, because a slow disk would block the event loop.
-            found: HttpResponseBase = _whole(response) if isinstance(response, StreamingHttpResponse) else response
-        return found
+            return _whole(response) if isinstance(response, StreamingHttpResponse) else response
 
 
 def _whole(response: StreamingHttpResponse) -> HttpResponse:
     """Return the response with its content instead of an iterator."""
-    found = HttpResponse(b"".join(response), status=response.status_code)
-    found.headers, found.cookies = response.headers, response.cookies
-    return found
+    whole = HttpResponse(b"".join(response), status=response.status_code)
+    whole.headers, whole.cookies = response.headers, response.cookies
+    return whole
 
 
-async def _on_thread(pool: ThreadPoolExecutor, work: Any, *given: Any) -> Any:
+async def _on_thread(pool: ThreadPoolExecutor, work: Any, *args: Any) -> Any:
     """Call `work` on a thread of a pool, in a context of its own: nothing is left to the next request."""
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(pool, context.run, work, *given)
+    return await asyncio.get_running_loop().run_in_executor(pool, context.run, work, *args)

@@ -60,7 +60,7 @@ class _NoReport(ExceptionReporter):
 
 
 @receiver(got_request_exception, dispatch_uid="hitlsite.server.outages")
-def record_outage(sender: Any, request: HttpRequest | None = None, **given: Any) -> None:
+def record_outage(sender: Any, request: HttpRequest | None = None, **kwargs: Any) -> None:
     error = sys.exc_info()[1]
     if request is not None and isinstance(error, pool.AWAY):
         _log(request, error)

@@ -20,9 +20,9 @@ class PooledConnection(psycopg.Connection[Any]):
 
     taken_at = -math.inf
 
-    def execute(self, query: Any, *given: Any, **options: Any) -> psycopg.Cursor[Any]:
+    def execute(self, query: Any, *args: Any, **options: Any) -> psycopg.Cursor[Any]:
         if query == "":
             rested, self.taken_at = monotonic() - self.taken_at, monotonic()
             if rested < REST:
                 return self.cursor()
-        return super().execute(query, *given, **options)
+        return super().execute(query, *args, **options)

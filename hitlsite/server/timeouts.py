@@ -30,12 +30,12 @@ WORK = Limits(statement_timeout=60_000, lock_timeout=2_000)
 def apply_limits(limits: Limits) -> None:
     """Apply the limits to every connection that this process makes from now on; SQLite has none."""
     connection = connections["default"]
-    given = connection.settings_dict
-    if not given["ENGINE"].endswith("postgresql"):
+    database = connection.settings_dict
+    if not database["ENGINE"].endswith("postgresql"):
         return
     ours = [f"-c {name}={value}" for name, value in asdict(limits).items()]
     # Options in DATABASE_URL come last and win.
-    given["OPTIONS"]["options"] = " ".join([*ours, given["OPTIONS"].get("options", "")]).strip()
+    database["OPTIONS"]["options"] = " ".join([*ours, database["OPTIONS"].get("options", "")]).strip()
     # Django's checks may have connected before.
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]

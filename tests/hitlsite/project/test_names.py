@@ -20,14 +20,6 @@ EXEMPT = (
     "chats/exceptions.py",
     "chats/history.py",
     "chats/protocols/",
-    "hitlsite/backups.py",
-    "hitlsite/checks.py",
-    "hitlsite/env.py",
-    "hitlsite/installing.py",
-    "hitlsite/logs.py",
-    "hitlsite/security.py",
-    "hitlsite/server/",
-    "hitlsite/views.py",
 )
 CLIENT = ROOT / "clients" / "python" / "pausepoint"
 #: Names that callers of the client write.
