@@ -26,5 +26,6 @@ async def test_workflows_are_pushed_when_they_wait_and_when_they_end():
         await run(desk.decide, request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD)
         await run(desk.end_workflow, request.workflow, state="completed")
         seen = await page.until('data-list="completed"')
-        assert {one.words for one in parse(seen).find("span", id="tab-workflows")} == {"0"}
+        # Both changes may come in one push, or in two.
+        assert [tab.words for tab in parse(seen).find("span", id="tab-workflows")][-1] == "0"
         assert await other.receive_nothing(QUIET)
