@@ -88,13 +88,13 @@ def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, toke
     )
     copied = _copy_messages(branch, branches.messages_before(chat, checkpoint, turn).iterator(BATCH))
     if checkpoint.kind == CheckpointKind.PARTIAL:
-        last, asked = _copy_paused_turn(branch, turn, checkpoint, parts, open_calls, agent)
+        last, new_ids = _copy_paused_turn(branch, turn, checkpoint, parts, open_calls, agent)
     else:
-        (last,), asked = _copy_turns(branch, [turn]), {}
+        (last,), new_ids = _copy_turns(branch, [turn]), {}
         _copy_last_message(branch, branches.message_of(chat, checkpoint), parts)
         write_checkpoint(last, parts, CheckpointKind.FINAL, FinishReason(checkpoint.finish_reason))
     copy_files(chat, branch)
-    _record(branch, last, checkpoint, by=by, via=via, copied=copied, asked=asked)
+    _record(branch, last, checkpoint, by=by, via=via, copied=copied, new_ids=new_ids)
     notify_after_commit(chat.pk)
     return branch
 
@@ -173,7 +173,7 @@ def _copy_paused_turn(
     to it. A call that had started keeps its id, so that an idempotent tool recognizes it.
     """
     turn = Turn.objects.create(chat=branch, **_values(source, _TURN))
-    asked = {
+    new_ids = {
         call_id: call_id if call_id in open_calls.started else f"call_{uuid4().hex}"
         for call_id in sorted(open_calls.ids)
     }
@@ -182,12 +182,12 @@ def _copy_paused_turn(
     for step in source.steps.filter(index__lt=committed).order_by("index"):
         # Code of the branch runs in a container of its own.
         answered_by = {name: value for name, value in step.answered_by.items() if name != "container"}
-        own = {"blocks": _renamed(step.blocks, asked), "answered_by": answered_by}
+        own = {"blocks": _renamed(step.blocks, new_ids), "answered_by": answered_by}
         copy = Step.objects.create(turn=turn, **_values(step, _STEP) | own)
         for call in step.tool_calls.select_related("approval__decision", "recovery__decision").order_by("id"):
-            _copy_call(call, branch, turn, copy, asked, open_calls.started)
-            if call.tool_call_id in asked:
-                notes[asked[call.tool_call_id]] = _note(call)
+            _copy_call(call, branch, turn, copy, new_ids, open_calls.started)
+            if call.tool_call_id in new_ids:
+                notes[new_ids[call.tool_call_id]] = _note(call)
     rows.MESSAGE.row(chat_id=branch.pk, message_id=turn.message_id, role="assistant", parts=[])
     locked = lock_turn(turn.pk)
     assert locked is not None
@@ -200,19 +200,19 @@ def _copy_paused_turn(
         parts = projection.message_parts(locked.progress.steps)
         write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
         queue_turn(turn.pk)
-    return turn, asked
+    return turn, new_ids
 
 
 def _copy_call(
-    call: ToolCall, branch: Chat, turn: Turn, step: Step, asked: Mapping[str, str], started: Mapping[str, int]
+    call: ToolCall, branch: Chat, turn: Turn, step: Step, new_ids: Mapping[str, str], started: Mapping[str, int]
 ) -> None:
     values = _values(call, _CALL)
-    if call.tool_call_id not in asked:
+    if call.tool_call_id not in new_ids:
         values |= _values(call, _CALLS_END)
     elif call.tool_call_id in started:
         values |= {"state": CallState.UNKNOWN, "attempt": started[call.tool_call_id]}
     else:
-        named = {"tool_call_id": asked[call.tool_call_id], "state": CallState.WAITING}
+        named = {"tool_call_id": new_ids[call.tool_call_id], "state": CallState.WAITING}
         values = _values(call, ("name", "input")) | named
     ToolCall.objects.create(chat=branch, turn=turn, step=step, **values)
 
@@ -231,7 +231,7 @@ def _renamed(blocks: Sequence[dict[str, Any]], names: dict[str, str]) -> list[di
 def _note(call: ToolCall) -> str:
     """Return a note for the person asked: that this is asked again, and how it ended in the original chat."""
     decisions = [queries.decision_of(request) for request in (call.recovery, call.approval)]
-    decision = next((found for found in decisions if found is not None), None)
+    decision = next((decision for decision in decisions if decision is not None), None)
     if decision is None:
         became = _("There, the request is still waiting.")
     else:
@@ -254,7 +254,7 @@ def _record(
     by: User,
     via: Door,
     copied: int,
-    asked: dict[str, str],
+    new_ids: dict[str, str],
 ) -> None:
     source = branch.branched_from
     assert source is not None
@@ -267,6 +267,6 @@ def _record(
         "checkpoint_kind": checkpoint.kind,
         "checkpoint_digest": checkpoint.digest,
         "messages_before": copied,
-        "asked_anew": asked,
+        "asked_anew": new_ids,
     }
     audit.record("chat.branched", subject, data=data, actor=by, via=via)

@@ -130,8 +130,8 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
     if not permissions.may_cancel(by, chat.owner_id):
         raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
     with transaction.atomic():
-        found = queries.unfinished_turn(chat)
-        return found is not None and _stop(found.pk, by=by, via=via)
+        turn = queries.unfinished_turn(chat)
+        return turn is not None and _stop(turn.pk, by=by, via=via)
 
 
 def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
@@ -222,8 +222,8 @@ def _lock_below(turn: Turn) -> None:
     younger = Turn.objects.filter(root=turn.root_id or turn.pk, pk__gt=turn.pk, state__in=UNFINISHED).order_by("pk")
     known: set[int] = set()
     # A turn may have started another one before it was locked.
-    while not known.issuperset(found := younger.select_for_update(no_key=True).values_list("pk", flat=True)):
-        known |= set(found)
+    while not known.issuperset(turn_ids := younger.select_for_update(no_key=True).values_list("pk", flat=True)):
+        known |= set(turn_ids)
 
 
 def _end(

@@ -93,10 +93,10 @@ def settle_requests(locked: Locked) -> dict[str, Signed]:
         if call.state == CallState.WAITING and call.approved:
             locked.progress = transitions.approve(locked.progress, call.tool_call_id)
     others = [call for call in decided if call.state == CallState.UNKNOWN or not call.approved]
-    asked = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in others}
+    by_request = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in others}
     signed: dict[str, Signed] = {}
-    for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=asked) if asked else ():
-        call, decision = asked[str(request.pk)], request.decision
+    for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=by_request) if by_request else ():
+        call, decision = by_request[str(request.pk)], request.decision
         if request.status == Status.APPROVED:
             locked.progress = transitions.approve(locked.progress, call.tool_call_id)
             continue

@@ -144,16 +144,16 @@ def pause_turn(
             store(locked)
         if new is not None:
             add_step(locked, new)
-        asked = ask_people(locked, agent)
+        outcome = ask_people(locked, agent)
         store(locked)
-        closing = list(asked.events)
+        closing = list(outcome.events)
         resting = subagents.at_rest(turn, locked.progress.calls)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
         added = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
         write_events(locked, [*recorded, *added])
         if resting:
-            suspend(locked, asked.requests)
+            suspend(locked, outcome.requests)
             after_commit(queries.remember, turn, locked.progress)
     return Written(locked.claim(), added)
 

@@ -165,7 +165,7 @@ def close(
     return _one_call(progress, tool_call_id, lambda call: _to(call, state, output=output, error_text=error_text))
 
 
-def asked(progress: Progress, requests: Mapping[str, str], approvals: Collection[str]) -> Progress:
+def ask(progress: Progress, requests: Mapping[str, str], approvals: Collection[str]) -> Progress:
     """People are asked about calls. `requests` are the ids of the requests, those of `approvals` for an approval."""
 
     def with_request(call: CallView) -> CallView:
@@ -205,9 +205,9 @@ def cancel_open(progress: Progress, reason: str) -> Progress:
     return _each_call(progress, cancelled)
 
 
-def _to(call: CallView, state: CallState, **given: Any) -> CallView:
+def _to(call: CallView, state: CallState, **fields: Any) -> CallView:
     assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
-    return replace(call, state=state, **given)
+    return replace(call, state=state, **fields)
 
 
 def _one_call(progress: Progress, tool_call_id: str, change: Callable[[CallView], CallView]) -> Progress:

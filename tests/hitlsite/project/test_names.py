@@ -22,7 +22,6 @@ EXEMPT = (
     "approvals/management/",
     "approvals/states.py",
     "approvals/text/",
-    "chats/actions/",
     "chats/checks.py",
     "chats/engine/",
     "chats/exceptions.py",
