@@ -162,11 +162,11 @@ class Run:
 
     async def _report_results(self, calls: Sequence[CallView]) -> None:
         """Report results that the stream lacks: those of a runner that crashed, and late ones."""
-        found = [result for call in calls if (result := results.result_of(call)) is not None]
-        if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in found):
+        reportable = [result for call in calls if (result := results.result_of(call)) is not None]
+        if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in reportable):
             self.ledger.reported |= await pool.run(results.reported_results, self._turn.pk, self.ledger.step)
             self._read_reported = True
-        for result in found:
+        for result in reportable:
             self.ledger.report(result)
 
     async def _wait_for_sub_agents(self) -> bool:

@@ -23,7 +23,6 @@ EXEMPT = (
     "approvals/states.py",
     "approvals/text/",
     "chats/checks.py",
-    "chats/engine/",
     "chats/exceptions.py",
     "chats/history.py",
     "chats/protocols/",
