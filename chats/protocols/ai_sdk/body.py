@@ -62,8 +62,8 @@ def _part(value: object) -> object:
     return value
 
 
-def _parts(value: list[Any], given: ValidationInfo) -> list[Any]:
-    if not value and given.data.get("role") != "assistant":
+def _parts(value: list[Any], info: ValidationInfo) -> list[Any]:
+    if not value and info.data.get("role") != "assistant":
         raise ValueError
     return value
 
@@ -143,11 +143,11 @@ def texts(message: Mapping[str, Any]) -> list[str]:
             _("Only messages with the role “user” can be sent."),
             {"role": _("is “%(role)s”") % {"role": message["role"]}},
         )
-    found = {index: part for index, part in enumerate(message["parts"]) if part["type"] not in ("text", "file")}
-    if found:
+    unsupported = {index: part for index, part in enumerate(message["parts"]) if part["type"] not in ("text", "file")}
+    if unsupported:
         errors = {
             f"parts.{index}": _("has the type %(type)r, which is not supported") % {"type": part["type"][:50]}
-            for index, part in found.items()
+            for index, part in unsupported.items()
         }
         raise Invalid(_("A message can only contain text and files."), errors)
     return [part["text"] for part in message["parts"] if part["type"] == "text"]
@@ -155,17 +155,17 @@ def texts(message: Mapping[str, Any]) -> list[str]:
 
 def files(message: Mapping[str, Any]) -> list[SentFile]:
     """Return the files of a user's message. Invalid names each that cannot be taken."""
-    found: list[SentFile] = []
+    sent: list[SentFile] = []
     errors: dict[str, str] = {}
     for index, part in enumerate(message["parts"]):
         if part["type"] == "file":
             try:
-                found.append(checked_file(part["url"], part.get("filename") or ""))
+                sent.append(checked_file(part["url"], part.get("filename") or ""))
             except BadFile as error:
                 errors[f"parts.{index}"] = str(error)
     if errors:
         raise Invalid(_("A file of this message cannot be accepted."), errors)
-    return found
+    return sent
 
 
 def metadata(message: Mapping[str, Any]) -> Any:

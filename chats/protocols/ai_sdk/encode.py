@@ -146,9 +146,9 @@ class MessageStream:
         return [*ended, *finished]
 
     def _end_parts(self, parts: Sequence[tuple[str, str]]) -> list[Chunk]:
-        found = [part for part in parts if part in self._open_parts]
-        self._open_parts = [part for part in self._open_parts if part not in found]
-        return [{"type": f"{kind}-end", "id": part_id} for kind, part_id in found]
+        ended = [part for part in parts if part in self._open_parts]
+        self._open_parts = [part for part in self._open_parts if part not in ended]
+        return [{"type": f"{kind}-end", "id": part_id} for kind, part_id in ended]
 
 
 def _tool_chunk(event: events.Event) -> Chunk:

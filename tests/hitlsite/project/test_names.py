@@ -25,7 +25,6 @@ EXEMPT = (
     "chats/checks.py",
     "chats/exceptions.py",
     "chats/history.py",
-    "chats/protocols/",
     "hitlsite/backups.py",
     "hitlsite/checks.py",
     "hitlsite/env.py",
