@@ -40,7 +40,7 @@ class Asked:
 
 
 def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None = None) -> Asked:
-    """Create a request for every waiting call of a locked turn; the caller stores what that makes of the turn.
+    """Create a request for every waiting call of a locked turn; the caller stores the turn.
 
     Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages.
     """

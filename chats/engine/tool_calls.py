@@ -83,7 +83,7 @@ class ToolCalls:
         if idempotent and not result.files:
             # After a crash it would run again, so its result need not be stored before the next commit.
             output, error = result.output, result.error_text
-            self._ledger.happen(
+            self._ledger.apply(
                 lambda progress: transitions.finish(
                     progress, execution.tool_call_id, execution.attempt, output=output, error_text=error
                 )
