@@ -151,8 +151,8 @@ def _feed(turn_id: int) -> _Feed:
 async def send_to_others(turn_id: int, published: Sequence[Numbered], *, stored: int) -> None:
     """Send events to the followers in other processes, if turns are run by workers; see `publish`."""
     if queue.in_use():
-        told = [[seq, events.to_json(event)] for seq, event in published]
-        await bell.send(doorbell.STREAMS, {"type": "turn.events", "turn": turn_id, "events": told, "stored": stored})
+        chunks = [[seq, events.to_json(event)] for seq, event in published]
+        await bell.send(doorbell.STREAMS, {"type": "turn.events", "turn": turn_id, "events": chunks, "stored": stored})
 
 
 async def listen_to_others() -> None:

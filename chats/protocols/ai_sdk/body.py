@@ -97,12 +97,8 @@ def read(body: object) -> Posted:
     if not isinstance(body, dict):
         raise Invalid(_("The body must be a JSON object."), {"": _("is not an object")})
     messages: Any = body["messages"] if "messages" in body else [body.get("message")]
-    return _posted(_Post.read({**body, "messages": messages}), messages)
-
-
-def _posted(post: _Post, messages: list[dict[str, Any]]) -> Posted:
-    named, last = post.message_id, messages[-1]
-    subject = next((message for message in reversed(messages) if message["id"] == named), last)
+    post, last = _Post.read({**body, "messages": messages}), messages[-1]
+    subject = next((message for message in reversed(messages) if message["id"] == post.message_id), last)
     regenerate = post.trigger == "regenerate-message"
     answers = subject if subject["role"] == "assistant" and not regenerate else None
     for message in (last, subject) if subject is not last else (last,):
@@ -111,7 +107,7 @@ def _posted(post: _Post, messages: list[dict[str, Any]]) -> Posted:
         chat_id=post.id,
         agent=post.agent,
         regenerate=regenerate,
-        message_id=named,
+        message_id=post.message_id,
         last=last,
         answers=answers,
     )
@@ -188,16 +184,14 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
     return kind == "dynamic-tool" or kind.startswith("tool-")
 
 
-def _is_text_or_none(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
 def _part_problem(part: object) -> str:
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         return _("is not an object with a type")
     if part["type"] == "text" and not isinstance(part.get("text"), str):
         return _("has no text")
-    if part["type"] == "file" and not (isinstance(part.get("url"), str) and _is_text_or_none(part.get("filename"))):
+    if part["type"] == "file" and not (
+        isinstance(part.get("url"), str) and isinstance(part.get("filename"), str | None)
+    ):
         return _("has no url, or a filename that is not text")
     if not _is_tool(part):
         return ""

@@ -64,7 +64,10 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _begin(caller: Caller, posted: Posted) -> Turn:
     """Return the new turn that a message, an edit or a regeneration starts."""
     if posted.regenerate:
-        return _regenerate(caller, posted)
+        chat = own_chat(caller, posted.chat_id)
+        if posted.last["role"] != "user" or not queries.is_known_message_id(chat, posted.message_id):
+            raise HistoryDiffers
+        return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
     texts, files = ai_sdk_body.texts(posted.last), ai_sdk_body.files(posted.last)
     metadata = ai_sdk_body.metadata(posted.last)
     with transaction.atomic():  # a refused message leaves no empty chat behind
@@ -81,13 +84,6 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
             metadata=metadata,
             new=created,
         )
-
-
-def _regenerate(caller: Caller, posted: Posted) -> Turn:
-    chat = own_chat(caller, posted.chat_id)
-    if posted.last["role"] != "user" or not queries.is_known_message_id(chat, posted.message_id):
-        raise HistoryDiffers
-    return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
 
 
 @endpoint("GET", "read", tokens=CONFINED)

@@ -52,7 +52,7 @@ class Suspension:
     approves: bool
 
 
-def suspended(suspension: Suspension, *, now: datetime) -> Payload:
+def human_in_the_loop(suspension: Suspension, *, now: datetime) -> Payload:
     """Return the object that makes Cedar wait. It has `timeoutMs` only if there is a deadline.
 
     `suspendPayload` holds the fields of the input beside Pausepoint's own, which win; the whole input is under `input`.
@@ -62,27 +62,20 @@ def suspended(suspension: Suspension, *, now: datetime) -> Payload:
         "status": "suspended",
         "runId": suspension.run_id,
         "stepPath": [list(suspension.step_path)],
-        "suspendPayload": {**suspension.input, **_payload(suspension)},
+        "suspendPayload": {
+            **suspension.input,
+            "pendingResponse": suspension.text or suspension.title,
+            "requiresApproval": suspension.approves,
+            "toolName": suspension.tool_name,
+            "input": dict(suspension.input),
+            "responseSchema": suspension.response_schema,
+        },
         "message": BREAK.join(filter(None, (suspension.title, suspension.message))),
     }
     if suspension.deadline_at is not None:
         left = int((suspension.deadline_at - now).total_seconds() * 1000)
         payload["timeoutMs"] = min(max(left, 1), MAX_TIMEOUT_MS)
-    return payload | {"metadata": _metadata(suspension)}
-
-
-def _payload(suspension: Suspension) -> Payload:
-    return {
-        "pendingResponse": suspension.text or suspension.title,
-        "requiresApproval": suspension.approves,
-        "toolName": suspension.tool_name,
-        "input": dict(suspension.input),
-        "responseSchema": suspension.response_schema,
-    }
-
-
-def _metadata(suspension: Suspension) -> Payload:
-    return {
+    payload["metadata"] = {
         "kind": suspension.kind,
         "title": suspension.title,
         "threadId": suspension.thread_id,
@@ -92,6 +85,7 @@ def _metadata(suspension: Suspension) -> Payload:
         "suspendedAt": suspension.asked_at.isoformat(),
         "deadline": suspension.deadline_at.isoformat() if suspension.deadline_at else None,
     }
+    return payload
 
 
 def notice(text: str) -> Payload:

@@ -100,7 +100,7 @@ def suspensions(request: HttpRequest, pending: Sequence[Run]) -> list[Payload]:
     now = timezone.now()
     # The sweep expires overdue requests within a second; no one can answer them then.
     live = [run for run in pending if run.request.deadline_at is None or run.request.deadline_at > now]
-    return [encode.suspended(_suspension(request, run), now=now) for run in live]
+    return [encode.human_in_the_loop(_suspension(request, run), now=now) for run in live]
 
 
 def _suspension(request: HttpRequest, run: Run) -> Suspension:
