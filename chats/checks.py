@@ -16,22 +16,24 @@ from chats.agent.provider import ProviderError
 
 
 def check_agents(**kwargs: Any) -> list[CheckMessage]:
-    found: list[CheckMessage] = []
+    errors: list[CheckMessage] = []
     agents: dict[str, Agent] = {}
     try:
         for agent in registry.load(tuple(settings.HITL_AGENTS)).values():
             agents |= {member.name: member for member in agent.family}
     except (ImportError, TypeError, ValueError) as error:
-        found.append(Error(f"HITL_AGENTS: {translated(error)}", id="chats.E001"))
+        errors.append(Error(f"HITL_AGENTS: {translated(error)}", id="chats.E001"))
     try:
         provider = providers.current()
         # A provider may know what its models refuse.
         problems: Any = getattr(provider, "problems", lambda agent: [])
         for agent in agents.values():
-            named = _("HITL_AGENTS: agent %(agent)s: %(problem)s")
-            told = [named % {"agent": agent.name, "problem": words} for words in problems(agent)]
-            found += [Error(words, id="chats.E003") for words in told]
+            message = _("HITL_AGENTS: agent %(agent)s: %(problem)s")
+            errors += [
+                Error(message % {"agent": agent.name, "problem": problem}, id="chats.E003")
+                for problem in problems(agent)
+            ]
     except ProviderError as error:
         hint = _("HITL_PROVIDER=scripted works offline and without a key.")
-        found.append(Error(f"HITL_PROVIDER: {translated(error)}", hint=hint, id="chats.E002"))
-    return found
+        errors.append(Error(f"HITL_PROVIDER: {translated(error)}", hint=hint, id="chats.E002"))
+    return errors

@@ -62,10 +62,10 @@ class ApprovalPending(Refusal):
 
     def members(self) -> dict[str, Any]:
         names = ("kind", "title", "tool_call_id")
-        asked = [
+        requests = [
             {"id": str(request.pk)} | {name: getattr(request, name) for name in names} for request in self.requests
         ]
-        return {"requests": asked}
+        return {"requests": requests}
 
 
 class QuestionChanged(Refusal):

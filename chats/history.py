@@ -73,8 +73,8 @@ def extract_new_tool_results(chain: list[UIMessage], incoming: UIMessage) -> lis
     for result in _results(incoming).values():
         call = stored.get(result.id, result)
         if call.name and call.id not in refused:
-            asked = call.part.get("input")
-            rows.append({"toolCallId": call.id, "toolName": call.name, "input": asked, **_outcome(result)})
+            stored_input = call.part.get("input")
+            rows.append({"toolCallId": call.id, "toolName": call.name, "input": stored_input, **_outcome(result)})
     return rows
 
 
@@ -224,7 +224,7 @@ def _with_result(call: _Call, result: _Call) -> Part:
 
 
 def _with_response(call: _Call, response: _Call) -> Part:
-    given = response.part["approval"]
-    reason = {"reason": given["reason"]} if isinstance(given.get("reason"), str) else {}
-    approval = {"id": given["id"], "approved": given["approved"], **reason}
+    sent = response.part["approval"]
+    reason = {"reason": sent["reason"]} if isinstance(sent.get("reason"), str) else {}
+    approval = {"id": sent["id"], "approved": sent["approved"], **reason}
     return {**call.part, "state": "approval-responded", "approval": approval}

@@ -117,19 +117,19 @@ def _lock_turn(chat: Chat, message_id: str) -> Any:
 def _new_answers(chain: list[dict[str, Any]], parts: Sequence[Mapping[str, Any]]) -> dict[str, Answer]:
     """Return what the parts decide about the open calls of the one message in `chain`, by toolCallId, in their order."""
     incoming = {**chain[0], "parts": list(parts)}
-    found: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     for result in history.extract_new_tool_results(chain, incoming):
         if "output" in result:
-            found[result["toolCallId"]] = Answer(Verdict.RESPOND, answer=result["output"])
+            answers[result["toolCallId"]] = Answer(Verdict.RESPOND, answer=result["output"])
         else:
-            found[result["toolCallId"]] = Answer(Verdict.REJECT, comment=result["errorText"])
-    asked = {pending["toolCallId"] for pending in history.pending_approvals(chain)}
+            answers[result["toolCallId"]] = Answer(Verdict.REJECT, comment=result["errorText"])
+    waiting = {pending["toolCallId"] for pending in history.pending_approvals(chain)}
     for part in history.merge_incoming(chain, incoming)[0]["parts"]:
-        if part.get("toolCallId") in asked and part["state"] == "approval-responded":
+        if part.get("toolCallId") in waiting and part["state"] == "approval-responded":
             approval = part["approval"]
             verdict = Verdict.APPROVE if approval["approved"] else Verdict.REJECT
-            found[part["toolCallId"]] = Answer(verdict, comment=approval.get("reason", ""))
-    return {part["toolCallId"]: found[part["toolCallId"]] for part in parts if part["toolCallId"] in found}
+            answers[part["toolCallId"]] = Answer(verdict, comment=approval.get("reason", ""))
+    return {part["toolCallId"]: answers[part["toolCallId"]] for part in parts if part["toolCallId"] in answers}
 
 
 def _decide(row: ToolCall, answer: Answer, by: Actor, via: Door) -> Refusal | None:

@@ -40,7 +40,7 @@ class Asked:
 
 
 def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None = None) -> Asked:
-    """Create a request for every waiting call of a locked turn; the caller stores what that makes of the turn.
+    """Create a request for every waiting call of a locked turn; the caller stores the turn.
 
     Calls that cannot be asked about fail. `notes` (Markdown, by toolCallId) are added to the requests' messages.
     """
@@ -73,7 +73,7 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
             reported.append(events.ApprovalRequested(call.tool_call_id, str(request.pk)))
     approvals = {call_id for call_id, request in requests.items() if request.kind == Kind.APPROVAL}
     ids = {call_id: str(request.pk) for call_id, request in requests.items()}
-    locked.progress = transitions.asked(progress, ids, approvals)
+    locked.progress = transitions.ask(progress, ids, approvals)
     return Asked(list(requests.values()), reported)
 
 

@@ -46,11 +46,11 @@ def checked_file(url: str, name: str) -> SentFile:
     """Return the file of a `file` part: a data URL, or the address of a stored file. Nothing is loaded. BadFile."""
     if (file_id := file_id_of(url)) is not None:
         return SentFile(name, file_id=file_id)
-    found = DATA_URL.match(url)
-    if found is None:
+    match = DATA_URL.match(url)
+    if match is None:
         raise BadFile(_("must have a data: URL with base64, because files are not loaded from elsewhere"))
     try:
-        content = base64.b64decode(url[found.end() :], validate=True)
+        content = base64.b64decode(url[match.end() :], validate=True)
     except (binascii.Error, ValueError):
         raise BadFile(_("is not valid base64")) from None
     if not media_type_of(content):
@@ -105,7 +105,7 @@ def copy_files(source: Chat, branch: Chat) -> None:
     if not stored:
         return
     messages = branch.messages.filter(role="user").values_list("parts", flat=True)
-    named = {found for parts in messages for found in file_parts.file_ids(parts)}
+    named = {file_id for parts in messages for file_id in file_parts.file_ids(parts)}
     for output in branch.tool_calls.exclude(output__isnull=True).values_list("output", flat=True).iterator():
         named |= {reference.file_id for reference in references_in(output)}
     for file_id in stored & named:
@@ -127,19 +127,19 @@ def _check_sizes(chat: Chat, files: Sequence[SentFile], known: dict[uuid.UUID, A
     """Refuse more than the model can be sent. A stored file counts each time that a message names it. BadFile."""
     size = sum(len(file.content) if file.file_id is None else known[file.file_id].size for file in files)
     if size > MAX_BYTES:
-        words = _("The files of a message can have at most %(limit)s bytes together. These have %(size)s.")
-        raise BadFile(words % {"limit": f"{MAX_BYTES:,}", "size": f"{size:,}"})
+        message = _("The files of a message can have at most %(limit)s bytes together. These have %(size)s.")
+        raise BadFile(message % {"limit": f"{MAX_BYTES:,}", "size": f"{size:,}"})
     _check_room(chat, size, known)
 
 
 def _check_room(chat: Chat, size: int, known: dict[uuid.UUID, Attachment]) -> None:
     """Refuse more bytes than the model can be sent beside the files that messages name and tools have returned. BadFile."""
     messages = chat.shown.filter(role="user").values_list("parts", flat=True) if known else ()
-    sent = [known[found] for parts in messages for found in file_parts.file_ids(parts) if found in known]
+    sent = [known[file_id] for parts in messages for file_id in file_parts.file_ids(parts) if file_id in known]
     sent += [row for row in known.values() if file_parts.is_of_result(row.file_id)]
     if sum(row.size for row in sent) + size > MAX_CHAT_BYTES:
-        words = _("The files of a chat can have at most %(limit)s bytes together. Start a new chat.")
-        raise BadFile(words % {"limit": f"{MAX_CHAT_BYTES:,}"})
+        message = _("The files of a chat can have at most %(limit)s bytes together. Start a new chat.")
+        raise BadFile(message % {"limit": f"{MAX_CHAT_BYTES:,}"})
 
 
 def _store(chat: Chat, file: SentFile, known: dict[uuid.UUID, Attachment]) -> Attachment:

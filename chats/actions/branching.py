@@ -34,6 +34,7 @@ from chats.states import CallState, CheckpointKind, FinishReason
 #: Messages that are copied at once.
 BATCH = 50
 _TOKEN = re.compile(r"[0-9a-f]{32}")
+_MESSAGE = ("message_id", "role", "parts", "metadata", "created_at")
 _TURN = ("message_id", "agent", "agent_version", "source", "created_at")
 _TURNS_END = ("state", "finish_reason", "stopped", "stopped_by", "error", "ended_at")
 _STEP = ("index", "blocks", "provider", "model", "stop_reason", "stop_details", "prefix", "answered_by", "created_at")
@@ -88,13 +89,26 @@ def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, toke
     )
     copied = _copy_messages(branch, branches.messages_before(chat, checkpoint, turn).iterator(BATCH))
     if checkpoint.kind == CheckpointKind.PARTIAL:
-        last, asked = _copy_paused_turn(branch, turn, checkpoint, parts, open_calls, agent)
+        last, new_ids = _copy_paused_turn(branch, turn, checkpoint, parts, open_calls, agent)
     else:
-        (last,), asked = _copy_turns(branch, [turn]), {}
-        _copy_last_message(branch, branches.message_of(chat, checkpoint), parts)
+        (last,), new_ids = _copy_turns(branch, [turn]), {}
+        if (message := branches.message_of(chat, checkpoint)) is not None:
+            values = _values(message, _MESSAGE) | {"parts": parts}
+            Message.objects.create(chat=branch, position=branch.messages.count(), **values)
         write_checkpoint(last, parts, CheckpointKind.FINAL, FinishReason(checkpoint.finish_reason))
     copy_files(chat, branch)
-    _record(branch, last, checkpoint, by=by, via=via, copied=copied, asked=asked)
+    subject = audit.Subject(scope=branch.scope, run_id=str(last.run_id), thread_id=branch.public_id, agent=branch.agent)
+    data = {
+        "chat": branch.pk,
+        "from_chat": chat.pk,
+        "from_thread": chat.public_id,
+        "checkpoint": checkpoint.pk,
+        "checkpoint_kind": checkpoint.kind,
+        "checkpoint_digest": checkpoint.digest,
+        "messages_before": copied,
+        "asked_anew": new_ids,
+    }
+    audit.record("chat.branched", subject, data=data, actor=by, via=via)
     notify_after_commit(chat.pk)
     return branch
 
@@ -105,35 +119,13 @@ def _copy_messages(branch: Chat, messages: Iterable[Message]) -> int:
     while batch := list(islice(left, BATCH)):
         source = batch[0].chat_id
         Message.objects.bulk_create(
-            Message(
-                chat=branch,
-                message_id=message.message_id,
-                role=message.role,
-                parts=message.parts,
-                metadata=message.metadata,
-                position=position + offset,
-                created_at=message.created_at,
-            )
+            Message(chat=branch, position=position + offset, **_values(message, _MESSAGE))
             for offset, message in enumerate(batch)
         )
         answers = [message.message_id for message in batch if message.role == "assistant"]
         _copy_turns(branch, Turn.objects.filter(chat=source, message_id__in=answers).order_by("id"))
         position += len(batch)
     return position
-
-
-def _copy_last_message(branch: Chat, message: Message | None, parts: list[dict[str, Any]]) -> None:
-    if message is not None:
-        position = branch.messages.count()
-        Message.objects.create(
-            chat=branch,
-            message_id=message.message_id,
-            role=message.role,
-            parts=parts,
-            metadata=message.metadata,
-            position=position,
-            created_at=message.created_at,
-        )
 
 
 def _copy_turns(branch: Chat, turns: Iterable[Turn]) -> list[Turn]:
@@ -173,7 +165,7 @@ def _copy_paused_turn(
     to it. A call that had started keeps its id, so that an idempotent tool recognizes it.
     """
     turn = Turn.objects.create(chat=branch, **_values(source, _TURN))
-    asked = {
+    new_ids = {
         call_id: call_id if call_id in open_calls.started else f"call_{uuid4().hex}"
         for call_id in sorted(open_calls.ids)
     }
@@ -182,12 +174,12 @@ def _copy_paused_turn(
     for step in source.steps.filter(index__lt=committed).order_by("index"):
         # Code of the branch runs in a container of its own.
         answered_by = {name: value for name, value in step.answered_by.items() if name != "container"}
-        own = {"blocks": _renamed(step.blocks, asked), "answered_by": answered_by}
+        own = {"blocks": _rename_calls(step.blocks, new_ids), "answered_by": answered_by}
         copy = Step.objects.create(turn=turn, **_values(step, _STEP) | own)
         for call in step.tool_calls.select_related("approval__decision", "recovery__decision").order_by("id"):
-            _copy_call(call, branch, turn, copy, asked, open_calls.started)
-            if call.tool_call_id in asked:
-                notes[asked[call.tool_call_id]] = _note(call)
+            _copy_call(call, branch, turn, copy, new_ids, open_calls.started)
+            if call.tool_call_id in new_ids:
+                notes[new_ids[call.tool_call_id]] = _note(call)
     rows.MESSAGE.row(chat_id=branch.pk, message_id=turn.message_id, role="assistant", parts=[])
     locked = lock_turn(turn.pk)
     assert locked is not None
@@ -200,19 +192,19 @@ def _copy_paused_turn(
         parts = projection.message_parts(locked.progress.steps)
         write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
         queue_turn(turn.pk)
-    return turn, asked
+    return turn, new_ids
 
 
 def _copy_call(
-    call: ToolCall, branch: Chat, turn: Turn, step: Step, asked: Mapping[str, str], started: Mapping[str, int]
+    call: ToolCall, branch: Chat, turn: Turn, step: Step, new_ids: Mapping[str, str], started: Mapping[str, int]
 ) -> None:
     values = _values(call, _CALL)
-    if call.tool_call_id not in asked:
+    if call.tool_call_id not in new_ids:
         values |= _values(call, _CALLS_END)
     elif call.tool_call_id in started:
         values |= {"state": CallState.UNKNOWN, "attempt": started[call.tool_call_id]}
     else:
-        named = {"tool_call_id": asked[call.tool_call_id], "state": CallState.WAITING}
+        named = {"tool_call_id": new_ids[call.tool_call_id], "state": CallState.WAITING}
         values = _values(call, ("name", "input")) | named
     ToolCall.objects.create(chat=branch, turn=turn, step=step, **values)
 
@@ -221,7 +213,7 @@ def _values(row: Any, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names}
 
 
-def _renamed(blocks: Sequence[dict[str, Any]], names: dict[str, str]) -> list[dict[str, Any]]:
+def _rename_calls(blocks: Sequence[dict[str, Any]], names: dict[str, str]) -> list[dict[str, Any]]:
     return [
         {**block, "id": names.get(block["id"], block["id"])} if block.get("type") == "tool_use" else block
         for block in blocks
@@ -231,42 +223,16 @@ def _renamed(blocks: Sequence[dict[str, Any]], names: dict[str, str]) -> list[di
 def _note(call: ToolCall) -> str:
     """Return a note for the person asked: that this is asked again, and how it ended in the original chat."""
     decisions = [queries.decision_of(request) for request in (call.recovery, call.approval)]
-    decision = next((found for found in decisions if found is not None), None)
+    decision = next((decision for decision in decisions if decision is not None), None)
     if decision is None:
-        became = _("There, the request is still waiting.")
+        outcome = _("There, the request is still waiting.")
     else:
-        became = _("There, the request was %(status)s by %(who)s on %(when)s UTC.") % {
+        outcome = _("There, the request was %(status)s by %(who)s on %(when)s UTC.") % {
             "status": decision.request.get_status_display().lower(),
             "who": decision.by_name or "Pausepoint",
             "when": f"{decision.decided_at.astimezone(UTC):%Y-%m-%d %H:%M}",
         }
     return _("*Asked again: this chat is a branch of chat %(chat)s. %(outcome)s*") % {
         "chat": call.chat_id,
-        "outcome": became,
+        "outcome": outcome,
     }
-
-
-def _record(
-    branch: Chat,
-    last: Turn,
-    checkpoint: TurnCheckpoint,
-    *,
-    by: User,
-    via: Door,
-    copied: int,
-    asked: dict[str, str],
-) -> None:
-    source = branch.branched_from
-    assert source is not None
-    subject = audit.Subject(scope=branch.scope, run_id=str(last.run_id), thread_id=branch.public_id, agent=branch.agent)
-    data = {
-        "chat": branch.pk,
-        "from_chat": source.pk,
-        "from_thread": source.public_id,
-        "checkpoint": checkpoint.pk,
-        "checkpoint_kind": checkpoint.kind,
-        "checkpoint_digest": checkpoint.digest,
-        "messages_before": copied,
-        "asked_anew": asked,
-    }
-    audit.record("chat.branched", subject, data=data, actor=by, via=via)

@@ -1,4 +1,4 @@
-"""Tool calls: started before they run, and recorded afterwards, by their runner or when it is late."""
+"""Tool calls: marked as running before they run, and closed with their results, in time or late."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A commit of a runner: its claim with what it knows now, the stream events that were added, and the runs that begin."""
+    """What a runner's commit returns: its claim as of now, the stream events that were added, and the runs that begin."""
 
     claim: Claim
     added: Sequence[Recorded] = ()
@@ -127,7 +127,7 @@ def start_calls(claim: Claim, tools: Tools, recorded: Sequence[Recorded]) -> Wri
 
 
 def begin_calls(locked: Locked, tools: Tools) -> list[Execution]:
-    """Start the ready calls of these tools of a locked turn; the caller stores what that makes of it."""
+    """Start the ready calls of these tools of a locked turn. The caller stores the turn."""
     before = locked.progress
     locked.progress = transitions.start(before, tools)
     pairs = zip(before.calls, locked.progress.calls, strict=True)
@@ -143,18 +143,18 @@ def begin_calls(locked: Locked, tools: Tools) -> list[Execution]:
 
 
 def _runs(turn: Turn, tools: Tools, names: Collection[str]) -> Counter[str]:
-    """Return how often the tools that are told of it were run in the turn's chat before."""
-    told = [name for name in names if (tool := tools[name]) is not None and tool.context_parameter]
-    if not told:
+    """Return how often each tool that takes a ToolContext was run in the turn's chat before."""
+    with_context = [name for name in names if (tool := tools[name]) is not None and tool.context_parameter]
+    if not with_context:
         return Counter()
-    calls = ToolCall.objects.filter(chat=turn.chat_id, name__in=told).order_by()
+    calls = ToolCall.objects.filter(chat=turn.chat_id, name__in=with_context).order_by()
     return Counter(dict(calls.values_list("name").annotate(runs=Sum("attempt"))))
 
 
 def finish_call(
     execution: Execution, *, output: Any = None, error_text: str = "", files: Sequence[Attachment] = ()
 ) -> bool:
-    """Record the result of a run, whoever has its turn; return False if the call has one, or may be running again.
+    """Record the result of a run, whoever has its turn; return False if the call has a result, or may be running again.
 
     Fenced by the call's attempt and not by the turn's. A request about the outcome is settled by it. `files` are those that
     the output refers to. BadFile, and nothing is recorded, if the chat has no room for them.
@@ -183,13 +183,13 @@ def finish_call(
 def _awaits_result(call: CallView, locked: Locked) -> bool:
     """Return whether the result of the last run of a call can still be recorded."""
     if call.state == CallState.READY:
-        # It is to run again. A runner that has the turn may start it at any moment, because it goes by what it knows.
+        # It is to run again, and a runner that has the turn may start it at any moment.
         return locked.turn.state in {TurnState.SUSPENDED, TurnState.QUEUED}
     return call.state in {CallState.EXECUTING, CallState.UNKNOWN}
 
 
 def _answer(output: Any, error_text: str) -> Answer:
-    """Return what a late result says to the request about the outcome."""
+    """Return the answer that a late result gives to the request about the outcome."""
     if error_text:
         return Answer(Verdict.REJECT, f"The tool's own result arrived late: {error_text}"[:MAX_COMMENT])
     return Answer(Verdict.RESPOND, "The tool's own result arrived late.", answer=output)

@@ -38,8 +38,8 @@ def begin_run(turn_id: int, *, owner: str) -> Begun | None:
     """Claim a queued turn, or one whose lease has expired, and start its ready calls, but not those of sub-agents.
 
     None if another runner has it or is writing to it. Events of an uncommitted step are deleted, because the model will be
-    asked again, and the calls that the previous runner left running are recovered. Leases go by the database's clock, so a
-    process with a wrong clock takes no turn from another.
+    asked again, and the calls that the previous runner left running are recovered. Leases expire by the database's clock, so
+    that a process with a wrong clock takes no turn from another.
     """
     with transaction.atomic():
         free = _FREE.first(pk=turn_id)
@@ -73,12 +73,12 @@ def continue_locked(locked: Locked, owner: str) -> Begun | None:
 def hand_over(begun: Begun) -> None:
     """Have this process go on with a run that one of its threads has begun."""
     if not doorbell.notify_claimed(begun):
-        # The process has begun to shut down. After a crash, no one could tell that the started calls never ran.
+        # The process is shutting down. Its calls are marked as running, and only this process knows that they never ran.
         release_turn(begun[0])
 
 
 def wake_turn(turn_id: int) -> None:
-    """Have a suspended turn go on, if it need not wait: in this process at once, or by way of the queue."""
+    """Resume a suspended turn that need not wait: at once in this process if it runs turns, or else through the queue."""
     owner = doorbell.claims_as()
     if not owner:
         resume_turn(turn_id)
@@ -92,24 +92,24 @@ def _free_turns() -> QuerySet[Any]:
     return turns_to_read().filter(free).select_for_update(of=("self",), skip_locked=True, no_key=True)
 
 
-def _suspended_turns() -> QuerySet[Any]:
-    return turns_to_read(state=TurnState.SUSPENDED).select_for_update(of=("self",), no_key=True)
-
-
 _FREE: Prepared[Any] = Prepared(_free_turns)
-_SUSPENDED: Prepared[Any] = Prepared(_suspended_turns)
+_SUSPENDED: Prepared[Any] = Prepared(
+    lambda: turns_to_read(state=TurnState.SUSPENDED).select_for_update(of=("self",), no_key=True)
+)
 
 
 def _begin(locked: Locked, owner: str, signed: Mapping[str, Signed] | None = None) -> Begun:
     """Claim a locked turn and start its ready calls."""
     last = _claim(locked, owner)
-    started = [] if locked.turn.stopped else begin_calls(locked, _own_tools(locked.turn))
+    # The runner starts the calls of sub-agents: `delegate_calls`.
+    own_tools = {tool.name: tool for tool in _tools(locked.turn) if tool.agent is None}
+    started = [] if locked.turn.stopped else begin_calls(locked, own_tools)
     store(locked, signed)
     return locked.claim(), locked.turn, last, started
 
 
 def _claim(locked: Locked, owner: str) -> int:
-    """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores what became of the calls."""
+    """Give a locked turn to a runner; return the last `seq` of its stream. The caller stores the recovered calls."""
     turn, last = locked.turn, locked.last_seq
     if turn.attempt and turn.state != TurnState.SUSPENDED:
         last = _last_seq(locked)
@@ -131,25 +131,20 @@ def _claim(locked: Locked, owner: str) -> int:
 def _last_seq(locked: Locked) -> int:
     """Delete events of an uncommitted step; return the `seq` after which the stream goes on.
 
-    That is at least the highest that any follower may have read.
+    No follower has read an event with a higher number.
     """
     turn = locked.turn
     last = turn.events.order_by("-seq").first()
     # A pause is committed synchronously, with all events before it. If a runner has claimed the turn since, it may have
     # published events that the database has lost.
-    rested = (
+    paused = (
         last is not None
         and last.attempt == turn.attempt
         and isinstance(events.from_json(last.chunk), events.TurnPaused)
     )
-    if not rested:
+    if not paused:
         turn.events.filter(step__gte=len(locked.progress.steps)).delete()
-    return (last.seq if last is not None else 0) + (0 if rested else SEQ_GAP)
-
-
-def _own_tools(turn: Turn) -> dict[str, Tool]:
-    """Return the tools that the agent runs itself, by name."""
-    return {tool.name: tool for tool in _tools(turn) if tool.agent is None}
+    return (last.seq if last is not None else 0) + (0 if paused else SEQ_GAP)
 
 
 def _tools(turn: Turn) -> Sequence[Tool]:
@@ -162,31 +157,31 @@ def _tools(turn: Turn) -> Sequence[Tool]:
 
 def renew_leases(claims: Collection[Claim]) -> tuple[set[int], set[int]]:
     """Renew the leases of these claims; return the ids of the turns that are still held, and of those that were stopped."""
-    held = Q(pk__in=[])
+    claimed = Q(pk__in=[])
     for claim in claims:
-        held |= Q(pk=claim.turn_id, attempt=claim.attempt)
-    turns = Turn.objects.filter(held, state=TurnState.RUNNING)
+        claimed |= Q(pk=claim.turn_id, attempt=claim.attempt)
+    turns = Turn.objects.filter(claimed, state=TurnState.RUNNING)
     with transaction.atomic():
         # If a crash of the database loses this write, the leases only expire earlier.
         async_commit()
         turns.update(lease_until=lease_end())
-    known = dict(turns.values_list("pk", "stopped"))
-    return set(known), {pk for pk, stopped in known.items() if stopped}
+    stopped_by_pk = dict(turns.values_list("pk", "stopped"))
+    return set(stopped_by_pk), {pk for pk, stopped in stopped_by_pk.items() if stopped}
 
 
 def lease_owners(prefix: str) -> set[str]:
-    """Return the names of the owners of running turns that begin like this."""
+    """Return the owners of running turns whose names begin with `prefix`."""
     running = Turn.objects.filter(state=TurnState.RUNNING, lease_until__gt=Now(), lease_owner__startswith=prefix)
     return set(running.values_list("lease_owner", flat=True))
 
 
 def end_leases(owner: str) -> None:
-    """End the leases of an owner that is known to be dead."""
+    """End the leases of an owner whose process has died."""
     Turn.objects.filter(state=TurnState.RUNNING, lease_owner=owner, lease_until__gt=Now()).update(lease_until=Now())
 
 
 def release_turn(claim: Claim, begun: Collection[str] = ()) -> bool:
-    """Queue the turn for another runner, with the calls not begun; return False if this runner no longer has it.
+    """Queue the turn and its calls that have not begun for another runner; return False if this runner no longer has it.
 
     `begun` are the toolCallIds of the calls whose tools this runner has begun.
     """
@@ -194,8 +189,7 @@ def release_turn(claim: Claim, begun: Collection[str] = ()) -> bool:
         with claimed_turn(claim) as locked:
             locked.progress = transitions.give_back(locked.progress, begun)
             store(locked)
-            held = Turn.objects.filter(pk=claim.turn_id)
-            held.update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
+            Turn.objects.filter(pk=claim.turn_id).update(state=TurnState.QUEUED, lease_owner="", lease_until=None)
             queue_turn(claim.turn_id)
     except LeaseLost:
         return False

@@ -27,7 +27,15 @@ from chats.actions.locking import Claim, Locked, Recorded, claimed_turn, lock_tu
 from chats.actions.resuming import WAITING, resume_parent
 from chats.actions.stepping import NOTHING_LEFT, NewStep, UnfinishedAnswer, add_step, keep_answer
 from chats.actions.storing import RUNNER, audit_subject, enqueue_event, store
-from chats.actions.writes import lock_workflow, notify_after_commit, rest, store_message, write_checkpoint, write_events
+from chats.actions.writes import (
+    lock_workflow,
+    notify_after_commit,
+    number_events,
+    rest,
+    store_message,
+    write_checkpoint,
+    write_events,
+)
 from chats.agent import events
 from chats.exceptions import StopRequested
 from chats.models import Chat, Turn
@@ -64,7 +72,7 @@ def finish_turn(
         text = _closing_text(locked.progress, step, projection.NO_TEXT)
         metadata = message_metadata(locked.turn, locked.progress)
         ended = events.TurnEnded(reason, metadata=metadata)
-        added = _closing(next_seq, step, [*text, events.StepEnded(step), ended])
+        added = number_events(next_seq, step, [*text, events.StepEnded(step), ended])
         write_events(locked, [*recorded, *added])
         _end(locked, TurnState.COMPLETED, reason, workflow, metadata)
     return Written(locked.claim(), added)
@@ -93,7 +101,7 @@ def fail_turn(
         workflow, closed = _close_calls(locked, begun, by=None, via=RUNNER, reason=TURN_FAILED)
         closed += [events.ToolFailed(call_id, NOT_RUN) for call_id in left.calls]
         metadata = message_metadata(turn, locked.progress)
-        added = _closing(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error, metadata)])
+        added = number_events(next_seq, step, [*closed, *remarks, events.TurnFailed(turn.error, metadata)])
         write_events(locked, [*recorded, *added])
         _end(locked, TurnState.FAILED, FinishReason.ERROR, workflow, metadata)
         _record_failure(turn, left.metered.answered_by if left.metered is not None else {})
@@ -114,7 +122,7 @@ def abandon_turn(
         workflow, _closed = _close_calls(locked, begun, by=None, via=RUNNER, reason=TURN_FAILED)
         _end(locked, TurnState.FAILED, FinishReason.ERROR, workflow, {}, with_message=False)
         _record_failure(locked.turn, {})
-    return Written(locked.claim(), _closing(next_seq, step, [events.TurnFailed(locked.turn.error)]))
+    return Written(locked.claim(), number_events(next_seq, step, [events.TurnFailed(locked.turn.error)]))
 
 
 def _record_failure(turn: Turn, answered_by: Mapping[str, str]) -> None:
@@ -130,8 +138,8 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
     if not permissions.may_cancel(by, chat.owner_id):
         raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
     with transaction.atomic():
-        found = queries.unfinished_turn(chat)
-        return found is not None and _stop(found.pk, by=by, via=via)
+        turn = queries.unfinished_turn(chat)
+        return turn is not None and _stop(turn.pk, by=by, via=via)
 
 
 def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
@@ -167,14 +175,10 @@ def end_stopped(
         text = _closing_text(locked.progress, step, projection.STOPPED)
         metadata = message_metadata(locked.turn, locked.progress)
         ended = events.TurnEnded(FinishReason.OTHER, stopped=True, metadata=metadata)
-        added = _closing(next_seq, step, [*closed, *text, ended])
+        added = number_events(next_seq, step, [*closed, *text, ended])
         write_events(locked, [*recorded, *added])
         _end(locked, TurnState.STOPPED, FinishReason.OTHER, workflow, metadata)
     return Written(locked.claim(), added)
-
-
-def _closing(next_seq: int, step: int, closing: Sequence[events.Event]) -> list[Recorded]:
-    return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
 
 
 def _closing_text(progress: Progress, step: int, text: str) -> list[events.Event]:
@@ -222,8 +226,8 @@ def _lock_below(turn: Turn) -> None:
     younger = Turn.objects.filter(root=turn.root_id or turn.pk, pk__gt=turn.pk, state__in=UNFINISHED).order_by("pk")
     known: set[int] = set()
     # A turn may have started another one before it was locked.
-    while not known.issuperset(found := younger.select_for_update(no_key=True).values_list("pk", flat=True)):
-        known |= set(found)
+    while not known.issuperset(turn_ids := younger.select_for_update(no_key=True).values_list("pk", flat=True)):
+        known |= set(turn_ids)
 
 
 def _end(

@@ -73,11 +73,11 @@ def _check_approval(part: Mapping[str, Any], call: CallView) -> None:
         case _:
             problem = _("%(name)s is waiting for approval, so a client cannot send its outcome.")
             raise Forged(problem % {"name": call.name}, call.tool_call_id)
-    approval = part.get("approval")
-    given = approval if isinstance(approval, dict) else {}
-    if given.get("id") != call.request_id:
+    sent = part.get("approval")
+    approval = sent if isinstance(sent, dict) else {}
+    if approval.get("id") != call.request_id:
         raise Forged(_("This approval id belongs to a different call."), call.tool_call_id)
-    if not isinstance(given.get("approved"), bool) or not isinstance(given.get("reason") or "", str):
+    if not isinstance(approval.get("approved"), bool) or not isinstance(approval.get("reason") or "", str):
         raise Forged(_("An approval must be true or false, and its reason must be text."), call.tool_call_id)
     _check_input(part, call)
 

@@ -1,4 +1,4 @@
-"""Lock a turn, and know what is stored of it.
+"""Lock a turn, and keep track of what is stored of it.
 
 Whoever changes a turn locks its row first and adds one to its version. A runner that has read the turn and finds the
 version that it knows need not read it again; if someone else has written meanwhile, it reads the turn under the lock.
@@ -58,13 +58,13 @@ class Claim:
     attempt: int
     known: Known | None = field(default=None, compare=False, repr=False)
 
-    def after(self, happened: Transition) -> Claim:
-        """Return the claim of a runner to whose turn something has happened that the next commit is to store."""
+    def after(self, transition: Transition) -> Claim:
+        """Return the claim after a transition that the next commit stores."""
         assert self.known is not None
         known = self.known
         return replace(
             self,
-            known=replace(known, progress=happened(known.progress), pending=(*known.pending, happened)),
+            known=replace(known, progress=transition(known.progress), pending=(*known.pending, transition)),
         )
 
 
@@ -88,7 +88,7 @@ class Locked:
     last_seq: int
     stored: Progress
     progress: Progress
-    #: Whether anybody gets events.
+    #: Whether a webhook or a person is subscribed to events.
     heard: bool
     at: datetime = field(default_factory=timezone.now)
     #: Whether the turn has had no pause: each is followed by another claim, and a branch begins with one.
@@ -105,7 +105,7 @@ class Locked:
 
 
 def lease_end() -> Combinable:
-    """Return when a lease ends that is given now, by the clock of the database."""
+    """Return the end of a lease that begins now, by the database's clock."""
     return Now() + LEASE
 
 
@@ -122,10 +122,10 @@ def claimed_turn(claim: Claim, *, changes: bool = True) -> Iterator[Locked]:
 
 
 def lock_turn(turn_id: int, known: Known | None = None, *, changes: bool = True) -> Locked | None:
-    """Lock a turn for the rest of the transaction; None if it is gone. What is known of it is read if it does not hold.
+    """Lock a turn for the rest of the transaction; None if it is gone. It is read again if `known` is out of date.
 
-    Without `changes`, only events of its stream are written. A crash of the database may lose those, and then their commit
-    must not have counted: the version that follows would be taken for it.
+    Without `changes`, the caller writes only stream events, and the version stays: a crash of the database may lose such a
+    commit, and then a change by someone else would get the version that the runner expects.
     """
     with in_line(("turn", turn_id)):
         row = rows.LOCK_TURN.row(pk=turn_id, added=int(changes))
@@ -133,36 +133,31 @@ def lock_turn(turn_id: int, known: Known | None = None, *, changes: bool = True)
         return None
     version, state, attempt, stopped, last_seq, heard = row
     if known is None or known.version + int(changes) != version:
-        return read_turn(turn_id, known)
+        turn = _TURN.first(pk=turn_id)
+        return None if turn is None else locked_turn(turn, known)
     turn = copy(known.turn)
     turn.version, turn.state, turn.attempt, turn.stopped = version, state, attempt, stopped
     return Locked(turn, last_seq, known.stored, known.progress, heard)
 
 
-def turns_to_read(**chosen: Any) -> QuerySet[Any]:
-    """Return turns with all that `locked_turn` needs of one."""
-    turns = Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()), **chosen)
+def turns_to_read(**conditions: Any) -> QuerySet[Any]:
+    """Return the turn with the parameter `pk`, with everything that `locked_turn` needs."""
+    turns = Turn.objects.select_related("chat__owner").filter(pk=Parameter("pk", BigAutoField()), **conditions)
     return turns.annotate(**{"stored": rows.last_seq(), "heard": subscriptions.heard()})
 
 
 _TURN: Prepared[Any] = Prepared(turns_to_read)
 
 
-def read_turn(turn_id: int, known: Known | None = None) -> Locked | None:
-    """Read a turn that the open transaction has locked."""
-    turn = _TURN.first(pk=turn_id)
-    return None if turn is None else locked_turn(turn, known)
-
-
 def locked_turn(turn: Any, known: Known | None = None) -> Locked:
-    """Return a turn that was locked and read with `turns_to_read`; its progress is read now."""
+    """Return a locked turn that was read with `turns_to_read`; its progress is read here."""
     stored = progress = queries.progress_of(turn)
-    for happened in known.pending if known is not None else ():
-        progress = happened(progress)
+    for transition in known.pending if known is not None else ():
+        progress = transition(progress)
     return Locked(turn, turn.stored, stored, progress, turn.heard)
 
 
-_UNLOCKED: Prepared[int] = Prepared(
+_IF_UNLOCKED: Prepared[int] = Prepared(
     lambda: (
         Turn.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
         .filter(pk=Parameter("pk", BigAutoField()))
@@ -171,9 +166,9 @@ _UNLOCKED: Prepared[int] = Prepared(
 )
 
 
-def is_unlocked(turn_id: int) -> bool:
-    """Return whether no other transaction had locked a turn; then this one has.
+def try_to_lock(turn_id: int) -> bool:
+    """Lock a turn if no other transaction has; return whether this one has it now.
 
-    For those who need not wait: a process that was frozen inside a transaction may hold the lock.
+    For callers that can try again later: a process that was frozen inside a transaction may hold the lock for long.
     """
-    return _UNLOCKED.first(pk=turn_id) is not None
+    return _IF_UNLOCKED.first(pk=turn_id) is not None

@@ -208,12 +208,12 @@ def _source(via: Door) -> str:
 
 
 def _shown(chat: Chat, message_id: str, role: str) -> Message:
-    found = chat.shown.filter(message_id=message_id).first()
-    if found is None:
+    message = chat.shown.filter(message_id=message_id).first()
+    if message is None:
         raise UnknownMessage
-    if found.role != role:
+    if message.role != role:
         raise HistoryDiffers
-    return found
+    return message
 
 
 def _cut(chat: Chat, position: int, *, by: Actor, via: Door) -> None:

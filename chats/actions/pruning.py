@@ -77,10 +77,10 @@ def begin_pruning(chat_pk: int, before: datetime) -> bool:
 
 def count_contents(chat_pks: list[int]) -> dict[str, int]:
     """Return the number of rows of these chats and their sub-agents', by model name."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for rows in _contents(chat_pks):
-        found[str(rows.model._meta.model_name)] += rows.count()
-    return dict(found)
+        counts[str(rows.model._meta.model_name)] += rows.count()
+    return dict(counts)
 
 
 def prune_contents(chat_pk: int) -> int:

@@ -15,7 +15,7 @@ from approvals.db.transactions import after_commit, async_commit
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Status
 from chats.actions import transitions
-from chats.actions.locking import Locked, is_unlocked, lock_turn
+from chats.actions.locking import Locked, lock_turn, try_to_lock
 from chats.actions.storing import Signed, store
 from chats.actions.writes import notify_all_after_commit, queue_turn
 from chats.agent import registry
@@ -51,7 +51,7 @@ def resume_turn(turn_id: int, *, waits: bool = True) -> bool:
     if not is_suspended(turn_id):
         return False
     with transaction.atomic():
-        locked = lock_turn(turn_id) if waits or is_unlocked(turn_id) else None
+        locked = lock_turn(turn_id) if waits or try_to_lock(turn_id) else None
         if locked is None or locked.turn.state != TurnState.SUSPENDED:
             return False
         signed = settle_requests(locked)
@@ -84,7 +84,7 @@ def resume_parent(turn: Turn) -> None:
 
 
 def settle_requests(locked: Locked) -> dict[str, Signed]:
-    """Apply ended requests to the waiting calls of a locked turn; the caller stores what that makes of it.
+    """Apply ended requests to the waiting calls of a locked turn; the caller stores the turn.
 
     Return by toolCallId who has ended the calls that have a result now.
     """
@@ -93,10 +93,10 @@ def settle_requests(locked: Locked) -> dict[str, Signed]:
         if call.state == CallState.WAITING and call.approved:
             locked.progress = transitions.approve(locked.progress, call.tool_call_id)
     others = [call for call in decided if call.state == CallState.UNKNOWN or not call.approved]
-    asked = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in others}
+    by_request = {call.recovery_id if call.state == CallState.UNKNOWN else call.request_id: call for call in others}
     signed: dict[str, Signed] = {}
-    for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=asked) if asked else ():
-        call, decision = asked[str(request.pk)], request.decision
+    for request in ApprovalRequest.objects.select_related("decision").filter(pk__in=by_request) if by_request else ():
+        call, decision = by_request[str(request.pk)], request.decision
         if request.status == Status.APPROVED:
             locked.progress = transitions.approve(locked.progress, call.tool_call_id)
             continue

@@ -47,7 +47,7 @@ def last_seq() -> Coalesce:
     return Coalesce(Subquery(stored), 0)
 
 
-#: Locks a turn. Only these columns change while somebody knows it. Also returns whether anybody gets events.
+#: Lock a turn. Only these columns change while a runner knows the turn. `heard()`: whether anyone is subscribed to events.
 LOCK_TURN = Update(
     lambda: Turn.objects.filter(pk=_PK),
     version=F("version") + Parameter("added", PositiveBigIntegerField()),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from approvals.db import transactions
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import after_commit, async_commit
+from approvals.models import ApprovalRequest
 from chats import queries
 from chats.actions import transitions
 from chats.actions.asking import ask_people, has_asked_nothing
 from chats.actions.calling import Written, begin_calls
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn
 from chats.actions.storing import enqueue_event, store
-from chats.actions.writes import lock_workflow, notify_after_commit, rest, write_checkpoint, write_events
+from chats.actions.writes import lock_workflow, notify_after_commit, number_events, rest, write_checkpoint, write_events
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.loop import PlannedCall
@@ -41,7 +41,7 @@ class NewStep:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedAnswer:
-    """What there is of an answer when its turn ends: the texts that people have read, and what is known of it otherwise.
+    """The part of a model's answer that had arrived when its turn ended: the texts that people have read, and its usage.
 
     `calls` are the toolCallIds that were streamed.
     """
@@ -56,7 +56,7 @@ NOTHING_LEFT = UnfinishedAnswer()
 
 
 def store_progress(claim: Claim, recorded: Sequence[Recorded]) -> Written:
-    """Store stream events, and what has happened to calls, between two other commits. LeaseLost."""
+    """Store stream events and pending transitions between two other commits. LeaseLost."""
     changes = claim.known is not None and bool(claim.known.pending)
     with claimed_turn(claim, changes=changes) as locked:
         if not changes:
@@ -138,27 +138,27 @@ def pause_turn(
         if turn.stopped:
             raise StopRequested
         if locked.progress is not locked.stored:
-            # Results that were held back come first on record, but behind the lock of the workflow.
+            # Results that were held back are recorded before the requests, and after the workflow is locked.
             if not has_asked_nothing(locked, agent):
                 lock_workflow(turn)
             store(locked)
         if new is not None:
             add_step(locked, new)
-        asked = ask_people(locked, agent)
+        outcome = ask_people(locked, agent)
         store(locked)
-        closing = list(asked.events)
+        closing = list(outcome.events)
         resting = subagents.at_rest(turn, locked.progress.calls)
         if resting:
             closing += [events.StepEnded(step), events.TurnPaused()]
-        added = [Recorded(next_seq + offset, step, event) for offset, event in enumerate(closing)]
+        added = number_events(next_seq, step, closing)
         write_events(locked, [*recorded, *added])
         if resting:
-            suspend(locked, asked.requests)
+            suspend(locked, outcome.requests)
             after_commit(queries.remember, turn, locked.progress)
     return Written(locked.claim(), added)
 
 
-def suspend(locked: Locked, requests: Sequence[Any]) -> None:
+def suspend(locked: Locked, requests: Sequence[ApprovalRequest]) -> None:
     """Suspend a locked turn, with a checkpoint and an event."""
     turn = locked.turn
     turn.state, turn.finish_reason, turn.lease_until = TurnState.SUSPENDED, FinishReason.TOOL_CALLS, None
@@ -172,7 +172,7 @@ def suspend(locked: Locked, requests: Sequence[Any]) -> None:
 
 
 def keep_answer(locked: Locked, left: UnfinishedAnswer, stop_reason: str) -> bool:
-    """Keep what there is of an answer that was not finished as a step; return whether people have read texts of it."""
+    """Add an unfinished answer as a step; return whether people have read texts of it. The caller stores it."""
     blocks = [{"type": "text", "text": clean_text(text)} for text in left.texts if text.strip()]
     metered = left.metered
     if blocks or metered is not None:

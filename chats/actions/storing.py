@@ -24,7 +24,7 @@ from chats.queries.values import CallView, StepView
 from chats.states import CLOSED, CallState
 
 RUNNER = Door.SYSTEM.value
-#: Who has closed a call, and through what; the runner of its turn, unless it is said.
+#: Who closed a call, and the door through which they did (`via`).
 Signed = tuple[Signatory | None, str]
 BY_RUNNER: Signed = (None, RUNNER)
 
@@ -32,15 +32,16 @@ BY_RUNNER: Signed = (None, RUNNER)
 def store(locked: Locked, signed: Mapping[str, Signed] | None = None) -> None:
     """Write what has happened to a locked turn: its new steps, its calls, and the audit entry of each result.
 
-    `signed` says by toolCallId who has closed a call. The caller has locked the workflow if it asks people too.
+    `signed` says by toolCallId who closed a call, if it was not the turn's runner. A caller that also asks people has locked the
+    workflow.
     """
-    turn, made = locked.turn, changes(locked.stored, locked.progress)
-    for index, step in enumerate(made.steps, made.first):
+    turn, difference = locked.turn, changes(locked.stored, locked.progress)
+    for index, step in enumerate(difference.steps, difference.first):
         _add_step(locked, index, step)
-    for call in made.calls:
+    for call in difference.calls:
         _change_call(turn, call)
     locked.stored = locked.progress
-    for call in made.closed:
+    for call in difference.closed:
         by, via = (signed or {}).get(call.tool_call_id, BY_RUNNER)
         record_result(locked, call, actor=by, via=via)
 
@@ -58,7 +59,7 @@ def _add_step(locked: Locked, index: int, step: StepView) -> None:
         prefix=step.prefix,
         usage=step.usage,
         answered_by=step.answered_by,
-        # What it asks people is stored before it.
+        # Not the time of this write: the requests about its calls are stored before it.
         created_at=locked.at,
     )
     assert row is not None
@@ -84,13 +85,13 @@ def _new_call(call: CallView, at: datetime) -> dict[str, Any]:
 
 
 def _change_call(turn: Turn, call: CallView) -> None:
-    """Store a call that has changed. LeaseLost if it has a result that the turn was not read with."""
+    """Store a call that has changed. LeaseLost if its row was closed after the turn was read."""
     columns = {"chat": turn.chat_id, "tool_call_id": call.tool_call_id} | _state_of(call)
     match call.state:
         case CallState.EXECUTING | CallState.DELEGATED:
             changed = rows.START_CALL.run(**columns, started_at=timezone.now())
         case CallState.READY if not call.attempt:
-            # It was given back.
+            # Its runner gave it back before it ran.
             changed = rows.START_CALL.run(**columns, started_at=None)
         case _ if call.state in CLOSED:
             changed = rows.CLOSE_CALL.run(**columns, finished_at=timezone.now())

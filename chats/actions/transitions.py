@@ -1,7 +1,7 @@
 """What happens to a turn, as functions from one value to the next. Pure: no database, no clock.
 
 Each takes the progress of a turn and returns the progress after something has happened. What has to be written is the
-difference between the two (`changes`), which `chats.actions.writes` stores in one transaction.
+difference between the two (`changes`), which `chats.actions.storing` stores in one transaction.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Transition = Callable[[Progress], Progress]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What lies between two states of a turn: new steps from index `first` on, and calls of older steps that changed."""
+    """The difference of two states of a turn: new steps from index `first` on, and changed calls of the step before them."""
 
     first: int
     steps: Sequence[StepView]
@@ -62,7 +62,7 @@ def step_of(finished: events.ModelFinished, planned: Sequence[PlannedCall], prov
     """Return a model's answer as a step. Calls that cannot be run have failed, those that people decide on wait."""
     return StepView(
         clean_json(finished.blocks),
-        tuple(_planned(call, cut_off=finished.stop_reason != "tool_use") for call in planned),
+        tuple(_new_call(call, cut_off=finished.stop_reason != "tool_use") for call in planned),
         provider,
         finished.model,
         finished.prefix,
@@ -73,7 +73,7 @@ def step_of(finished: events.ModelFinished, planned: Sequence[PlannedCall], prov
     )
 
 
-def _planned(call: PlannedCall, *, cut_off: bool) -> CallView:
+def _new_call(call: PlannedCall, *, cut_off: bool) -> CallView:
     error = CUT_OFF if cut_off else call.error_text
     state = CallState.WAITING if call.needs_person else CallState.READY
     return CallView(
@@ -88,7 +88,7 @@ def _planned(call: PlannedCall, *, cut_off: bool) -> CallView:
 def start(progress: Progress, names: Collection[str]) -> Progress:
     """The ready calls of these tools are about to run. One whose input is not the approved one fails instead."""
 
-    def started(call: CallView) -> CallView:
+    def start_call(call: CallView) -> CallView:
         if call.state != CallState.READY or call.name not in names:
             return call
         executed = digest(input_of(call))
@@ -96,7 +96,7 @@ def start(progress: Progress, names: Collection[str]) -> Progress:
             return _to(call, CallState.FAILED, error_text=NOT_APPROVED)
         return _to(call, CallState.EXECUTING, attempt=call.attempt + 1, executed_digest=executed)
 
-    return _each_call(progress, started)
+    return _each_call(progress, start_call)
 
 
 def input_of(call: CallView) -> Any:
@@ -105,35 +105,35 @@ def input_of(call: CallView) -> Any:
 
 
 def give_back(progress: Progress, begun: Collection[str]) -> Progress:
-    """The runner goes. Calls that are stored as running, but whose tools it has not begun, never ran."""
+    """The runner gives the turn up. Calls that are stored as running, but whose tools it has not begun, never ran."""
 
-    def given_back(call: CallView) -> CallView:
+    def give_call_back(call: CallView) -> CallView:
         if call.state != CallState.EXECUTING or call.tool_call_id in begun:
             return call
         return _to(call, CallState.READY, attempt=call.attempt - 1, executed_digest="")
 
-    return _each_call(progress, given_back)
+    return _each_call(progress, give_call_back)
 
 
 def recover(progress: Progress, idempotent: Collection[str]) -> Progress:
-    """The runner before has died. Its calls of idempotent tools run again; of others the outcome is unknown.
+    """The previous runner has died. Its calls of idempotent tools run again; the outcome of the others is unknown.
 
     A call that was started MAX_RUNS times may itself crash the server, so a person is asked.
     """
 
-    def recovered(call: CallView) -> CallView:
+    def recover_call(call: CallView) -> CallView:
         if call.state != CallState.EXECUTING:
             return call
         again = call.name in idempotent and call.attempt < MAX_RUNS
         return _to(call, CallState.READY if again else CallState.UNKNOWN)
 
-    return _each_call(progress, recovered)
+    return _each_call(progress, recover_call)
 
 
 def finish(
     progress: Progress, tool_call_id: str, attempt: int, *, output: Any = None, error_text: str = ""
 ) -> Progress:
-    """A run of a call has its result, or its error. Nothing, if the call does not await the result of this run."""
+    """A run of a call has its result, or its error. Nothing happens if the call does not await the result of this run."""
     call = progress.call(tool_call_id)
     if call is None or (call.state, call.attempt) != (CallState.EXECUTING, attempt):
         return progress
@@ -147,7 +147,7 @@ def time_out(progress: Progress, tool_call_id: str, attempt: int, *, idempotent:
     The outcome of any other is unknown until a person enters it, or a late result arrives.
     """
 
-    def timed_out(call: CallView) -> CallView:
+    def time_call_out(call: CallView) -> CallView:
         if (call.tool_call_id, call.state, call.attempt) != (tool_call_id, CallState.EXECUTING, attempt):
             return call
         if idempotent and call.attempt >= MAX_RUNS:
@@ -155,7 +155,7 @@ def time_out(progress: Progress, tool_call_id: str, attempt: int, *, idempotent:
             return _to(call, CallState.FAILED, error_text=error)
         return _to(call, CallState.READY if idempotent else CallState.UNKNOWN)
 
-    return _each_call(progress, timed_out)
+    return _each_call(progress, time_call_out)
 
 
 def close(
@@ -165,10 +165,10 @@ def close(
     return _one_call(progress, tool_call_id, lambda call: _to(call, state, output=output, error_text=error_text))
 
 
-def asked(progress: Progress, requests: Mapping[str, str], approvals: Collection[str]) -> Progress:
-    """People are asked about calls. `requests` are the ids of the requests, those of `approvals` for an approval."""
+def ask(progress: Progress, requests: Mapping[str, str], approvals: Collection[str]) -> Progress:
+    """People are asked about calls. `requests` holds request ids by toolCallId; those in `approvals` ask for approval."""
 
-    def with_request(call: CallView) -> CallView:
+    def add_request(call: CallView) -> CallView:
         request_id = requests.get(call.tool_call_id)
         if request_id is None:
             return call
@@ -178,7 +178,7 @@ def asked(progress: Progress, requests: Mapping[str, str], approvals: Collection
             call, request_id=request_id, approval_id=request_id if call.tool_call_id in approvals else call.approval_id
         )
 
-    return _each_call(progress, with_request)
+    return _each_call(progress, add_request)
 
 
 def approve(progress: Progress, tool_call_id: str) -> Progress:
@@ -194,7 +194,7 @@ def delegate(progress: Progress, tool_call_id: str) -> Progress:
 def cancel_open(progress: Progress, reason: str) -> Progress:
     """The turn ends before its calls: each gets a result, because models refuse a history with a call without one."""
 
-    def cancelled(call: CallView) -> CallView:
+    def cancel_call(call: CallView) -> CallView:
         if call.state in CLOSED:
             return call
         # The audit log has to say that the outcome is unknown.
@@ -202,12 +202,12 @@ def cancel_open(progress: Progress, reason: str) -> Progress:
         error = OUTCOME_UNKNOWN if was == CallState.UNKNOWN else reason
         return _to(replace(call, state=was), CallState.CANCELLED, error_text=error)
 
-    return _each_call(progress, cancelled)
+    return _each_call(progress, cancel_call)
 
 
-def _to(call: CallView, state: CallState, **given: Any) -> CallView:
+def _to(call: CallView, state: CallState, **fields: Any) -> CallView:
     assert state in CALL_TRANSITIONS[CallState(call.state)], (call.state, state)
-    return replace(call, state=state, **given)
+    return replace(call, state=state, **fields)
 
 
 def _one_call(progress: Progress, tool_call_id: str, change: Callable[[CallView], CallView]) -> Progress:

@@ -1,4 +1,4 @@
-"""Writes that several actions share: what has happened to a turn, messages, checkpoints, stream events, notifications."""
+"""Writes that several actions share: stream events, messages, checkpoints, new turns, notifications."""
 
 from __future__ import annotations
 
@@ -30,34 +30,41 @@ def lock_workflow(turn: Turn) -> Workflow | None:
     return desk.lock_workflow(scope=turn.top.chat.scope, key=str(turn.top.run_id))
 
 
+def number_events(next_seq: int, step: int, unnumbered: Sequence[events.Event]) -> list[Recorded]:
+    """Return events of a step with their positions, from `next_seq` on."""
+    return [Recorded(next_seq + offset, step, event) for offset, event in enumerate(unnumbered)]
+
+
 def write_events(locked: Locked, recorded: Sequence[Recorded]) -> None:
-    """Store the events that the database lacks.
+    """Store the events that are not in the database yet.
 
     `recorded` is everything since the runner's last synchronous commit. A crash of the database loses only the end of what
     was committed asynchronously, so the missing events are those after the last stored one.
     """
     turn = locked.turn
     stored: list[dict[str, Any]] = []
-    for run in _runs(item for item in recorded if item.seq > locked.last_seq):
-        chunk = events.pieces_to_json([item.event for item in run])
-        last = run[-1]
+    for pieces in _by_row(item for item in recorded if item.seq > locked.last_seq):
+        chunk = events.pieces_to_json([item.event for item in pieces])
+        last = pieces[-1]
         stored.append({"turn_id": turn.pk, "seq": last.seq, "attempt": turn.attempt, "step": last.step, "chunk": chunk})
     if stored:
         rows.EVENT.rows(stored)
 
 
-def _runs(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
-    """Yield the events for each row: pieces of one text together, because a model says each word as an event."""
-    run: list[Recorded] = []
+def _by_row(recorded: Iterable[Recorded]) -> Iterator[list[Recorded]]:
+    """Yield the events for each row: pieces of one text together, because a model streams each word as an event."""
+    pieces: list[Recorded] = []
     for item in recorded:
-        if run and not (
-            item.seq == run[-1].seq + 1 and item.step == run[-1].step and events.is_piece_of(item.event, run[-1].event)
+        if pieces and not (
+            item.seq == pieces[-1].seq + 1
+            and item.step == pieces[-1].step
+            and events.is_piece_of(item.event, pieces[-1].event)
         ):
-            yield run
-            run = []
-        run.append(item)
-    if run:
-        yield run
+            yield pieces
+            pieces = []
+        pieces.append(item)
+    if pieces:
+        yield pieces
 
 
 def store_message(turn: Turn, parts: list[dict[str, Any]], metadata: dict[str, Any]) -> None:
@@ -104,7 +111,7 @@ def write_checkpoint(
 def _since(
     last: TurnCheckpoint | None, earlier: QuerySet[TurnCheckpoint], parts: list[dict[str, Any]]
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Return what differs from the checkpoint before. That one is enough, unless its step was asked about twice."""
+    """Return what differs from the previous checkpoint. Earlier ones are read only if its step was asked about twice."""
     if last is None:
         return 0, parts
     settled = checkpoints.settled(last)
@@ -123,7 +130,7 @@ def rest(turn: Turn) -> None:
 def start_turn(
     chat: Chat, text: str, agent: Agent, *, source: str, before: Sequence[ModelMessage] | None = None, **below: Any
 ) -> Turn:
-    """Make the turn that answers `text`: begun in this process if it runs turns, or else queued.
+    """Create the turn that answers `text`: begun in this process if it runs turns, or else queued.
 
     `before` is the chat before the turn as the model is shown it, if it is known. `below` holds `parent_call_id`, `root` and
     `depth` of a sub-agent's turn.
@@ -146,7 +153,7 @@ def start_turn(
 
 
 def _hand_over(turn: Turn, before: Sequence[ModelMessage] | None) -> None:
-    """Have this process go on with a turn that is stored as its own."""
+    """Have this process run a turn that it has claimed by creating it."""
     progress = Progress(before=queries.history_before(turn) if before is None else before)
     claim = Claim(turn.pk, turn.attempt, Known(turn, turn.version, progress, progress))
     doorbell.notify_claimed((claim, turn, 0, ()))

@@ -22,14 +22,14 @@ from chats.queries import Progress
 
 logger = logging.getLogger(__name__)
 
-#: Events are stored after so many seconds, or as soon as there are so many. Followers do not wait for that: the rows are for
-#: those who have missed something.
+#: Events are stored within FLUSH_EVERY seconds, or as soon as there are FLUSH_AT new ones. Followers do not wait for that:
+#: they read the rows only for events that they have missed.
 FLUSH_EVERY = 0.25
 FLUSH_AT = 100
-#: Other processes get an event at once, and while more come, those of so many seconds together.
+#: Other processes get the first event at once, and those that follow in batches, one every SEND_EVERY seconds.
 SEND_EVERY = 0.015
 
-#: Stores the given events, and perhaps events of its own numbered from the given `seq` on.
+#: Store these events, and perhaps further ones that are numbered from this `seq` on.
 Commit = Callable[[Claim, Sequence[Recorded], int], Written]
 
 
@@ -39,7 +39,7 @@ def rests_with(added: Sequence[Recorded]) -> bool:
 
 
 class Ledger:
-    """The run of a turn, of which new events belong to the step with index `step`."""
+    """The claim and the stream of one run of a turn. New events belong to the step with index `step`."""
 
     def __init__(self, claim: Claim, last_seq: int) -> None:
         self.step = 0
@@ -51,13 +51,13 @@ class Ledger:
         self._seq = self._stored = last_seq
         #: Everything since the last synchronous commit; a database that crashes may lose what was stored after that.
         self._kept: list[Recorded] = []
-        #: What has happened to the turn since the last commit.
-        self._happened: list[Transition] = []
+        #: The transitions of the turn since the last commit.
+        self._pending: list[Transition] = []
         #: (step, event) recorded while a commit is running, which may number events of its own.
         self._held: list[tuple[int, events.Event]] | None = None
-        #: What other processes have not got yet, and up to which number they know it to be stored.
+        #: The events that were not sent to other processes yet, and the number up to which they know them to be stored.
         self._unsent: list[streams.Numbered] = []
-        self._told_stored = last_seq
+        self._sent_stored = last_seq
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
@@ -68,14 +68,14 @@ class Ledger:
 
     @property
     def progress(self) -> Progress:
-        """How far the turn is."""
+        """The progress of the turn, with the transitions that are not stored yet."""
         assert self.claim.known is not None
         return self.claim.known.progress
 
-    def happen(self, happened: Transition) -> None:
-        """Note what has happened to the turn; the next commit stores it."""
-        self._happened.append(happened)
-        self.claim = self.claim.after(happened)
+    def apply(self, transition: Transition) -> None:
+        """Apply a transition to the turn; the next commit stores it."""
+        self._pending.append(transition)
+        self.claim = self.claim.after(transition)
         self._flush_later()
 
     def record(self, event: events.Event) -> None:
@@ -100,10 +100,10 @@ class Ledger:
         """Have `work` store everything in a synchronous commit, and publish the events that it has added."""
         async with self._writing:
             self._held = []
-            happened = len(self._happened)
+            pending = len(self._pending)
             try:
                 written = await pool.run(work, self.claim, list(self._kept), self._seq + 1)
-                self._learn(written, happened)
+                self._take_over(written, pending)
                 self._kept = []
                 self._stored = written.added[-1].seq if written.added else self._seq
                 self._publish(written.added)
@@ -115,11 +115,11 @@ class Ledger:
                     self._number(step, event)
         return written
 
-    def _learn(self, written: Written, stored: int) -> None:
-        """Take over the claim of a commit that has stored the first so many things that had happened."""
-        self.claim, self._happened = written.claim, self._happened[stored:]
-        for happened in self._happened:
-            self.claim = self.claim.after(happened)
+    def _take_over(self, written: Written, stored: int) -> None:
+        """Take over the claim of a commit that has stored the first `stored` of the pending transitions."""
+        self.claim, self._pending = written.claim, self._pending[stored:]
+        for transition in self._pending:
+            self.claim = self.claim.after(transition)
 
     def _number(self, step: int, event: events.Event) -> None:
         if self._closed:
@@ -139,21 +139,21 @@ class Ledger:
             return
         self._unsent += numbered
         if rests_with(items):
-            # Nothing comes after it that could be sent together with it.
+            # No event follows that could be sent together with these.
             self._rests.set()
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._send())
 
     async def _send(self) -> None:
-        """Send what other processes lack, one message after the other, so that none overtakes another."""
-        while self._unsent or self._told_stored < self._stored:
-            sending, self._unsent, self._told_stored = self._unsent, [], self._stored
+        """Send new events to other processes, one message after the other, so that none overtakes another."""
+        while self._unsent or self._sent_stored < self._stored:
+            sending, self._unsent, self._sent_stored = self._unsent, [], self._stored
             await streams.send_to_others(self.claim.turn_id, sending, stored=self._stored)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._rests.wait(), SEND_EVERY)
 
     def _flush_later(self) -> None:
-        """Have what is not stored be stored within FLUSH_EVERY, or at once if it is much."""
+        """Store the new events within FLUSH_EVERY seconds, or at once if there are FLUSH_AT of them."""
         if self._seq - self._stored >= FLUSH_AT:
             self._flush_now()
         elif self._timer is None:
@@ -184,13 +184,13 @@ class Ledger:
                 await asyncio.sleep(pool.RETRY)
 
     def _is_stored(self) -> bool:
-        return self._stored >= self._seq and not self._happened
+        return self._stored >= self._seq and not self._pending
 
     async def _flush(self) -> None:
         if self._is_stored():
             return
-        kept, last, happened = list(self._kept), self._seq, len(self._happened)
+        kept, last, pending = list(self._kept), self._seq, len(self._pending)
         written = await pool.run(actions.store_progress, self.claim, kept)
-        self._learn(written, happened)
+        self._take_over(written, pending)
         self._stored = last
         self._publish()

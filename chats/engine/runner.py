@@ -1,6 +1,6 @@
 """Run a turn: claim it, ask the model, run its tools, and stop at a pause or at the end.
 
-The next action follows from the progress of the turn, a value that is read once and made anew by everything that happens.
+The next action follows from the progress of the turn, a value that is read once and replaced by each transition.
 So a runner that takes over in the middle of a turn, after a pause or a crash, does what the one before it would have done.
 """
 
@@ -162,11 +162,11 @@ class Run:
 
     async def _report_results(self, calls: Sequence[CallView]) -> None:
         """Report results that the stream lacks: those of a runner that crashed, and late ones."""
-        found = [result for call in calls if (result := results.result_of(call)) is not None]
-        if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in found):
+        reportable = [result for call in calls if (result := results.result_of(call)) is not None]
+        if not self._read_reported and any(result.tool_call_id not in self.ledger.reported for result in reportable):
             self.ledger.reported |= await pool.run(results.reported_results, self._turn.pk, self.ledger.step)
             self._read_reported = True
-        for result in found:
+        for result in reportable:
             self.ledger.report(result)
 
     async def _wait_for_sub_agents(self) -> bool:
@@ -179,7 +179,7 @@ class Run:
             watch = streams.RestWatch()
             states = await pool.run(queries.sub_agent_turns, self._turn.pk)
             if not states.keys().isdisjoint(ENDED):
-                # `_report_results` reports their results, as all that this runner did not produce itself.
+                # `_report_results` reports their results.
                 await self.ledger.commit(lambda claim, recorded, _: actions.settle_delegated(claim, recorded))
                 return True
             at_work = [pk for state, pks in states.items() if state != TurnState.SUSPENDED for pk in pks]
@@ -190,11 +190,11 @@ class Run:
                 await watch.wait(at_work)
             waited = True
 
-    async def _close(self, action: Any, *arguments: Any, **more: Any) -> bool:
+    async def _close(self, action: Any, *arguments: Any, **options: Any) -> bool:
         """Commit a pause or an end; return whether the turn rests now."""
         step = self.ledger.step
         written = await self.ledger.commit(
-            lambda claim, recorded, seq: action(claim, *arguments, step, recorded, seq, **more)
+            lambda claim, recorded, seq: action(claim, *arguments, step, recorded, seq, **options)
         )
         return rests_with(written.added)
 

@@ -57,12 +57,12 @@ class _Feed:
         first = self.events[0][0] if self.events else 0
         if not self.events or not first <= seen + 1 <= self.events[-1][0]:
             return []
-        found: list[Numbered] = []
+        following: list[Numbered] = []
         for number in range(seen + 1 - first, len(self.events)):
-            found.append(self.events[number])
-            if isinstance(found[-1][1], CLOSING):
+            following.append(self.events[number])
+            if isinstance(following[-1][1], CLOSING):
                 break
-        return found
+        return following
 
     def has_next(self, seen: int) -> bool:
         """Return whether the event after number `seen` is here, or comes here first."""
@@ -151,8 +151,8 @@ def _feed(turn_id: int) -> _Feed:
 async def send_to_others(turn_id: int, published: Sequence[Numbered], *, stored: int) -> None:
     """Send events to the followers in other processes, if turns are run by workers; see `publish`."""
     if queue.in_use():
-        told = [[seq, events.to_json(event)] for seq, event in published]
-        await bell.send(doorbell.STREAMS, {"type": "turn.events", "turn": turn_id, "events": told, "stored": stored})
+        chunks = [[seq, events.to_json(event)] for seq, event in published]
+        await bell.send(doorbell.STREAMS, {"type": "turn.events", "turn": turn_id, "events": chunks, "stored": stored})
 
 
 async def listen_to_others() -> None:
@@ -167,8 +167,8 @@ def _on_events(message: Mapping[str, Any]) -> None:
 
 async def follow(turn_id: int, after: int = 0) -> AsyncIterator[Numbered]:
     """Yield every (seq, event) after `after`, in order, up to the turn's next pause or its end."""
-    async for found in follow_together(turn_id, after):
-        for numbered in found:
+    async for batch in follow_together(turn_id, after):
+        for numbered in batch:
             yield numbered
 
 
@@ -178,9 +178,9 @@ async def follow_together(turn_id: int, after: int = 0) -> AsyncIterator[Sequenc
     follower = _Follower(after, due=not feed.has_next(after))
     feed.followers.add(follower)
     try:
-        async for found in _events_of(turn_id, feed, follower):
-            follower.seen = found[-1][0]
-            yield found
+        async for batch in _events_of(turn_id, feed, follower):
+            follower.seen = batch[-1][0]
+            yield batch
     finally:
         feed.followers.discard(follower)
         if not feed.followers and not feed.events and _feeds.get(turn_id) is feed:
@@ -189,9 +189,9 @@ async def follow_together(turn_id: int, after: int = 0) -> AsyncIterator[Sequenc
 
 async def _events_of(turn_id: int, feed: _Feed, follower: _Follower) -> AsyncIterator[list[Numbered]]:
     while True:
-        if found := feed.after(follower.seen):
-            yield found
-            if isinstance(found[-1][1], CLOSING):
+        if batch := feed.after(follower.seen):
+            yield batch
+            if isinstance(batch[-1][1], CLOSING):
                 return
         elif follower.must_read():
             stored, over = await pool.retry(_read, turn_id, follower.seen)

@@ -30,8 +30,8 @@ _running, _calls_below, _turns_below = Walk(), Walk(), Walk()
 
 def wake_stuck_turns() -> None:
     """Notify runners of turns without one; sub-agents' turns come first, because others wait for them."""
-    found = stuck_turns(Now()).order_by(F("root").asc(nulls_last=True), "id")
-    for turn_id, root in list(found.values_list("pk", "root")[:BATCH]):
+    stuck = stuck_turns(Now()).order_by(F("root").asc(nulls_last=True), "id")
+    for turn_id, root in list(stuck.values_list("pk", "root")[:BATCH]):
         doorbell.notify_queued(turn_id, below=root is not None)
 
 
@@ -58,9 +58,9 @@ def answered_workflows() -> QuerySet[Workflow]:
 def resume_nested_turns() -> None:
     """Resume turns with sub-agents: one sub-agent was answered while others wait, or its turn has moved without a signal."""
     calls, moved = answered_nested()
-    found = {call.turn_id for call in _calls_below.next(calls.only("turn"))}
-    found |= {turn.parent_call.turn_id for turn in _turns_below.next(moved.select_related("parent_call"))}
-    _resume(sorted(found))
+    turn_ids = {call.turn_id for call in _calls_below.next(calls.only("turn"))}
+    turn_ids |= {turn.parent_call.turn_id for turn in _turns_below.next(moved.select_related("parent_call"))}
+    _resume(sorted(turn_ids))
 
 
 def _resume(turn_ids: Iterable[int]) -> None:

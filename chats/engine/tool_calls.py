@@ -35,7 +35,9 @@ class ToolCalls:
         Return when each has a result or has exceeded its limit. Calls of sub-agents begin turns of their own.
         """
         started = [*started, *await self._start(agent)]
-        outcomes = await asyncio.gather(*(self._run_tool(agent, one) for one in started), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(self._run_tool(agent, execution) for execution in started), return_exceptions=True
+        )
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -81,7 +83,7 @@ class ToolCalls:
         if idempotent and not result.files:
             # After a crash it would run again, so its result need not be stored before the next commit.
             output, error = result.output, result.error_text
-            self._ledger.happen(
+            self._ledger.apply(
                 lambda progress: transitions.finish(
                     progress, execution.tool_call_id, execution.attempt, output=output, error_text=error
                 )
@@ -98,11 +100,11 @@ class ToolCalls:
             await store(result.without_files(execution.name, str(problem)))
 
     async def _store(self, execution: Execution, result: Result) -> None:
-        given: dict[str, Any] = {"output": result.output, "error_text": result.error_text, "files": result.files}
+        outcome: dict[str, Any] = {"output": result.output, "error_text": result.error_text, "files": result.files}
         step = self._ledger.step
         try:
             written = await self._ledger.commit(
-                lambda claim, recorded, seq: actions.record_run(claim, execution, step, recorded, seq, **given)
+                lambda claim, recorded, seq: actions.record_run(claim, execution, step, recorded, seq, **outcome)
             )
         except (LeaseLost, *pool.AWAY):
             # The tool has run, so its result is stored whoever has the turn, and even if the database is away for a while.

@@ -46,17 +46,17 @@ def without_references(output: Any, tool_name: str, rows: Iterable[Attachment], 
     """Return an output with words in place of the references to these files."""
     file_ids = {row.file_id for row in rows}
 
-    def replaced(value: Any) -> Any:
+    def replace_references(value: Any) -> Any:
         if isinstance(value, list):
-            return [replaced(each) for each in value]
+            return [replace_references(each) for each in value]
         if not isinstance(value, dict):
             return value
         reference = reference_of(value)
         if reference is not None and reference.file_id in file_ids:
             return words_for(tool_name, reference.name, problem)
-        return {name: replaced(each) for name, each in value.items()}
+        return {name: replace_references(each) for name, each in value.items()}
 
-    return replaced(output)
+    return replace_references(output)
 
 
 def words_for(tool_name: str, name: str, problem: str) -> str:

@@ -81,22 +81,22 @@ async def _wait_longer(running: asyncio.Future[Result], late: Late) -> None:
 
 def _run_in_thread(tool: Tool, value: Any, context: ToolContext) -> Result:
     try:
-        output = pool.call_and_close(_bound(tool, value, context))
+        output = pool.call_and_close(_bind(tool, value, context))
     except (Exception, SystemExit) as error:
         return _failure(tool, context, error)
-    return _kept(tool, context, output)
+    return _keep(tool, context, output)
 
 
 async def _run_on_loop(tool: Tool, value: Any, context: ToolContext) -> Result:
     try:
-        output = await _bound(tool, value, context)()
+        output = await _bind(tool, value, context)()
     except (Exception, SystemExit) as error:
         return _failure(tool, context, error)
     # A large output would hold up the loop.
-    return await asyncio.to_thread(_kept, tool, context, output)
+    return await asyncio.to_thread(_keep, tool, context, output)
 
 
-def _bound(tool: Tool, value: Any, context: ToolContext) -> Callable[[], Any]:
+def _bind(tool: Tool, value: Any, context: ToolContext) -> Callable[[], Any]:
     """Return the tool's function with its checked arguments. InvalidInput, ToolError."""
     if tool.run is None:
         raise ToolError(f"{tool.name} is a question to a person and cannot be run.")
@@ -116,7 +116,7 @@ def _failure(tool: Tool, context: ToolContext, error: BaseException) -> Result:
     return Result(error_text=f"{tool.name} failed ({name}). The server's log has the details.")
 
 
-def _kept(tool: Tool, context: ToolContext, output: Any) -> Result:
+def _keep(tool: Tool, context: ToolContext, output: Any) -> Result:
     """Return the result of a tool that has run, or that it cannot be kept: the model must not be told that it failed."""
     files = ResultFiles(tool.name, context.tool_call_id)
     try:

@@ -62,8 +62,8 @@ def _part(value: object) -> object:
     return value
 
 
-def _parts(value: list[Any], given: ValidationInfo) -> list[Any]:
-    if not value and given.data.get("role") != "assistant":
+def _parts(value: list[Any], info: ValidationInfo) -> list[Any]:
+    if not value and info.data.get("role") != "assistant":
         raise ValueError
     return value
 
@@ -97,12 +97,8 @@ def read(body: object) -> Posted:
     if not isinstance(body, dict):
         raise Invalid(_("The body must be a JSON object."), {"": _("is not an object")})
     messages: Any = body["messages"] if "messages" in body else [body.get("message")]
-    return _posted(_Post.read({**body, "messages": messages}), messages)
-
-
-def _posted(post: _Post, messages: list[dict[str, Any]]) -> Posted:
-    named, last = post.message_id, messages[-1]
-    subject = next((message for message in reversed(messages) if message["id"] == named), last)
+    post, last = _Post.read({**body, "messages": messages}), messages[-1]
+    subject = next((message for message in reversed(messages) if message["id"] == post.message_id), last)
     regenerate = post.trigger == "regenerate-message"
     answers = subject if subject["role"] == "assistant" and not regenerate else None
     for message in (last, subject) if subject is not last else (last,):
@@ -111,7 +107,7 @@ def _posted(post: _Post, messages: list[dict[str, Any]]) -> Posted:
         chat_id=post.id,
         agent=post.agent,
         regenerate=regenerate,
-        message_id=named,
+        message_id=post.message_id,
         last=last,
         answers=answers,
     )
@@ -143,11 +139,11 @@ def texts(message: Mapping[str, Any]) -> list[str]:
             _("Only messages with the role “user” can be sent."),
             {"role": _("is “%(role)s”") % {"role": message["role"]}},
         )
-    found = {index: part for index, part in enumerate(message["parts"]) if part["type"] not in ("text", "file")}
-    if found:
+    unsupported = {index: part for index, part in enumerate(message["parts"]) if part["type"] not in ("text", "file")}
+    if unsupported:
         errors = {
             f"parts.{index}": _("has the type %(type)r, which is not supported") % {"type": part["type"][:50]}
-            for index, part in found.items()
+            for index, part in unsupported.items()
         }
         raise Invalid(_("A message can only contain text and files."), errors)
     return [part["text"] for part in message["parts"] if part["type"] == "text"]
@@ -155,17 +151,17 @@ def texts(message: Mapping[str, Any]) -> list[str]:
 
 def files(message: Mapping[str, Any]) -> list[SentFile]:
     """Return the files of a user's message. Invalid names each that cannot be taken."""
-    found: list[SentFile] = []
+    sent: list[SentFile] = []
     errors: dict[str, str] = {}
     for index, part in enumerate(message["parts"]):
         if part["type"] == "file":
             try:
-                found.append(checked_file(part["url"], part.get("filename") or ""))
+                sent.append(checked_file(part["url"], part.get("filename") or ""))
             except BadFile as error:
                 errors[f"parts.{index}"] = str(error)
     if errors:
         raise Invalid(_("A file of this message cannot be accepted."), errors)
-    return found
+    return sent
 
 
 def metadata(message: Mapping[str, Any]) -> Any:
@@ -188,16 +184,14 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
     return kind == "dynamic-tool" or kind.startswith("tool-")
 
 
-def _is_text_or_none(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
 def _part_problem(part: object) -> str:
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         return _("is not an object with a type")
     if part["type"] == "text" and not isinstance(part.get("text"), str):
         return _("has no text")
-    if part["type"] == "file" and not (isinstance(part.get("url"), str) and _is_text_or_none(part.get("filename"))):
+    if part["type"] == "file" and not (
+        isinstance(part.get("url"), str) and isinstance(part.get("filename"), str | None)
+    ):
         return _("has no url, or a filename that is not text")
     if not _is_tool(part):
         return ""

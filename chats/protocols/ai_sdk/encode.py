@@ -50,12 +50,12 @@ class MessageStream:
         No chunk says that an approval was given, so the call of a decided one has only its outcome.
         """
         chunks: list[Chunk] = []
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             match part:
                 case {"type": "step-start"}:
                     chunks += self._start_step(self._last_step + 1)
                 case {"type": "text" | "reasoning" as kind, "text": text}:
-                    part_id = f"stored-{place}"
+                    part_id = f"stored-{index}"
                     chunks += [*self._open(kind, part_id), {"type": f"{kind}-delta", "id": part_id, "delta": text}]
                     chunks += self._end_parts([(kind, part_id)])
                 case {"type": kind, "toolCallId": call, "input": value} if kind.startswith("tool-"):
@@ -89,10 +89,10 @@ class MessageStream:
             case events.ReasoningEnded(id):
                 return self._end_parts([("reasoning", id)])
             case events.ModelSilent(attempt, attempts, seconds):
-                told = {"code": "silent", "attempt": attempt, "attempts": attempts, "seconds": seconds}
+                status = {"code": "silent", "attempt": attempt, "attempts": attempts, "seconds": seconds}
                 # Clients give a transient part to `onData` and do not keep it in the message.
                 text = remarks.words_of_silence(attempt, attempts)
-                return [{"type": "data-status", "data": told | {"text": text}, "transient": True}]
+                return [{"type": "data-status", "data": status | {"text": text}, "transient": True}]
             case events.AnswerRemarked(remark):
                 return [remarks.with_words(remarks.remark_part(remark))]
             case events.SourceFound(part):
@@ -117,8 +117,8 @@ class MessageStream:
         return self._close({"type": "error", "errorText": error_text}, metadata)
 
     def _close(self, last: Chunk, metadata: Mapping[str, Any] | None) -> list[Chunk]:
-        told: list[Chunk] = [{"type": "message-metadata", "messageMetadata": metadata}] if metadata else []
-        chunks = [*self._end_step(), *told, last]
+        metadata_chunks: list[Chunk] = [{"type": "message-metadata", "messageMetadata": metadata}] if metadata else []
+        chunks = [*self._end_step(), *metadata_chunks, last]
         self.closed = True
         return chunks
 
@@ -146,9 +146,9 @@ class MessageStream:
         return [*ended, *finished]
 
     def _end_parts(self, parts: Sequence[tuple[str, str]]) -> list[Chunk]:
-        found = [part for part in parts if part in self._open_parts]
-        self._open_parts = [part for part in self._open_parts if part not in found]
-        return [{"type": f"{kind}-end", "id": part_id} for kind, part_id in found]
+        ended = [part for part in parts if part in self._open_parts]
+        self._open_parts = [part for part in self._open_parts if part not in ended]
+        return [{"type": f"{kind}-end", "id": part_id} for kind, part_id in ended]
 
 
 def _tool_chunk(event: events.Event) -> Chunk:

@@ -64,7 +64,10 @@ def post(request: HttpRequest, caller: Caller) -> HttpResponse:
 def _begin(caller: Caller, posted: Posted) -> Turn:
     """Return the new turn that a message, an edit or a regeneration starts."""
     if posted.regenerate:
-        return _regenerate(caller, posted)
+        chat = own_chat(caller, posted.chat_id)
+        if posted.last["role"] != "user" or not queries.is_known_message_id(chat, posted.message_id):
+            raise HistoryDiffers
+        return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
     texts, files = ai_sdk_body.texts(posted.last), ai_sdk_body.files(posted.last)
     metadata = ai_sdk_body.metadata(posted.last)
     with transaction.atomic():  # a refused message leaves no empty chat behind
@@ -83,13 +86,6 @@ def _begin(caller: Caller, posted: Posted) -> Turn:
         )
 
 
-def _regenerate(caller: Caller, posted: Posted) -> Turn:
-    chat = own_chat(caller, posted.chat_id)
-    if posted.last["role"] != "user" or not queries.is_known_message_id(chat, posted.message_id):
-        raise HistoryDiffers
-    return actions.answer_again(chat, posted.last["id"], by=caller.actor, agent=agent_named(chat.agent), via=VIA)
-
-
 @endpoint("GET", "read", tokens=CONFINED)
 def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Return the stored chat up to the last committed step: `{messages, status, pending}`.
@@ -99,9 +95,9 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     seconds = seconds_to_wait(request)
     chat = own_chat(caller, public_id)
     response = _document(chat)
-    given = _conditional(request, response)
-    if not seconds or ("If-None-Match" in request.headers and given is response):
-        return given
+    answer = _conditional(request, response)
+    if not seconds or ("If-None-Match" in request.headers and answer is response):
+        return answer
     seen = response.headers["ETag"]
     return respond_when_changed(
         request, chat.pk, seconds, seen, lambda caller: _document(own_chat(caller, public_id)), _conditional
@@ -110,8 +106,8 @@ def read(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
 
 def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Return the response, or 304 if the client has a copy of it. Clients poll with the ETag of their copy."""
-    found = get_conditional_response(request, etag=response.headers["ETag"], response=response)
-    return response if found is None else found
+    answer = get_conditional_response(request, etag=response.headers["ETag"], response=response)
+    return response if answer is None else answer
 
 
 def _document(chat: Chat) -> HttpResponse:
@@ -125,7 +121,7 @@ def _document(chat: Chat) -> HttpResponse:
     body = {
         "messages": messages,
         "status": _status(turn),
-        "pending": [_pending(found) for found in waiting],
+        "pending": [_pending(approval_request) for approval_request in waiting],
     }
     response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
     response.headers["ETag"] = quote_etag(hashlib.sha256(response.content).hexdigest())
@@ -159,16 +155,16 @@ def _status(turn: Turn | None) -> str:
     return turn.state if turn is not None and (turn.unfinished or turn.state == TurnState.FAILED) else "idle"
 
 
-def _pending(asked: ApprovalRequest) -> dict[str, Any]:
+def _pending(request: ApprovalRequest) -> dict[str, Any]:
     """Return a pending request as JSON; `requestId` is the AI SDK's `approvalId`, and the id in Pausepoint's own API."""
     return {
-        "requestId": str(asked.pk),
-        "kind": asked.kind,
-        "title": asked.title,
-        "toolName": asked.tool_name,
-        "toolCallId": asked.tool_call_id,
-        "url": asked.public_url,
-        "deadline": asked.deadline_at.isoformat() if asked.deadline_at else None,
+        "requestId": str(request.pk),
+        "kind": request.kind,
+        "title": request.title,
+        "toolName": request.tool_name,
+        "toolCallId": request.tool_call_id,
+        "url": request.public_url,
+        "deadline": request.deadline_at.isoformat() if request.deadline_at else None,
     }
 
 
@@ -202,8 +198,8 @@ def _stream(
 async def _follow(turn: Turn, after: int, stream: MessageStream, begin: Sequence[Chunk]) -> AsyncIterator[bytes]:
     """Yield the chunks `begin`, and then the turn from its events after `after` to its next pause or its end."""
     yield frames(begin)
-    async for found in streams.follow_together(turn.pk, after):
-        if chunks := [chunk for _, event in found for chunk in stream.encode(event)]:
+    async for batch in streams.follow_together(turn.pk, after):
+        if chunks := [chunk for _, event in batch for chunk in stream.encode(event)]:
             yield frames(chunks)
     if not stream.closed:
         yield frames(await pool.retry(_last_chunks, stream, turn.pk))

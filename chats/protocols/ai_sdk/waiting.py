@@ -27,8 +27,8 @@ def seconds_to_wait(request: HttpRequest) -> int:
     text = request.GET.get("wait", "0")
     if re.fullmatch(r"[0-9]{1,3}", text) and int(text) <= MAX_WAIT:
         return int(text)
-    words = _("must be a whole number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}
-    raise invalid_parameter("wait", words)
+    problem = _("must be a whole number of seconds from 0 to %(limit)s") % {"limit": MAX_WAIT}
+    raise invalid_parameter("wait", problem)
 
 
 def respond_when_changed(

@@ -52,46 +52,40 @@ class Suspension:
     approves: bool
 
 
-def suspended(found: Suspension, *, now: datetime) -> Payload:
+def human_in_the_loop(suspension: Suspension, *, now: datetime) -> Payload:
     """Return the object that makes Cedar wait. It has `timeoutMs` only if there is a deadline.
 
     `suspendPayload` holds the fields of the input beside Pausepoint's own, which win; the whole input is under `input`.
     """
-    asked: Payload = {
+    payload: Payload = {
         "type": "humanInTheLoop",
         "status": "suspended",
-        "runId": found.run_id,
-        "stepPath": [list(found.step_path)],
-        "suspendPayload": {**found.input, **_payload(found)},
-        "message": BREAK.join(filter(None, (found.title, found.message))),
+        "runId": suspension.run_id,
+        "stepPath": [list(suspension.step_path)],
+        "suspendPayload": {
+            **suspension.input,
+            "pendingResponse": suspension.text or suspension.title,
+            "requiresApproval": suspension.approves,
+            "toolName": suspension.tool_name,
+            "input": dict(suspension.input),
+            "responseSchema": suspension.response_schema,
+        },
+        "message": BREAK.join(filter(None, (suspension.title, suspension.message))),
     }
-    if found.deadline_at is not None:
-        left = int((found.deadline_at - now).total_seconds() * 1000)
-        asked["timeoutMs"] = min(max(left, 1), MAX_TIMEOUT_MS)
-    return asked | {"metadata": _metadata(found)}
-
-
-def _payload(found: Suspension) -> Payload:
-    return {
-        "pendingResponse": found.text or found.title,
-        "requiresApproval": found.approves,
-        "toolName": found.tool_name,
-        "input": dict(found.input),
-        "responseSchema": found.response_schema,
+    if suspension.deadline_at is not None:
+        left = int((suspension.deadline_at - now).total_seconds() * 1000)
+        payload["timeoutMs"] = min(max(left, 1), MAX_TIMEOUT_MS)
+    payload["metadata"] = {
+        "kind": suspension.kind,
+        "title": suspension.title,
+        "threadId": suspension.thread_id,
+        "workflowId": suspension.workflow_id,
+        "priority": suspension.priority,
+        "url": suspension.url,
+        "suspendedAt": suspension.asked_at.isoformat(),
+        "deadline": suspension.deadline_at.isoformat() if suspension.deadline_at else None,
     }
-
-
-def _metadata(found: Suspension) -> Payload:
-    return {
-        "kind": found.kind,
-        "title": found.title,
-        "threadId": found.thread_id,
-        "workflowId": found.workflow_id,
-        "priority": found.priority,
-        "url": found.url,
-        "suspendedAt": found.asked_at.isoformat(),
-        "deadline": found.deadline_at.isoformat() if found.deadline_at else None,
-    }
+    return payload
 
 
 def notice(text: str) -> Payload:
@@ -117,10 +111,10 @@ def answer(payloads: Iterable[Payload]) -> Payload:
             text += payload["content"]
         else:
             objects.append(payload)
-    found: Payload = {"text": text}
+    document: Payload = {"text": text}
     if objects:
-        found["object"] = objects[0] if len(objects) == 1 else objects
-    return found
+        document["object"] = objects[0] if len(objects) == 1 else objects
+    return document
 
 
 class AnswerStream:

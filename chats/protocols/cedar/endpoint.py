@@ -72,8 +72,8 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Return the pending runs, the oldest first, for a page that was reloaded: `{object: [humanInTheLoop...]}`."""
     thread = Listing.read({"threadId": request.GET.get("threadId", "") or own_thread(caller)}).thread_id
     confine(caller, thread)
-    found = runs.pending_runs(caller.user, thread=thread)
-    return JsonResponse({"object": suspensions(request, found)}, headers={"Cache-Control": "no-store"})
+    pending = runs.pending_runs(caller.user, thread=thread)
+    return JsonResponse({"object": suspensions(request, pending)}, headers={"Cache-Control": "no-store"})
 
 
 @endpoint("POST", "ask", tokens=CONFINED)
@@ -90,28 +90,28 @@ def _post(request: HttpRequest, caller: Caller) -> Reply:
     prompt = Prompt.read(json_object(request))
     thread = prompt.thread_id or own_thread(caller)
     try:
-        found = own_chat(caller, thread) if thread else None
+        chat = own_chat(caller, thread) if thread else None
     except ChatNotFound:
-        found = None
-    if found is None:
+        chat = None
+    if chat is None:
         with transaction.atomic():  # a refused message leaves no empty chat behind
             return Reply(_begin(caller, chat_for(caller, thread, prompt.agent)[0], prompt))
-    found, _created = chat_for(caller, thread, prompt.agent)
-    waiting = queries.unfinished_turn(found)
+    chat, _created = chat_for(caller, thread, prompt.agent)
+    waiting = queries.unfinished_turn(chat)
     after = queries.last_seq(waiting) if waiting is not None else 0
-    turn = _begin(caller, found, prompt)
+    turn = _begin(caller, chat, prompt)
     return Reply(turn, after if waiting is not None and turn.pk == waiting.pk else 0)
 
 
-def _begin(caller: Caller, found: Chat, prompt: Prompt) -> Turn:
+def _begin(caller: Caller, chat: Chat, prompt: Prompt) -> Turn:
     """Return the turn that a message starts, or whose pending question it answers."""
-    context, agent = prompt.context, agent_named(found.agent)
+    context, agent = prompt.context, agent_named(chat.agent)
     if "decide" in caller.scopes:
-        arrival = actions.post_message(found, prompt.prompt, by=caller.actor, agent=agent, via=VIA, context=context)
+        arrival = actions.post_message(chat, prompt.prompt, by=caller.actor, agent=agent, via=VIA, context=context)
         return arrival.turn
     # This key may not answer, so a message is refused while a question is pending.
     return actions.add_user_message(
-        found, uuid4().hex, [prompt.prompt], by=caller.actor, agent=agent, via=VIA, context=context
+        chat, uuid4().hex, [prompt.prompt], by=caller.actor, agent=agent, via=VIA, context=context
     )
 
 
@@ -119,18 +119,18 @@ def _resume(request: HttpRequest, caller: Caller) -> Reply:
     sent = Resume.read(json_object(request))
     run = _run(caller, sent.run_id)
     cedar_body.check_path(sent.step_path, run.path)
-    asked = run.request
-    if not asked.pending:
-        raise too_late(asked.decision)
-    if permissions.only_on_own_pages(asked):
+    approval_request = run.request
+    if not approval_request.pending:
+        raise too_late(approval_request.decision)
+    if permissions.only_on_own_pages(approval_request):
         # Refuse before reading the answer, because no answer is accepted here.
-        raise CriticalElsewhere(asked)
-    answer = cedar_body.answer_from(Kind(asked.kind), asked.response_schema, sent.data)
+        raise CriticalElsewhere(approval_request)
+    answer = cedar_body.answer_from(Kind(approval_request.kind), approval_request.response_schema, sent.data)
     turn = run.call.turn.top
     # A turn writes nothing while its request is pending, so the client has seen all stored events.
     after = queries.last_seq(turn)
     try:
-        outcome = desk.decide(asked.pk, answer, by=caller.actor, via=VIA)
+        outcome = desk.decide(approval_request.pk, answer, by=caller.actor, via=VIA)
     except Invalid as refusal:
         raise cedar_body.with_client_fields(refusal) from refusal
     if outcome.replayed:
@@ -150,12 +150,12 @@ def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> 
     waiting = runs.still_pending(decision)
     turn.refresh_from_db(fields=["state"])
     if waiting and turn.state == TurnState.SUSPENDED:
-        names = "; ".join(f"“{asked.title}”" for asked in waiting)
+        names = "; ".join(f"“{request.title}”" for request in waiting)
         return Reply(None, opening=[encode.notice(f"Recorded. The agent is still waiting for: {names}.")])
     if not waiting and not runs.was_last(decision):
         return Reply(None, opening=[encode.notice("Recorded. The agent continues with the other answer.")])
     # A sub-agent may go on while others still wait.
-    return Reply(turn, after, known=frozenset(asked.pk for asked in waiting))
+    return Reply(turn, after, known=frozenset(request.pk for request in waiting))
 
 
 def _run(caller: Caller, run_id: UUID) -> Run:

@@ -83,7 +83,8 @@ def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> 
             waiting = queries.open_requests(turn)
             if not waiting and actions.resume_turn(turn.pk):
                 return None
-            return suspensions(request, runs.runs_of([asked for asked in waiting if asked.pk not in reply.known]))
+            unseen = [waiting_request for waiting_request in waiting if waiting_request.pk not in reply.known]
+            return suspensions(request, runs.runs_of(unseen))
         case TurnState.QUEUED | TurnState.RUNNING:
             return None
         case TurnState.STOPPED if not answer.closed:
@@ -94,31 +95,31 @@ def _last_payloads(request: HttpRequest, reply: Reply, answer: AnswerStream) -> 
             return []
 
 
-def suspensions(request: HttpRequest, found: Sequence[Run]) -> list[Payload]:
+def suspensions(request: HttpRequest, pending: Sequence[Run]) -> list[Payload]:
     """Return the `humanInTheLoop` objects of pending runs whose deadline has not passed."""
     now = timezone.now()
     # The sweep expires overdue requests within a second; no one can answer them then.
-    live = [run for run in found if run.request.deadline_at is None or run.request.deadline_at > now]
-    return [encode.suspended(_suspension(request, run), now=now) for run in live]
+    live = [run for run in pending if run.request.deadline_at is None or run.request.deadline_at > now]
+    return [encode.human_in_the_loop(_suspension(request, run), now=now) for run in live]
 
 
 def _suspension(request: HttpRequest, run: Run) -> Suspension:
-    asked = run.request
+    approval_request = run.request
     return Suspension(
-        run_id=str(asked.pk),
+        run_id=str(approval_request.pk),
         step_path=run.path,
-        kind=asked.kind,
-        title=asked.title,
-        message=asked.message,
-        tool_name=asked.tool_name,
-        input=asked.input,
-        response_schema=asked.response_schema,
+        kind=approval_request.kind,
+        title=approval_request.title,
+        message=approval_request.message,
+        tool_name=approval_request.tool_name,
+        input=approval_request.input,
+        response_schema=approval_request.response_schema,
         text=run.text,
-        priority=asked.priority,
-        url=asked.public_url,
-        thread_id=asked.workflow.thread_id,
-        workflow_id=asked.workflow.key,
-        asked_at=asked.created_at,
-        deadline_at=asked.deadline_at,
-        approves=asked.kind in {Kind.APPROVAL, Kind.RECOVERY},
+        priority=approval_request.priority,
+        url=approval_request.public_url,
+        thread_id=approval_request.workflow.thread_id,
+        workflow_id=approval_request.workflow.key,
+        asked_at=approval_request.created_at,
+        deadline_at=approval_request.deadline_at,
+        approves=approval_request.kind in {Kind.APPROVAL, Kind.RECOVERY},
     )

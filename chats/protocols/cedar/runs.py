@@ -43,17 +43,17 @@ class Run:
 
 def run_for(user: Person, request_id: UUID) -> Run:
     """Return the run of a request. NotFound if it is absent, hidden from this person, or was not asked by a chat."""
-    found = runs_of([get_request_for(user, request_id)])
-    if not found:
+    runs = runs_of([get_request_for(user, request_id)])
+    if not runs:
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
-    return found[0]
+    return runs[0]
 
 
 def runs_of(requests: Sequence[ApprovalRequest]) -> list[Run]:
     """Return the runs of those requests that chats asked, in the given order."""
-    asked = Q(approval__in=requests) | Q(recovery__in=requests)
+    of_requests = Q(approval__in=requests) | Q(recovery__in=requests)
     # Of several calls with one request, the first wins: the others are copies in branches.
-    calls = ToolCall.objects.filter(asked).order_by("-id")
+    calls = ToolCall.objects.filter(of_requests).order_by("-id")
     calls = calls.select_related("step", "turn__chat__owner", "turn__root__chat__owner")
     by_request = {pk: call for call in calls for pk in (call.approval_id, call.recovery_id)}
     return [Run(request, by_request[request.pk]) for request in requests if request.pk in by_request]
@@ -61,12 +61,12 @@ def runs_of(requests: Sequence[ApprovalRequest]) -> list[Run]:
 
 def pending_runs(owner: Person, *, thread: str = "") -> list[Run]:
     """Return the pending runs of the owner's chat with that id; without one, of all turns that Cedar-OS started."""
-    found = ApprovalRequest.objects.select_related("workflow").filter(
+    pending = ApprovalRequest.objects.select_related("workflow").filter(
         status=Status.PENDING, workflow__owner=owner.pk, workflow__source__in=TURN_SOURCES if thread else {CEDAR}
     )
     if thread:
-        found = found.filter(workflow__thread_id=thread)
-    return runs_of(list(found.order_by("created_at", "id")[:LISTED]))
+        pending = pending.filter(workflow__thread_id=thread)
+    return runs_of(list(pending.order_by("created_at", "id")[:LISTED]))
 
 
 def may_follow(user: Person, chat: Chat) -> bool:
@@ -76,7 +76,7 @@ def may_follow(user: Person, chat: Chat) -> bool:
 
 def still_pending(decision: Decision) -> list[ApprovalRequest]:
     """Return the pending requests that the workflow asked before this decision."""
-    return [asked for asked in _siblings(decision) if asked.status == Status.PENDING]
+    return [request for request in _siblings(decision) if request.status == Status.PENDING]
 
 
 def was_last(decision: Decision) -> bool:
@@ -85,7 +85,7 @@ def was_last(decision: Decision) -> bool:
     Read from the audit log: the entries of a workflow are written under its lock, in the order of the commits, so of several
     simultaneous decisions exactly one is the last.
     """
-    siblings = [asked.pk for asked in _siblings(decision)]
+    siblings = [request.pk for request in _siblings(decision)]
     ends = AuditEntry.objects.filter(request_id__in=siblings, event__in=VERDICTS).order_by("-pk")
     return ends.values_list("request_id", flat=True).first() == decision.request_id
 

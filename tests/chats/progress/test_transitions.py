@@ -75,7 +75,7 @@ TABLE: dict[str, tuple[Transition, dict[CallState, str]]] = {
         of_each(frozenset(CallState), REFUSED) | {EXECUTING: DELEGATED},
     ),
     "cancel what is open": (lambda before: transitions.cancel_open(before, "over"), of_each(OPEN, CANCELLED)),
-    "ask about another call": (lambda before: transitions.asked(before, {"b": "request"}, ()), {}),
+    "ask about another call": (lambda before: transitions.ask(before, {"b": "request"}, ()), {}),
 }
 
 
@@ -141,7 +141,7 @@ def test_a_request_is_noted_as_an_approval_a_question_or_a_recovery():
     before = progress(
         call(WAITING), call(WAITING, "b"), call(UNKNOWN, "c", request_id="earlier"), call(tool_call_id="d")
     )
-    after = transitions.asked(before, {"a": "r1", "b": "r2", "c": "r3"}, {"a"})
+    after = transitions.ask(before, {"a": "r1", "b": "r2", "c": "r3"}, {"a"})
     assert after.calls == (
         call(WAITING, request_id="r1", approval_id="r1"),
         call(WAITING, "b", request_id="r2"),

@@ -130,7 +130,7 @@ def held(claim: Claim, run: Execution, output: Any, commit: Callable[[Ledger], A
     async def story() -> Ledger:
         ledger = Ledger(claim, 0)
         ledger.begun.add(run.tool_call_id)
-        ledger.happen(finishing(run, output))
+        ledger.apply(finishing(run, output))
         await commit(ledger)
         ledger.close()
         return ledger
