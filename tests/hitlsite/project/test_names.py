@@ -11,7 +11,7 @@ from tests.support.root import ROOT
 from tests.support.sources import APPS, parsed, sources
 
 #: Say instead what was found or asked: `requests`, `row`, `message`, `error`, `parameters`.
-REFUSED = {"found", "asked", "given", "said"}
+REFUSED = {"found", "asked", "given", "said", "told", "one"}
 CLIENT = ROOT / "clients" / "python" / "pausepoint"
 #: Names that callers of the client write.
 PUBLIC = {"asked"}
