@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, InstanceOf, Validati
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
-from approvals.db.canonical_json import MAX_BYTES, MAX_VALUES, NotCanonical, canonical, load
+from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, MAX_VALUES, NotCanonical, canonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
 from approvals.text.translation import translated
 
@@ -62,7 +62,8 @@ def idempotency_key(request: HttpRequest) -> str | None:
 
 
 def _storable(value: Any) -> Any:
-    canonical(value)
+    # One level less than what is stored, which holds it under its name.
+    canonical(value, max_depth=MAX_DEPTH - 1)
     return value
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.api import ask_human
 from approvals.asking.answers import ABSENT
-from approvals.db.canonical_json import MAX_BYTES
+from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
 from tests.support.machines import machine
@@ -112,6 +114,17 @@ def test_a_body_of_the_largest_size_is_taken():
     raw = body % (b"x" * (MAX_BYTES - len(body % b"")))
     answer = machine(alice()).call("POST", ADDRESS, raw=raw)
     assert (len(raw), answer.status, ApprovalRequest.objects.count()) == (MAX_BYTES, 202, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_context_is_as_deep_as_the_input_that_holds_it_may_be():
+    caller = machine(alice())
+    answers = [
+        caller.post(ADDRESS, QUESTION | {"context": functools.reduce(lambda inner, _: {"a": inner}, range(levels), 0)})
+        for levels in (MAX_DEPTH - 1, MAX_DEPTH)
+    ]
+    assert [answer.status for answer in answers] == [202, 422]
+    assert answers[1].json["errors"] == {"context": "nested too deeply"}
 
 
 @pytest.mark.django_db(transaction=True)
