@@ -85,7 +85,10 @@ WORDS: Mapping[str, Promise] = {
 
 
 class Body(BaseModel):
-    """A body in the shape of another project: unknown members are ignored, and its errors are in our words."""
+    """A body in the shape of another project: unknown members are ignored, and its errors are in our words.
+
+    A list in it has a bound, or `FailFast`: all its errors are made before any is named.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -93,8 +96,6 @@ class Body(BaseModel):
     refusal: ClassVar[Promise]
     #: What is wrong with a member, by its name or by pydantic's type of the error, where WORDS do not fit.
     member_errors: ClassVar[Mapping[str, Promise]] = {}
-    #: The number of errors that a refusal names.
-    max_errors: ClassVar[int] = 50
 
     @classmethod
     def read(cls, body: Any) -> Self:
@@ -103,7 +104,7 @@ class Body(BaseModel):
             return cls.model_validate(body)
         except ValidationError as error:
             errors: dict[str, str] = {}
-            for each in error.errors(include_url=False, include_input=False)[: cls.max_errors]:
+            for each in error.errors(include_url=False, include_input=False):
                 errors.setdefault(*cls._named(each))
             raise Invalid(str(cls.refusal), errors) from error
 

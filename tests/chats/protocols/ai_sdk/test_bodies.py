@@ -70,6 +70,20 @@ def test_the_answering_message_is_the_named_or_the_last_one():
     assert read({"id": "c", "messages": [user, first], "trigger": "regenerate-message"}).answers is None
 
 
+@pytest.mark.parametrize(
+    ("messages", "first"),
+    [
+        ([0] * 190_000, ["messages.0"]),
+        ([{}] * 190_000, ["messages.0.id", "messages.0.role", "messages.0.parts"]),
+        ([{"id": "u1", "role": "user", "parts": [0] * 190_000}], ["messages.0.parts.0"]),
+    ],
+)
+def test_messages_are_read_to_the_first_wrong_one_however_many_there_are(messages, first):
+    with pytest.raises(Invalid) as refusal:
+        ai_sdk_body.read({"id": "c1", "messages": messages})
+    assert list(refusal.value.errors) == first
+
+
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = {"type": "text", "text": "hello"}
 
