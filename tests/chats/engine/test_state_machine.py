@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -19,7 +21,9 @@ from approvals.db.canonical_json import digest
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.states import Door, Verdict
-from chats import actions, queries
+from chats import actions, doorbell, queries
+from chats.actions.claiming import Begun
+from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import projection
 from chats.states import CLOSED, UNFINISHED, TurnState
@@ -36,6 +40,7 @@ from tests.support.chats.turns import (
     results_on_record,
     run,
     say,
+    tool_parts,
 )
 
 TEXTS = ["ask both", "mixed", "pay twice", "pay", "ask", "human with default", "human without default"]
@@ -43,14 +48,24 @@ ANSWERS = {Verdict.RESPOND: {"answer": "an answer"}}
 places = st.integers(min_value=0, max_value=5)
 
 
-class Desk(RuleBasedStateMachine):
-    """One chat of Alice's; Bob decides; Mallory has no rights."""
+def answered(part: dict[str, Any], *, approved: bool) -> dict[str, Any]:
+    """Return a tool part as a client sends it back."""
+    match part["state"]:
+        case "approval-requested":
+            return part | {"state": "approval-responded", "approval": part["approval"] | {"approved": approved}}
+        case "input-available":
+            return part | {"state": "output-available", "output": "an answer"}
+    return part
 
-    @initialize(text=st.sampled_from(TEXTS))
-    def begin(self, text):
+
+class Desk(RuleBasedStateMachine):
+    """One chat of Alice's or Bob's; Bob decides; Mallory has no rights."""
+
+    @initialize(text=st.sampled_from(TEXTS), owner=st.sampled_from("ab"))
+    def begin(self, text, owner):
         agents.ran.clear()
         self.alice, self.bob, self.mallory = people.alice(), people.bob(), people.mallory()
-        self.chat = make_chat(self.alice)
+        self.chat = make_chat({"a": self.alice, "b": self.bob}[owner])
         self.turn = say(self.chat, text)
 
     def request(self, place: int) -> ApprovalRequest | None:
@@ -75,6 +90,23 @@ class Desk(RuleBasedStateMachine):
             desk.decide(request.pk, Answer(verdict, **ANSWERS.get(verdict, {})), by=person, via=Door.DASHBOARD)
             assert who != "m"
 
+    @rule(place=places, approved=st.booleans(), drains=st.booleans())
+    def answer(self, place, approved, drains):
+        """Answer the last calls as an AI SDK client, where turns run; that process goes on, or shuts down."""
+        run(self.turn)
+        begun: list[Begun] = []
+        doorbell.set_handlers(on_queued=None, on_stop=None, on_claimed=begun.append, owner="here")
+        # A turn that was stopped before it began has no message.
+        with contextlib.suppress(Refusal, Message.DoesNotExist):
+            sent = [answered(part, approved=approved) for part in tool_parts(self.turn)[-1 - place % 3 :]]
+            actions.take_answers(self.chat, self.turn.message_id, sent, by=self.chat.owner, via=Door.AI_SDK)
+        doorbell.set_handlers(on_queued=None, on_stop=None)
+        for run_here in begun:
+            if drains:
+                assert actions.release_turn(run_here[0])
+            else:
+                asyncio.run(runner.go_on(run_here, asyncio.Event()))
+
     @rule(place=places)
     def edit(self, place):
         request = self.request(place)
@@ -88,7 +120,7 @@ class Desk(RuleBasedStateMachine):
         request = self.request(place)
         if request is not None:
             with contextlib.suppress(Refusal):
-                desk.cancel(request.pk, by=self.alice, via=Door.CHAT)
+                desk.cancel(request.pk, by=self.chat.owner, via=Door.CHAT)
 
     @rule(place=places)
     def expire(self, place):
@@ -101,7 +133,7 @@ class Desk(RuleBasedStateMachine):
     @rule()
     def stop(self):
         with contextlib.suppress(Refusal):
-            actions.stop_turn(self.chat, by=self.alice, via=Door.CHAT)
+            actions.stop_turn(self.chat, by=self.chat.owner, via=Door.CHAT)
 
     @rule()
     def resume(self):

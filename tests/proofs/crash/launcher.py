@@ -20,13 +20,13 @@ django.setup()
 from approvals.outbound import outbox  # noqa: E402 - models need the registry
 from chats.actions import locking  # noqa: E402
 from chats.engine import leases  # noqa: E402
-from tests.proofs.crash.points import NESTED, POINTS, REPEATABLE  # noqa: E402
+from tests.proofs.crash.points import ANSWERED, NESTED, POINTS, REPEATABLE  # noqa: E402
 
 
 def main(port: str) -> None:
     locking.LEASE, leases.RENEW_EVERY = timedelta(seconds=1), timedelta(seconds=0.3)
     outbox.CLAIM = timedelta(seconds=1)
-    for point, install in (POINTS | NESTED | REPEATABLE).items():
+    for point, install in (POINTS | NESTED | REPEATABLE | ANSWERED).items():
         install(point)
     call_command("serve", port=int(port), skip_checks=True)
 

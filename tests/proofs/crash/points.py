@@ -17,7 +17,7 @@ from approvals import signals
 from approvals.actions import ending as ending_of_requests
 from approvals.outbound import outbox
 from chats import actions, doorbell
-from chats.actions import calling, claiming, delegating, ending, posting, resuming, stepping
+from chats.actions import answering, calling, claiming, delegating, ending, posting, resuming, stepping
 from chats.agent import events
 from chats.engine.ledger import Ledger
 from chats.models import Turn
@@ -134,6 +134,13 @@ REPEATABLE: dict[str, Callable[[str], None]] = {
     "noted but not recorded": lambda p: held(p, noted=True),
     "recorded with the end, in": lambda p: after(p, ending, "store"),
     "recorded with the end": POINTS["final commit"],
+}
+
+#: Around the commit in which an AI SDK client decides, and its turn is claimed and the approved call started.
+ANSWERED: dict[str, Callable[[str], None]] = {
+    "answer decided, in": lambda p: after(p, answering, "_decide"),
+    "answer commit, in": lambda p: after(p, answering, "continue_locked"),
+    "answer commit": lambda p: before(p, answering, "hand_over"),
 }
 
 #: Between an agent and its sub-agent.

@@ -48,7 +48,20 @@ def open_lane(template: Path, folder: Path, play_round: PlayRound) -> Iterator[C
         yield play
 
 
-def run_chat(till: Till, point: str, *, agent: str, text: str, ref: str) -> int:
+class Pages:
+    """How Alice writes and Bob decides: on the pages."""
+
+    def __init__(self, till: Till, ref: str) -> None:
+        self.till, self.ref = till, ref
+
+    def write(self, agent: str, text: str) -> None:
+        self.till.alice.post("/chats/new/", agent=agent, text=text)
+
+    def decide(self, request: UUID, kind: str) -> None:
+        press(self.till, request, **verdict(self.till, kind, self.ref))
+
+
+def run_chat(till: Till, point: str, *, agent: str, text: str, people: Pages) -> int:
     """Play a chat of `agent` until its turn has completed and the server was killed at `point`; return the chat's number."""
     till.control.write_text(point)
     kills = till.kills
@@ -56,7 +69,7 @@ def run_chat(till: Till, point: str, *, agent: str, text: str, ref: str) -> int:
         if till.rows("SELECT 1 FROM chats_chat WHERE title = ?", text):
             break
         with retrying(till):
-            till.alice.post("/chats/new/", agent=agent, text=text)
+            people.write(agent, text)
     ((chat,),) = till.rows("SELECT id FROM chats_chat WHERE title = ?", text)
     for _ in patiently("the turn to complete"):
         till.up()
@@ -64,7 +77,7 @@ def run_chat(till: Till, point: str, *, agent: str, text: str, ref: str) -> int:
             break
         for request, kind in open_requests(till, chat):
             with retrying(till):
-                press(till, request, **verdict(till, kind, ref))
+                people.decide(request, kind)
     for _ in patiently("the events, and the kill"):
         till.up()
         # Not as soon as the control file is gone: its server may still be about to die.

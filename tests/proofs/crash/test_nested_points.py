@@ -8,7 +8,7 @@ import pytest
 
 from tests.proofs.crash.browser import words
 from tests.proofs.crash.points import NESTED
-from tests.proofs.crash.rounds import run_chat, started_calls, told
+from tests.proofs.crash.rounds import Pages, run_chat, started_calls, told
 from tests.proofs.crash.till import Till
 from tests.support.services import ROUNDS
 
@@ -21,7 +21,8 @@ def test_a_kill_between_two_agents_loses_nothing_and_repeats_nothing(point, play
 
 
 def play_round(till: Till, point: str, ref: str) -> None:
-    check(till, ref, run_chat(till, point, agent="manager", text=f"have {ref} charged", ref=ref))
+    people = Pages(till, ref)
+    check(till, ref, run_chat(till, point, agent="manager", text=f"have {ref} charged", people=people))
 
 
 def check(till: Till, ref: str, chat: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.proofs.crash.browser import words
 from tests.proofs.crash.points import REPEATABLE
-from tests.proofs.crash.rounds import run_chat, told
+from tests.proofs.crash.rounds import Pages, run_chat, told
 from tests.proofs.crash.till import Till
 from tests.support.services import ROUNDS
 
@@ -19,7 +19,7 @@ def test_a_kill_around_an_idempotent_tool_needs_no_person(point, played):
 
 
 def play_round(till: Till, point: str, ref: str) -> None:
-    chat = run_chat(till, point, agent="cashier", text=f"reserve {ref}", ref=ref)
+    chat = run_chat(till, point, agent="cashier", text=f"reserve {ref}", people=Pages(till, ref))
     calls = till.rows("SELECT tool_call_id, state, output FROM chats_toolcall WHERE chat_id = ?", chat)
     ((call_id, state, output),) = calls
     assert (state, output) == ("succeeded", f'"reserved {ref}"')

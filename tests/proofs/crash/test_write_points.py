@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
-from tests.proofs.crash.browser import words
+from tests.proofs.crash.browser import Browser, words
 from tests.proofs.crash.points import POINTS
-from tests.proofs.crash.rounds import run_chat, started_calls, told
+from tests.proofs.crash.rounds import Pages, run_chat, started_calls, told
 from tests.proofs.crash.till import Till
 from tests.support.services import ROUNDS
 
@@ -26,12 +26,12 @@ def test_a_kill_here_loses_nothing_and_repeats_nothing(point, played):
 
 
 def play_round(till: Till, point: str, ref: str) -> None:
-    chat = run_chat(till, point, agent="cashier", text=f"charge {ref}", ref=ref)
+    chat = run_chat(till, point, agent="cashier", text=f"charge {ref}", people=Pages(till, ref))
     ((turn,),) = till.rows("SELECT id FROM chats_turn WHERE chat_id = ?", chat)
-    check(till, ref, chat, turn)
+    check(till, ref, chat, turn, till.alice)
 
 
-def check(till: Till, ref: str, chat: int, turn: int) -> None:
+def check(till: Till, ref: str, chat: int, turn: int, owner: Browser) -> None:
     assert till.lines(till.charges).count(ref) == 1
     assert till.rows("SELECT state, output, attempt > 0 FROM chats_toolcall WHERE turn_id = ?", turn) == [
         ("succeeded", f'"receipt {ref}"', 1)
@@ -55,7 +55,7 @@ def check(till: Till, ref: str, chat: int, turn: int) -> None:
     ]
     assert len({message for message, _, _ in checkpoints}) == 1
     assert told(till, chat) == started_calls(till, chat)
-    page = words(till.alice.get(f"/chats/{chat}/"))
+    page = words(owner.get(f"/chats/{chat}/"))
     assert page.count("I charge the card as soon as somebody agrees.") == 1
     assert page.count(f"That is done, and here is what I got: receipt {ref}") == 1
     names = [line.split()[2] for line in till.lines(till.heard) if line.startswith(f"{scope}:")]
