@@ -70,16 +70,16 @@ def _die_if_started(point: str, work: Callable[..., Any], *args: Any, **kwargs: 
 
 def held(point: str, *, noted: bool) -> None:
     """Around the moment in which a runner notes the result of an idempotent tool, which its next commit stores."""
-    happen = Ledger.happen
+    apply = Ledger.apply
 
-    def happening(ledger: Ledger, happened: Any) -> None:
+    def applied(ledger: Ledger, transition: Any) -> None:
         if not noted:
             die_at(point)
-        happen(ledger, happened)
+        apply(ledger, transition)
         if noted:
             die_at(point)
 
-    Ledger.happen = happening  # type: ignore[method-assign]
+    Ledger.apply = applied  # type: ignore[method-assign]
 
 
 def mid_stream(point: str, step: int) -> None:
