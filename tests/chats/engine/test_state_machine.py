@@ -26,7 +26,7 @@ from chats.actions.claiming import Begun
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import projection
-from chats.states import CLOSED, UNFINISHED, TurnState
+from chats.states import CLOSED, UNFINISHED, CallState, TurnState
 from tests.support import people
 from tests.support.chats import agents
 from tests.support.chats.claims import claim_turn
@@ -104,6 +104,7 @@ class Desk(RuleBasedStateMachine):
         for run_here in begun:
             if drains:
                 assert actions.release_turn(run_here[0])
+                assert not self.turn.tool_calls.filter(state=CallState.EXECUTING).exists()
             else:
                 asyncio.run(runner.go_on(run_here, asyncio.Event()))
 
