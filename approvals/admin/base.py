@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from approvals.administration.people.actions import record_admin_change
+from approvals.http import refusals_as_pages
 from approvals.states import Door
 
 MAX_TEXT = 200
@@ -72,11 +73,20 @@ class OwnFilters(Base):
 
 
 class DeskAdmin(OwnFilters):
-    """A list that may be long, so it neither counts all rows nor shows facets."""
+    """A list that may be long, so it neither counts all rows nor shows facets. Refusals of actions are pages."""
 
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
+
+    def changelist_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return refusals_as_pages(super().changelist_view)(request, *args, **kwargs)
+
+    def changeform_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return refusals_as_pages(super().changeform_view)(request, *args, **kwargs)
+
+    def delete_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return refusals_as_pages(super().delete_view)(request, *args, **kwargs)
 
 
 class RecordedAdmin(DeskAdmin):

@@ -9,6 +9,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 
 from approvals.administration.keys.actions import create_key
@@ -102,6 +103,27 @@ def test_secret_is_rotated_in_two_recorded_steps(root, make):
     assert webhooks.secrets_of(owner) == [second]
     told = [entry.change_message for entry in LogEntry.objects.order_by("pk")]
     assert told == ["Created a new webhook secret.", "Revoked old webhook secrets."]
+
+
+@pytest.mark.parametrize("page", ["change", "delete"])
+def test_an_endpoint_that_another_administrator_removes_meanwhile_is_not_found(root, page):
+    endpoint, _ = make_endpoint(FORM["url"])
+    read = []
+
+    def remove_after_first_read(execute, sql, params, many, context):
+        if (
+            sql.startswith("SELECT")
+            and 'FROM "approvals_webhookendpoint"' in sql
+            and not read.append(sql)
+            and len(read) == 2
+        ):
+            with connection.cursor() as cursor:
+                cursor.execute("DELETE FROM approvals_webhookendpoint")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(remove_after_first_read):
+        response = root.post(f"{ENDPOINTS}{endpoint.pk}/{page}/", FORM | {"post": "yes"})
+    assert (len(read), response.status_code) == (2, 404)
 
 
 def test_page_never_shows_two_secrets(root):
