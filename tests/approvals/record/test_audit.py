@@ -76,7 +76,7 @@ def test_a_repeat_leaves_the_transaction_around_it_usable():
 
 def test_a_violation_of_another_constraint_is_not_taken_for_a_repeat():
     nameless = Subject(scope=None, tool_call_id="call-1")  # type: ignore[arg-type]
-    with pytest.raises(IntegrityError, match="scope"):
+    with pytest.raises(IntegrityError, match="scope"), transaction.atomic():
         record_result(nameless)
     assert AuditEntry.objects.count() == 0
 
