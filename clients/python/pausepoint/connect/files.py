@@ -64,9 +64,13 @@ def inside(project: Path, file: Path) -> Path:
 def followed(file: Path) -> Path:
     """Return where a file is once all links are followed."""
     try:
-        return file.resolve()
+        place = file.resolve()
     except (OSError, RuntimeError) as error:
         raise CannotChange(f"its links lead in a circle: {error}") from error
+    # Since Python 3.13, `resolve` returns a link in a circle as it is.
+    if any(part.is_symlink() for part in (place, *place.parents)):
+        raise CannotChange(f"its links lead in a circle: {place}")
+    return place
 
 
 def read(file: Path) -> str:
