@@ -1,8 +1,8 @@
 """The code that writes rows, one function per action; pages, APIs and background jobs call these.
 
 `asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`,
-`commenting` and `lists` are for people, `resuming` for the programs that asked; `signing_secrets`, `logins`, `processes`,
-`resending` and `pruning` for operators. What administrators do is in `approvals.administration`.
+`commenting` and `lists` are for people, `resuming` for the programs that asked; `signing_secrets`, `logins`, `processes`
+and `pruning` for operators. What administrators do is in `approvals.administration`.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -33,7 +33,6 @@ from approvals.actions.pruning import (
     prune_states,
 )
 from approvals.actions.repeating import take_decision
-from approvals.actions.resending import resend_events
 from approvals.actions.results import ToolResult, record_denied_call, record_tool_result
 from approvals.actions.resuming import (
     complete_resume,
@@ -89,7 +88,6 @@ __all__ = [
     "renew_resume",
     "report_result",
     "request_approval",
-    "resend_events",
     "settle",
     "store_password",
     "take_decision",

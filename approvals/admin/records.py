@@ -25,6 +25,7 @@ from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin,
 from approvals.administration.changeable import is_beyond_administrators, is_protected
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
+from approvals.administration.webhooks.actions import resend_events
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
@@ -268,7 +269,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Send selected events now"), permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[OutboxEvent]) -> None:
         """Send events again, also delivered ones: receivers recognize a repeated event by its id."""
-        sent = actions.resend_events(queryset, by=request.user)  # type: ignore[arg-type]
+        sent = resend_events(queryset, by=request.user)  # type: ignore[arg-type]
         message = ngettext(
             "%(count)d event will be sent within a second.", "%(count)d events will be sent within a second.", sent
         )

@@ -10,9 +10,9 @@ from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values
-from approvals.queries.messages import last_messages
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
+from approvals.queries.suggestions import last_messages
 from approvals.states import Kind
 
 #: How many messages are offered, prepared ones first, and how long one may be.

@@ -1,13 +1,19 @@
-"""What the fields for a person and for a tool suggest while someone types."""
+"""What fields suggest: people and tools while someone types, and the messages that a person sent before."""
 
 from __future__ import annotations
 
 from django.contrib.auth.models import User
 from django.db import connection
 
+from approvals.access.permissions import Person
+from approvals.models import Decision
+
 MAX_SUGGESTIONS = 50
 #: Only so many tools are looked at.
 MAX_TOOLS = 1000
+#: How many of the person's latest decisions are searched, and how many messages are returned.
+SEARCHED = 200
+OFFERED = 3
 #: Goes from one name to the next in an index that begins with the column.
 NAMES = """
     WITH RECURSIVE names(name) AS (
@@ -38,3 +44,13 @@ def tool_names(limit: int) -> list[str]:
             f"{NAMES} SELECT name FROM names WHERE name IS NOT NULL LIMIT %s".format(column="tool_name"), ["", limit]
         )
         return [name for (name,) in cursor.fetchall()]
+
+
+def last_messages(user: Person, tool_name: str) -> list[str]:
+    """Return the latest different messages of this person on requests of a tool, the latest first."""
+    if not tool_name:
+        return []
+    latest = Decision.objects.filter(by_name=user.get_username()).order_by("-decided_at", "-request")
+    sent = Decision.objects.filter(pk__in=latest.values("pk")[:SEARCHED], by_id=user.pk, request__tool_name=tool_name)
+    texts = sent.exclude(comment="").order_by("-decided_at").values_list("comment", flat=True)
+    return list(dict.fromkeys(texts[: 5 * OFFERED]))[:OFFERED]

@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from approvals.actions import resend_events
 from approvals.administration.forms import status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.webhooks import actions, queries
@@ -83,7 +82,7 @@ def remove(request: SignedIn, pk: int) -> HttpResponse:
 def resend(request: SignedIn, pk: int, event: int) -> HttpResponse:
     """Send a delivery again, also one that was received: receivers recognize it by its id."""
     delivery = OutboxEvent.objects.filter(pk=event, target=f"endpoint:{_endpoint(pk).pk}")
-    if not resend_events(delivery, by=request.user, via=Door.DASHBOARD):
+    if not actions.resend_events(delivery, by=request.user, via=Door.DASHBOARD):
         raise NotFound(_("Delivery not found. Retention may have removed it."))
     messages.success(request, _("The event will be sent within a second."))
     return redirect("approvals:webhook", pk)

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals import actions
-from approvals.actions.resending import resend_events
+from approvals.administration.webhooks.actions import resend_events
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
 from approvals.models import OutboxEvent

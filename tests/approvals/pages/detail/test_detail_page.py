@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.models import AuditEntry, ToolSettings
-from approvals.queries.messages import last_messages
+from approvals.queries.suggestions import last_messages
 from approvals.states import Kind, Verdict
 from tests.support.desk.pressing import HTMX, at, browser, seen
 from tests.support.desk.requests import REFUND, decide, make_request, stored
