@@ -18,9 +18,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def pool() -> Iterator[ConnectionPool[PooledConnection]]:
-    """A pool as Django makes it from our settings."""
+    """A pool as Django makes it from our settings, of a single connection: it has no other to lend."""
     given = {**connection.get_connection_params(), "autocommit": True}
-    with ConnectionPool(kwargs=given, open=True, check=ConnectionPool.check_connection, **env._pool(5)) as made:
+    with ConnectionPool(kwargs=given, open=True, check=ConnectionPool.check_connection, **env._pool(1)) as made:
+        made.wait()
         yield made
 
 
