@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.proofs.browser.places import axe, places  # noqa: F401
-from tests.support.processes.server import Person, Server
+from tests.support.processes.server import Person, Server, until
 from tests.support.services import find_chromium, real_processes  # noqa: F401
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -106,6 +106,15 @@ class Windows:
     def close(self) -> None:
         for context in self.contexts:
             context.close()
+
+
+def caught(page: Page, calls: list[Route]) -> Route:
+    """Wait until the handler of a route, which keeps its calls in a list, was called; return the last call.
+
+    Playwright calls it only while it waits for something else, so looking at the list alone would wait forever.
+    """
+    until(lambda: page.evaluate("true") and calls, "the handler of the route is called")
+    return calls[-1]
 
 
 @contextlib.contextmanager

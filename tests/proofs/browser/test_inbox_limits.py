@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from tests.proofs.browser.test_deliberate_decisions import held
+from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
 from tests.proofs.browser.test_inbox import ASK, FLOWING, FROZEN, announced, batches, card, opened, row, status
 from tests.support.machine import Remote
 from tests.support.processes.server import until
@@ -161,7 +161,7 @@ def test_menus_and_the_palette_decide_nothing_that_was_not_named(windows, people
 
 def test_a_held_enter_key_neither_confirms_nor_decides_again(windows, people, server, pays):
     word, (first, *others) = pays
-    page = held(windows, people("approver"), first, 60)
+    page = held(windows, people("approver"), first, LONG_HOLD)
     page.keyboard.press("a")
     page.get_by_role("button", name="Undo").focus()
     page.keyboard.down("Enter")

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, held
+from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, LONG_HOLD, held
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
-from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -44,7 +44,7 @@ def log_in(page) -> None:
 
 def test_a_log_out_sends_what_is_held_first_and_leaves_nothing_in_the_browser(windows, server, ask):
     request = ask()
-    page = held(windows, server.person("approver"), request, 30)
+    page = held(windows, server.person("approver"), request, LONG_HOLD)
     card(page, request).locator("button[data-key=a]").click()
     page.locator("#holds .toast").get_by_role("button", name="Undo").wait_for()
     page.locator(".user").click()
@@ -124,8 +124,9 @@ def test_parts_that_were_opened_on_the_page_of_a_mail_count_as_seen(windows, peo
     page.get_by_text("20 more values").click()
     page.get_by_text("all 5,000 characters").click()
     page.get_by_text("The whole message").click()
+    # Not the wheel, of which a slow machine does several turns at once.
     for down in (-9_000, *[300] * 20):
-        page.mouse.wheel(0, down)
+        page.evaluate("down => scrollBy({ top: down, behavior: 'instant' })", down)
         page.evaluate("() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
     page.get_by_role("button", name="Approve", exact=True).click()
     page.locator(".outcome").wait_for()
@@ -149,18 +150,20 @@ def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offere
     windows.tolerate("ERR_", " 502 ")
     slow, broken = ask("Pay the slow one?"), ask("Pay the broken one?")
     page = held(windows, server.person("approver"), slow, 1)
+    # Time stands still but where it is moved on: a slow machine would skip a state.
     page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now() + 60_000"))
     answers = []
     page.route("**/decide/", lambda route: answers.append(route))
     line = page.locator("#holds .toast")
     card(page, slow).locator("button[data-key=a]").click()
     page.clock.run_for(1_500)
     line.get_by_text("Sending: Approve, Pay the slow one?").wait_for()
-    until(lambda: answers, "the decision was sent")
+    answer = caught(page, answers)
     page.clock.run_for(6_000)
     line.get_by_text("Not known yet whether your decision was stored: Approve, Pay the slow one?.").wait_for()
     assert line.get_by_role("button").all_inner_texts() == ["Send again"]
-    answers.pop().continue_()
+    answer.continue_()
     line.get_by_text("Stored: Approve, Pay the slow one?", exact=True).wait_for()
     assert (status(server, slow), json.loads(page.evaluate(KEPT))) == ("approved", {})
 
@@ -174,7 +177,7 @@ def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offere
 
 def test_a_decision_of_a_killed_page_is_offered_and_each_tab_keeps_its_own(windows, server, ask):
     first, second = ask("Pay the killed one?"), ask("Pay twice?")
-    page = held(windows, server.person("approver"), second, 60)
+    page = held(windows, server.person("approver"), second, LONG_HOLD)
     killed = {
         "key": "1",
         "id": first,
@@ -187,7 +190,7 @@ def test_a_decision_of_a_killed_page_is_offered_and_each_tab_keeps_its_own(windo
     page.get_by_text("A decision from an earlier visit was not sent: Approve, Pay the killed one?.").wait_for()
     page.get_by_role("button", name="Discard").click()
     other = page.context.new_page()
-    other.add_init_script(f"document.addEventListener('readystatechange', () => {{ {HOLD.format(60)} }})")
+    other.add_init_script(f"document.addEventListener('readystatechange', () => {{ {HOLD.format(LONG_HOLD)} }})")
     other.goto(page.url)
     for tab in (page, other):
         card(tab, second).locator("button[data-key=a]").click()
@@ -206,7 +209,7 @@ def test_a_decision_of_a_killed_page_is_offered_and_each_tab_keeps_its_own(windo
 def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people, server, ask):
     word = f"undo{ask()[:8]}"
     first, second, third = (ask(f"{name} {word}?") for name in ("First", "Second", "Third"))
-    page = held(windows, people("approver"), first, 60)
+    page = held(windows, people("approver"), first, LONG_HOLD)
     page.goto(f"{server.address}/?q={word}#{first}")
     page.wait_for_selector('#live[data-state="on"]')
     place, row = page.locator("#detail-place"), page.locator(f"#row-{first}")

@@ -51,9 +51,9 @@ def asked_at(server, title: str) -> float:
     return datetime.fromisoformat(stored).replace(tzinfo=UTC).timestamp() * 1000
 
 
-#: Run in the approver's page: where the focus is once the next answer is swapped in, before anything pushed can be.
-FOCUSED = """() => { window.focused = new Promise(done => document.addEventListener(
-    "htmx:afterSwap", () => setTimeout(() => done(document.activeElement.className)), { once: true })); }"""
+#: Run in the approver's page: where the focus is once the answer to a form is swapped in, before anything pushed can be.
+FOCUSED = """() => { window.focused = new Promise(done => document.addEventListener("htmx:afterSwap", ({ detail }) =>
+    detail.requestConfig?.verb === "post" && setTimeout(() => done(document.activeElement.className)))); }"""
 
 
 @pytest.fixture
