@@ -79,12 +79,12 @@ def test_a_runner_that_is_cancelled_while_it_claims_hands_the_turn_over(monkeypa
 
     def slowly(turn: Turn) -> queries.Progress:
         reading.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return progress_of(turn)
 
     async def story() -> None:
         running = asyncio.create_task(runner.advance(turn.pk, asyncio.Event()))
-        await pool.run(reading.wait, 10)
+        await pool.run(reading.wait, 60)
         running.cancel()
         go_on.set()
         with pytest.raises(asyncio.CancelledError):

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 
 #: Seconds; nothing waits longer than it has to.
-PATIENCE = 60.0
+PATIENCE = 120.0
 #: Any number that nobody else takes.
 GATE = 4_711
 
