@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.proofs.browser.test_forms import TRIP
+from tests.proofs.browser.test_forms import LAST_HOUR, TRIP
 from tests.support.machine import Remote
 from tests.support.processes.server import until
 from tests.support.services import install_packages
@@ -96,7 +96,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     answered = {"verdict": "respond", "answer": {"name": "Jane", "seats": 1, "class": "economy"}}
     decides = Remote(server, "approver", ("decide",))
     assert decides.send("POST", f"/requests/{earlier['id']}/decision", answered).status == 200
-    trip = asks.ask(kind="form", title=f"Whom? {LONG[:190]}", response_schema=TRIP, messages=talk, timeout=900_000)
+    trip = asks.ask(kind="form", title=f"Whom? {LONG[:190]}", response_schema=TRIP, messages=talk, timeout=LAST_HOUR)
     critical = asks.ask(**WIPE)
     asks.ask(
         kind="question",

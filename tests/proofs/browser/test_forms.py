@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
 
+#: A deadline that is counted down, and that a slow machine does not reach either: 50 minutes, in milliseconds.
+LAST_HOUR = 3_000_000
 TRIP = {
     "type": "object",
     "properties": {
@@ -36,7 +40,7 @@ def agent(server):
 @pytest.mark.parametrize("scripted", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_form_with_errors_is_corrected_and_sent(windows, people, agent, scripted):
     windows.tolerate(" 422 ")
-    asked = agent.ask(kind="form", title="Whom?", response_schema=TRIP, timeout=900_000)
+    asked = agent.ask(kind="form", title="Whom?", response_schema=TRIP, timeout=LAST_HOUR)
     page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
     page.get_by_label("Full name").fill("A name too long")
     page.get_by_label("Seats").fill("three")
@@ -47,7 +51,7 @@ def test_form_with_errors_is_corrected_and_sent(windows, people, agent, scripted
     if scripted:
         page.get_by_role("button", name="Add a row").click()
         page.keyboard.type("Pisa")
-        assert page.locator(".deadline .left").inner_text().split("·")[-1].strip()[:2] in {"15", "14"}
+        assert re.search(r" · (50|4\d):\d\d$", page.locator(".deadline .left").inner_text())
     page.get_by_label("Phone").fill("+43 1")
     page.get_by_role("button", name="Answer").click()
     page.locator(".refusal").wait_for()

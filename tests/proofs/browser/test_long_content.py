@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.proofs.browser.test_forms import TRIP
+from tests.proofs.browser.test_forms import LAST_HOUR, TRIP
 from tests.proofs.browser.test_looks import OVERFLOW, PHONE
 from tests.support.machine import Remote
 from tests.support.processes.server import Person, Server
@@ -63,7 +63,7 @@ UTMOST: dict[str, Any] = {
     "message": SAID,
     "agent": "A" * 100,
     "step_path": ["p" * 200],
-    "timeout": 900_000,
+    "timeout": LAST_HOUR,
     "context": DEEP,
     "messages": [{"role": "user", "text": SAID}],
 }
