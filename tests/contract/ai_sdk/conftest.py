@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.proofs.crash.agents import RELEASE
 from tests.support.processes.server import Server
 from tests.support.services import find_npm, install_packages, real_processes  # noqa: F401
 
@@ -23,9 +24,23 @@ def pytest_runtest_setup() -> None:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
-    agents = "chats.agent.demo.support,tests.support.processes.patient_agent.patient"
-    with Server(tmp_path_factory.mktemp("npm"), HITL_AGENTS=agents, WORD_SECONDS="1") as running:
+    folder = tmp_path_factory.mktemp("npm")
+    settings = {
+        "HITL_AGENTS": "chats.agent.demo.support,tests.proofs.team.reciter.reciter",
+        "prepare": "from tests.proofs.team.reciter import hold_where_told; hold_where_told()",
+        RELEASE: str(folder / "release"),
+    }
+    with Server(folder, **settings) as running:
         yield running
+
+
+@pytest.fixture
+def release(server: Server) -> Iterator[Callable[[], object]]:
+    """What lets the reciter finish the sentence in whose middle it stops."""
+    file = Path(server.settings[RELEASE])
+    file.unlink(missing_ok=True)
+    yield file.touch
+    file.touch()
 
 
 @pytest.fixture(scope="package")

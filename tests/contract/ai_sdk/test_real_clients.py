@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from tests.contract.ai_sdk.conftest import Driver
+from tests.proofs.team.reciter import FIRST_PIECE, WHOLE
 from tests.support.chats.files import file_part
 from tests.support.processes.server import Person, Server, until
 
@@ -42,6 +43,15 @@ class Chat:
     def rule(self, approved: bool, reason: str | None = None) -> Chat:
         asked = self.calls("issueRefund")[0]["approval"]["id"]
         return self.do("rule", approval=asked, approved=approved, reason=reason)
+
+    def until_it_is_told(self, text: str) -> Chat:
+        """Look until this is the last text that the client shows."""
+
+        def texts() -> list[Any]:
+            return [part.get("text") for part in self.do("look", wait=False).last["parts"]]
+
+        until(lambda: texts()[-1:] == [text], f"{text!r} is shown")
+        return self
 
     def stored(self) -> list[dict[str, Any]]:
         """The server's own copy."""
@@ -144,11 +154,12 @@ def test_a_reloaded_page_answers_what_an_earlier_one_was_asked(chat):
     again.do("resume").rule(True).at_rest(posts=[200])
 
 
-def test_a_reloaded_page_follows_a_response_from_its_beginning(chat):
-    one = chat(agent="patient").do("send", text="count", wait=False)
+def test_a_reloaded_page_follows_a_response_from_its_beginning(chat, release):
+    one = chat(agent="reciter").do("send", text="recite", wait=False)
     until(one.stored, "the message is stored")
-    again = chat(chat_id=one.id, messages=one.stored()[:1]).do("resume")
-    assert outline(again.last) == outline(one.do("look").last)
+    again = chat(chat_id=one.id, messages=one.stored()[:1]).do("resume", wait=False).until_it_is_told(FIRST_PIECE)
+    release()
+    assert outline(again.do("look").last) == outline(one.do("look").last)
     again.at_rest(posts=[])
 
 
@@ -165,17 +176,19 @@ def test_who_is_second_is_told_who_was_first(chat, server):
 
 
 @pytest.mark.parametrize(("verdict", "state"), [("approve", "output-available"), ("reject", "output-denied")])
-def test_a_decision_at_the_desk_reaches_an_open_page(chat, server, verdict, state):
-    one = chat(agent="patient").do("send", text="refund").at_rest(posts=[200])
+def test_a_decision_at_the_desk_reaches_an_open_page(chat, server, release, verdict, state):
+    one = chat(agent="reciter").do("send", text="refund").at_rest(posts=[200])
     (call,) = one.calls("issueRefund")
     assert call["state"] == "approval-requested"
     server.person("approver").decide(call["approval"]["id"], verdict=verdict, comment="Because.")
     found = "SELECT state FROM chats_turn ORDER BY id DESC LIMIT 1"
     until(lambda: server.value(found) == "running", "the turn goes on")
-    one.do("resume")
+    one.do("resume", wait=False).until_it_is_told(FIRST_PIECE)
+    release()
+    one.do("look")
     assert (one.shown["status"], one.shown["error"], one.shown["posts"]) == ("ready", None, [200])
     assert [outline(message) for message in one.shown["messages"]] == [outline(found) for found in one.stored()]
-    assert (one.calls("issueRefund")[0]["state"], one.last["parts"][-1]["text"]) == (state, "one two three four")
+    assert (one.calls("issueRefund")[0]["state"], one.last["parts"][-1]["text"]) == (state, WHOLE)
     one.do("send", text="hello")
     assert one.shown["posts"] == [200, 200]
 

@@ -8,15 +8,24 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from chats.agent.agent import Agent
+from chats.agent.demo import issueRefund
 from chats.agent.events import Event, TextDelta
-from chats.agent.script import Conversation, Say
+from chats.agent.script import Conversation, Say, Use
 from chats.providers import scripted
 from tests.proofs.crash.agents import RELEASE
 
 HELD = "hold"
 FIRST, REST = "one two", "three four five"
+FIRST_PIECE, WHOLE = f"{FIRST} {HELD} ", f"{FIRST} {HELD} {REST}"
 
-reciter = Agent(name="reciter", script=[Conversation("recite", [[Say(f"{FIRST} {HELD} {REST}", pause=0)]])])
+reciter = Agent(
+    name="reciter",
+    tools=[issueRefund],
+    script=[
+        Conversation("recite", [[Say(WHOLE, pause=0)]]),
+        Conversation("refund", [[Use("issueRefund", {"amount": 120, "orderId": "A-1"})], [Say(WHOLE, pause=0)]]),
+    ],
+)
 
 
 def hold_where_told() -> None:

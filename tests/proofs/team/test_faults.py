@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.proofs.team.desk import Desk, copied_database
-from tests.proofs.team.reciter import FIRST, HELD, REST
+from tests.proofs.team.reciter import FIRST_PIECE, WHOLE
 from tests.proofs.team.windows import Call, Window, say
 from tests.support.processes.deployed import new_cluster
 from tests.support.processes.server import until
@@ -16,7 +16,6 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("real_processes")]
 
-FIRST_PIECE, WHOLE = f"{FIRST} {HELD} ", f"{FIRST} {HELD} {REST}"
 ALL = ("web", "web 2", "worker 1", "worker 2")
 LIVE, DELAYED = 'data-state="on"', 'data-state="slow"'
 

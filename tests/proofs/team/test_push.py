@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.proofs.team.desk import Desk, copied_database
-from tests.proofs.team.reciter import FIRST, HELD, REST
+from tests.proofs.team.reciter import FIRST_PIECE, HELD, REST, WHOLE
 from tests.proofs.team.windows import Window, say
 from tests.support.processes.server import until
 from tests.support.services import real_processes  # noqa: F401 - a fixture
@@ -15,7 +15,6 @@ from tests.support.services import real_processes  # noqa: F401 - a fixture
 pytestmark = [pytest.mark.crash, pytest.mark.usefixtures("real_processes")]
 
 WEBS = ("web", "web 2")
-FIRST_PIECE, WHOLE = f"{FIRST} {HELD} ", f"{FIRST} {HELD} {REST}"
 
 
 @pytest.fixture(scope="module")
