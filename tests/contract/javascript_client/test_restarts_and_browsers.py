@@ -92,8 +92,8 @@ def test_a_page_of_a_listed_origin_can_ask_and_wait_and_others_cannot(origin, tm
             page.goto(f"{origin}/#{server.address} {asker.key}")
             request = waiting(approver)
             assert approver.send("POST", f"/requests/{request['id']}/decision", {"verdict": "reject"}).status == 200
-            page.wait_for_function("document.title")
+            page.wait_for_function("() => document.title")
             assert page.title() == "rejected"
             page.goto(f"{origin.replace('127.0.0.1', 'localhost')}/#{server.address} {asker.key}")
-            page.wait_for_function("document.title")
+            page.wait_for_function("() => document.title")
             assert page.title() == "Unreachable"

@@ -30,6 +30,8 @@ const ready = Promise.resolve({ pushManager: { getSubscription: async () => subs
 Object.defineProperty(ServiceWorkerContainer.prototype, "ready", { get: () => ready });
 Object.defineProperty(Notification, "permission", { get: () => "granted" });
 """
+#: Whether this tab has noted that it told of the subscription, which it does when the answer has come.
+NOTED = "() => sessionStorage.getItem('pausepoint.push') === document.body.dataset.session"
 #: Whether the page was pushed something about this request.
 TOLD = """id => document.addEventListener("htmx:wsBeforeMessage", event => {
   window.told ||= event.detail.message.includes(id);
@@ -66,7 +68,7 @@ def test_claim_shows_in_the_other_window_and_nothing_moves(windows, people):
     says(other, request, r"^\s*Assigned to approver")
     assert other.evaluate(places, rows) == before
     # The push may come before the answer to the form, which moves the focus to its button.
-    bob.wait_for_function("document.activeElement.textContent.trim() === 'Unassign'")
+    bob.wait_for_function("() => document.activeElement.textContent.trim() === 'Unassign'")
     holder(bob, request).get_by_role("button", name="Unassign").click()
     says(other, request, "Unassigned")
     says(bob, request, "Unassigned")
@@ -202,6 +204,7 @@ def test_each_session_of_a_tab_tells_once_of_the_subscription_of_its_device(wind
     # The first page of a session that gives the device a subscription tells; no other page of the session does.
     with page.expect_response("**/subscribe/"):
         page.goto(f"{server.address}/insights/")
+    page.wait_for_function(NOTED)
     page.reload(wait_until="networkidle")
     page.locator(".user").click()
     page.get_by_role("button", name="Log out").click()
@@ -209,6 +212,7 @@ def test_each_session_of_a_tab_tells_once_of_the_subscription_of_its_device(wind
     page.fill("#id_password", "pausepoint")
     with page.expect_response("**/subscribe/"):
         page.click("main button")
+    page.wait_for_function(NOTED)
     page.goto(f"{server.address}/insights/", wait_until="networkidle")
     page.reload(wait_until="networkidle")
     assert len(told) == 2

@@ -105,7 +105,8 @@ def test_the_menu_works_by_keyboard_and_a_theme_applies_at_once_and_stays(window
     page = windows.open(people("auditor"), "/chats/", color_scheme="light")
     page.locator(".user").focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.textContent.includes('Profile and settings')")
+    # A function: the policy of the pages forbids to evaluate an expression again and again.
+    page.wait_for_function("() => document.activeElement.textContent.includes('Profile and settings')")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Home")
     page.keyboard.press("End")
