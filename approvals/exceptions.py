@@ -224,7 +224,7 @@ class CannotBeAssigned(Invalid):
 
     def __init__(self, field: str) -> None:
         words = _("This request cannot be assigned to that user.")
-        super().__init__(words, {field: _("is not the name of a user who can answer this request")})
+        super().__init__(words, {field: _("no one with that name can answer this request")})
 
 
 class Conflict(Refusal):

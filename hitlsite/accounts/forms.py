@@ -32,7 +32,7 @@ class _Tokens:
 
 
 class UserTokenForm(forms.UserTokenForm):
-    """Checks the link with which someone sets a password. Unknown, used, withdrawn and expired ones are refused alike."""
+    """Checks the link with which someone sets a password. Unknown, used, cancelled and expired ones are refused alike."""
 
     token_generator = _Tokens()
 

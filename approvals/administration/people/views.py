@@ -159,7 +159,7 @@ def new_link(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def invite(request: SignedIn, pk: int) -> HttpResponse:
-    """Invite a person who has no password yet, once more if they were invited already; or withdraw the invitation."""
+    """Invite a person who has no password yet, once more if they were invited already; or cancel the invitation."""
     if request.POST.get("do") != "withdraw":
         return send_invitation(request, pk)
     user = actions.withdraw_invitation(pk, by=request.user)
@@ -171,7 +171,7 @@ def invite(request: SignedIn, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def pending_change(request: SignedIn, pk: int) -> HttpResponse:
-    """Confirm a change that another administrator requested, or withdraw it."""
+    """Confirm a change that another administrator requested, or cancel it."""
     if request.POST.get("do") != "confirm":
         change = actions.withdraw_change(pk, by=request.user)
         messages.success(request, _("The change is cancelled."))

@@ -22,7 +22,7 @@ COLUMNS = [
     "answered",
     "declined",
     "expired",
-    "withdrawn",
+    "cancelled",
     "settled",
     "approval_rate_percent",
     "median_seconds",
@@ -76,7 +76,7 @@ def _note(text: str) -> list[object]:
 
 
 def _cells(sort: str, name: str, of: Measure) -> list[object]:
-    counts = [of.ended, of.approved, of.edited, of.rejected, of.answered, of.declined, of.expired, of.withdrawn]
+    counts = [of.ended, of.approved, of.edited, of.rejected, of.answered, of.declined, of.expired, of.cancelled]
     counts.append(of.settled)
     times = [None if seconds is None else round(seconds, 1) for seconds in (of.median, of.p95)]
     return [sort, name, None, *counts, of.approval_rate, *times, of.readable, of.hasty]

@@ -59,7 +59,7 @@ measured AS (
     SUM(CASE WHEN human = 1 AND approval = 0 AND verdict <> 'reject' THEN 1 ELSE 0 END) AS answered,
     SUM(CASE WHEN human = 1 AND approval = 0 AND verdict = 'reject' THEN 1 ELSE 0 END) AS declined,
     SUM(CASE WHEN verdict = 'expire' THEN 1 ELSE 0 END) AS expired,
-    SUM(CASE WHEN verdict = 'cancel' THEN 1 ELSE 0 END) AS withdrawn,
+    SUM(CASE WHEN verdict = 'cancel' THEN 1 ELSE 0 END) AS cancelled,
     MAX(CASE WHEN human = 1 AND place = (size + 1) / 2 THEN worked END) AS median,
     MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN worked END) AS p95,
     SUM(CASE WHEN human = 1 AND words IS NOT NULL THEN 1 ELSE 0 END) AS readable,

@@ -25,7 +25,7 @@ class Measure:
     answered: int = 0
     declined: int = 0
     expired: int = 0
-    withdrawn: int = 0
+    cancelled: int = 0
     median: float | None = None
     p95: float | None = None
     readable: int = 0
@@ -63,7 +63,7 @@ class Measure:
     @property
     def settled(self) -> int:
         """How many unknown outcomes were resolved because the result of the call arrived."""
-        return self.undecided - self.expired - self.withdrawn
+        return self.undecided - self.expired - self.cancelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,7 @@ WAIT, GRACE = 50, 20
 PASSING = {408, 425, 429, 500, 502, 503, 504}
 #: Seconds between two attempts: at first, and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 15.0
-#: Seconds for which a resume is taken, unless it is renewed.
+#: Seconds for which a resume lease is claimed, unless it is renewed.
 LEASE = 60
 #: No limit: a call that waits for a free connection would look like a server that cannot be reached.
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=20)
@@ -95,7 +95,7 @@ class StillWaiting(DeskError):
 
 
 class LeaseLost(DeskError):
-    """The lease of a resume ended before the run did, and another process has taken it: the run may happen twice."""
+    """The resume lease expired before the run ended, and another process has claimed it: the run may happen twice."""
 
     def __init__(self, request_id: str, by: str) -> None:
         self.request_id, self.by = request_id, by
@@ -225,7 +225,7 @@ class Resume:
         return time.monotonic() >= self.until
 
     def give_back(self, reason: str = "") -> None:
-        """At the end of the `with` block, give the resume back in place of completing it."""
+        """At the end of the `with` block, release the resume lease in place of completing it."""
         self.returned = reason
 
 

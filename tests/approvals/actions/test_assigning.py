@@ -231,7 +231,7 @@ def test_nothing_is_assigned_to_inactive_users():
     gone.refresh_from_db()
     with pytest.raises(CannotBeAssigned) as refused:
         hand(request, by, gone)
-    assert refused.value.errors == {"to": "is not the name of a user who can answer this request"}
+    assert refused.value.errors == {"to": "no one with that name can answer this request"}
 
 
 def test_a_new_assignee_gets_a_mail_unless_they_assigned_it_themselves(settings):

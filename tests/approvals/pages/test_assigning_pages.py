@@ -128,7 +128,7 @@ def test_unknown_username_is_refused(name, shown):
         assert (refused.status_code, alert.words) == (
             422,
             "This request cannot be assigned to that user. "
-            f"{shown} is not the name of a user who can answer this request",
+            f"{shown}: no one with that name can answer this request",
         )
     assert stored(request).assigned_to is None
 

@@ -82,7 +82,7 @@ def test_figures_of_a_month_match_manual_counts():
     measure = found.total
     assert (measure.ended, measure.decided) == (8, 6)
     assert (measure.approved, measure.edited, measure.rejected, measure.approval_rate) == (2, 1, 1, 75)
-    assert (measure.answered, measure.declined, measure.expired, measure.withdrawn) == (1, 1, 1, 1)
+    assert (measure.answered, measure.declined, measure.expired, measure.cancelled) == (1, 1, 1, 1)
     assert (round(measure.median, 3), round(measure.p95, 3)) == (30, 400)
     assert [(one.name, one.decided) for one in found.tools.measures] == [("refund", 4), ("", 2)]
     assert [(one.name, one.decided) for one in found.agents.measures] == [("support", 4), ("ops", 2)]

@@ -68,7 +68,7 @@ def test_resolved_outcomes_have_a_column_and_rows_add_up():
     found = total(by)
     assert (found.ended, found.decided, found.expired, found.settled, found.undecided) == (3, 1, 1, 1, 2)
     (day,) = [row for row in sheet_of(browser(by), 30) if row["sort"] == "day" and row["ended"] != "0"]
-    assert [day[name] for name in ("ended", "approved", "expired", "withdrawn", "settled")] == ["3", "1", "1", "0", "1"]
+    assert [day[name] for name in ("ended", "approved", "expired", "cancelled", "settled")] == ["3", "1", "1", "0", "1"]
 
 
 def test_decision_before_its_request_counts_as_zero_seconds():

@@ -15,7 +15,7 @@ from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.db import pool, transactions
-from approvals.db.transactions import PLACES, LineTooLong
+from approvals.db.transactions import PLACES, STUCK, LineTooLong
 from approvals.exceptions import AlreadyDecided
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.states import Door, Verdict
@@ -168,17 +168,19 @@ def test_a_workflow_that_stays_locked_occupies_few_threads_and_refuses_the_other
 
 
 def test_a_row_that_is_released_again_and_again_refuses_nobody(monkeypatch):
-    # A slow machine may take longer for one decision than the line waits for progress.
-    monkeypatch.setattr(transactions, "STUCK", PATIENCE)
     owner, decider = alice(), bob()
     large = make_workflow(owner)
     requests = [make_request(owner, workflow=large, tool_call_id=None) for _ in range(5 * PLACES)]
-    outcomes = race(
-        *[
-            lambda request=request: desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
-            for request in requests
-        ]
-    )
+    # Each of them holds the row for half of what is too long, whatever the machine does meanwhile.
+    holds = []
+    monkeypatch.setattr(transactions, "monotonic", lambda: sum(holds))
+
+    def decide_slowly(request: ApprovalRequest) -> None:
+        with transaction.atomic():
+            desk.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
+            holds.append(STUCK / 2)
+
+    outcomes = race(*[lambda request=request: decide_slowly(request) for request in requests])
     assert failures(outcomes) == []
     assert Decision.objects.filter(verdict="approve").count() == 5 * PLACES
 

@@ -1,4 +1,4 @@
-"""Invite people who have no password yet, and withdraw invitations, on record."""
+"""Invite people who have no password yet, and cancel invitations, on record."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed
     deferred = last["deferred_tool_use"]
     assert (last["stop_reason"], deferred["id"], claude.files) == ("tool_deferred", "toolu_1", set())
     resume = ("-p", "--resume", last["session_id"])
-    # Resumed too early, it ends again, and asks no second time.
+    # Resumed before a decision, it ends again. No second request is created.
     claude.run(arguments=resume, ends=False)
     assert claude.results()[1]["stop_reason"] == "tool_deferred"
     (asked,) = claude.approver.send("GET", f"/requests?status=pending&thread={last['session_id']}").body["items"]
