@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.actions import publishing
+from approvals.actions import publishing, rows
 from approvals.actions.deciding import Outcome, cancel_requests
 from approvals.actions.locking import lock_known_workflow, lock_visible_request
 from approvals.actions.results import ToolResult, record_other_input, record_tool_result
@@ -41,8 +41,8 @@ def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
     """End a workflow that waits for no one; a second end changes nothing."""
     assert state in ENDED
     with in_transaction():
-        ended = Workflow.objects.filter(pk=workflow.pk, open_count=0).exclude(state__in=ENDED)
-        if ended.update(state=state, ended_at=timezone.now(), urgency=None, suspended_at=None):
+        none = {"urgency": None, "suspended_at": None}
+        if rows.END_WORKFLOW.run(pk=workflow.pk, state=state, ended_at=timezone.now(), **none):
             publishing.notify(workflow)
 
 

@@ -50,7 +50,7 @@ def end_request(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) 
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
-    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source)
+    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=via)
     return decision
 
 

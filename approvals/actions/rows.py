@@ -8,7 +8,7 @@ from django.db.models.functions import Concat
 from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.search import SearchText
-from approvals.states import Status
+from approvals.states import ENDED, Status
 
 REQUEST = Insert(ApprovalRequest)
 DECISION = Insert(Decision, returning=("id",))
@@ -30,6 +30,13 @@ SEARCH_TEXT = Insert(SearchText)
 ADD_WORDS = Update(
     lambda: SearchText.objects.filter(request=Parameter("request", UUIDField())),
     words=Concat(F("words"), Parameter("added", TextField())),
+)
+
+
+#: Ends a workflow that waits for no one.
+END_WORKFLOW = Update(
+    lambda: Workflow.objects.filter(pk=Parameter("pk", BigAutoField()), open_count=0).exclude(state__in=sorted(ENDED)),
+    *("state", "ended_at", "urgency", "suspended_at"),
 )
 
 

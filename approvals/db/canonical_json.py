@@ -138,6 +138,9 @@ def _too_many(max_values: int) -> NotCanonical:
 
 def _holds_more(text: str, values: int) -> bool:
     """Return whether a JSON text has more members and items than `values`; meaningless for invalid JSON."""
+    # Those in strings only add to this count.
+    if text.count(",") + text.count("[") + text.count("{") <= values:
+        return False
     # Each value has at most two strings, itself and its name, so too many quotes decide it.
     if text.count('"') - text.count('\\"') > 4 * values + 2:
         return True

@@ -127,10 +127,10 @@ class Insert(Generic[Stored]):
         fields, written = self._statement()
         written.many([_column_values(fields, row, written.connection) for row in rows])
 
-    def save(self, instance: Stored) -> bool:
-        """Add a new instance; False if it was left out."""
+    def save(self, instance: Stored, **parameters: Any) -> bool:
+        """Add a new instance; False if it was left out. `parameters` are for what is computed."""
         fields, written = self._statement()
-        row = written.row(_column_values(fields, vars(instance), written.connection))
+        row = written.row(_column_values(fields, vars(instance) | parameters, written.connection))
         if row is None:
             return False
         for name, value in zip(self._returning, row, strict=True):

@@ -22,6 +22,8 @@ def _next_position() -> Coalesce:
 #: The last message of its chat. The caller has locked the chat or the turn.
 MESSAGE = Insert(Message, position=_next_position())
 NEW_CHAT = Insert(Chat, ignore_conflicts=True, returning=("id",))
+#: A turn that is queued has no lease.
+TURN = Insert(Turn, returning=("id",), lease_until=Now() + Parameter("lease", DurationField()))
 STEP = Insert(Step, returning=("id",))
 CALL = Insert(ToolCall)
 CHECKPOINT = Insert(TurnCheckpoint)
@@ -68,3 +70,4 @@ STORE_MESSAGE = Update(
     *("parts", "metadata"),
 )
 TOUCH_CHAT = Update(lambda: Chat.objects.filter(pk=_PK), "updated_at")
+NAME_CHAT = Update(lambda: Chat.objects.filter(pk=_PK), "title", "updated_at")

@@ -109,7 +109,7 @@ def _check_ids(turn: Turn, ids: Sequence[str]) -> None:
         # Without the lock, two sub-agents could both find the same id unused.
         transactions.lock_name(f"calls of {turn.top.run_id}")
     # Requests and the audit log name calls by the top chat, so ids are unique in it and all chats below.
-    if subagents.calls_of_family(turn).filter(tool_call_id__in=ids).exists():
+    if subagents.is_any_id_used(turn, ids):
         raise ProviderError(
             _(
                 "The model used the id of an earlier tool call again, so its answer cannot be used. "

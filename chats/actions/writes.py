@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
-from django.db.models import QuerySet
+from django.db.models import BigAutoField, CharField
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import after_commit
 from approvals.models import Workflow
 from chats import checkpoints, doorbell, queries, queue
 from chats.actions import rows
-from chats.actions.locking import Claim, Known, Locked, Recorded, lease_end
+from chats.actions.locking import LEASE, Claim, Known, Locked, Recorded
 from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.provider import ModelMessage
@@ -89,9 +90,8 @@ def write_checkpoint(
 
     `steps` are those of which a runner may know the canonical form already.
     """
-    earlier = TurnCheckpoint.objects.filter(chat_pk=turn.chat_id, message_id=turn.message_id)
-    last = None if is_first else earlier.order_by("-ordinal").first()
-    kept, tail = _since(last, earlier, parts)
+    last = None if is_first else _LAST_CHECKPOINT.first(chat=turn.chat_id, message=turn.message_id)
+    kept, tail = _since(last, parts)
     rows.CHECKPOINT.row(
         chat_pk=turn.chat_id,
         turn_pk=turn.pk,
@@ -108,15 +108,21 @@ def write_checkpoint(
     )
 
 
-def _since(
-    last: TurnCheckpoint | None, earlier: QuerySet[TurnCheckpoint], parts: list[dict[str, Any]]
-) -> tuple[int, list[dict[str, Any]]]:
+_LAST_CHECKPOINT: Prepared[TurnCheckpoint] = Prepared(
+    lambda: TurnCheckpoint.objects.filter(
+        chat_pk=Parameter("chat", BigAutoField()), message_id=Parameter("message", CharField())
+    ).order_by("-ordinal")[:1]
+)
+
+
+def _since(last: TurnCheckpoint | None, parts: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
     """Return what differs from the previous checkpoint. Earlier ones are read only if its step was asked about twice."""
     if last is None:
         return 0, parts
     settled = checkpoints.settled(last)
     if settled is None:
-        return checkpoints.difference(checkpoints.fold(earlier.order_by("ordinal")), parts)
+        every = TurnCheckpoint.objects.filter(chat_pk=last.chat_pk, message_id=last.message_id).order_by("ordinal")
+        return checkpoints.difference(checkpoints.fold(every), parts)
     kept, tail = checkpoints.difference(last.tail[settled - last.kept :], parts[settled:])
     return settled + kept, tail
 
@@ -137,13 +143,14 @@ def start_turn(
     """
     owner = "" if below else doorbell.claims_as()
     if owner:
-        below = {"state": TurnState.RUNNING, "attempt": 1, "lease_owner": owner, "lease_until": lease_end()}
-    turn = Turn.objects.create(
+        below = {"state": TurnState.RUNNING, "attempt": 1, "lease_owner": owner}
+    turn = Turn(
         chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
     )
+    rows.TURN.save(turn, lease=LEASE if owner else None)
     chat.title = chat.title or text.strip()[:80].partition("\n")[0]
     chat.updated_at = timezone.now()
-    chat.save(update_fields=["title", "updated_at"])
+    rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
     if owner:
         after_commit(_hand_over, turn, before)
     else:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q, UUIDField
 
 from approvals.db.prepared import Parameter, Prepared
-from approvals.states import PROGRAMS
+from approvals.states import PROGRAMS, Door
 from chats import actions
 from chats.models import ToolCall
 from chats.states import TurnState
@@ -22,9 +22,12 @@ _ASKED: Prepared[int] = Prepared(
 )
 
 
-def on_decided(sender: object, *, request_id: UUID, source: str, **_: Any) -> None:
-    """Resume the turn that asked a request which has ended, unless it waits for others."""
-    if source in PROGRAMS:
+def on_decided(sender: object, *, request_id: UUID, source: str, via: str, **_: Any) -> None:
+    """Resume the turn that asked a request which has ended, unless it waits for others.
+
+    `actions.take_answers` continues the turn that it answers itself.
+    """
+    if source in PROGRAMS or via == Door.AI_SDK:
         return
     for turn_id in _ASKED.all(request=request_id):
         actions.wake_turn(turn_id)

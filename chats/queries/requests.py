@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import BigAutoField, QuerySet, Subquery
+from django.db.models import BigAutoField, QuerySet, Subquery, UUIDField
 
 from approvals.access import permissions
 from approvals.access.permissions import Person
@@ -86,8 +86,11 @@ def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalReques
     return {str(request.tool_call_id): request for request in ordered}
 
 
+_WITH_WORKFLOW: Prepared[ApprovalRequest] = Prepared(
+    lambda: ApprovalRequest.objects.select_related("workflow").filter(pk=Parameter("pk", UUIDField()))
+)
+
+
 def request_of(call: CallView) -> ApprovalRequest | None:
     """Return the request that a call made, with its workflow; None if it made none."""
-    if not call.request_id:
-        return None
-    return ApprovalRequest.objects.select_related("workflow").filter(pk=call.request_id).first()
+    return _WITH_WORKFLOW.first(pk=call.request_id) if call.request_id else None

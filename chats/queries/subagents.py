@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db.models import BigAutoField, Q, QuerySet
 
+from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.states import Status
@@ -21,15 +23,25 @@ def delegated(turn: Turn) -> list[tuple[ToolCall, Turn]]:
     return [(each.parent_call, each) for each in turns if each.parent_call is not None]
 
 
-def calls_of_family(turn: Turn) -> QuerySet[ToolCall]:
-    """Return all calls in the chat at the top and in the chats of all sub-agents below it, including removed messages."""
-    top = turn.chat.root_id or turn.chat_id
-    return ToolCall.objects.filter(chat__in=Chat.objects.filter(Q(pk=top) | Q(root=top)))
+def _ids_of_family(**named: Any) -> QuerySet[ToolCall, str]:
+    """Return the ids of calls in the chat at the top and in the chats of all sub-agents below it, with removed messages."""
+    family = Chat.objects.filter(Q(pk=_TOP) | Q(root=_TOP))
+    return ToolCall.objects.filter(chat__in=family, **named).values_list("tool_call_id", flat=True)
+
+
+_TOP = Parameter("top", BigAutoField())
+_USED: Prepared[str] = Prepared(_ids_of_family)
+_USED_OF: Prepared[str] = Prepared(lambda: _ids_of_family(tool_call_id__in=any_of(Parameter("ids", Values()), str))[:1])
 
 
 def used_call_ids(turn: Turn) -> set[str]:
     """Return the toolCallIds that a new call of a turn must not have."""
-    return set(calls_of_family(turn).values_list("tool_call_id", flat=True))
+    return set(_USED.all(top=turn.chat.root_id or turn.chat_id))
+
+
+def is_any_id_used(turn: Turn, ids: Sequence[str]) -> bool:
+    """Return whether a new call of a turn must not have one of these toolCallIds."""
+    return _USED_OF.first(top=turn.chat.root_id or turn.chat_id, ids=ids) is not None
 
 
 def call_path(turn: Turn) -> list[str]:
