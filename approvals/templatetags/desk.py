@@ -23,6 +23,7 @@ from approvals.states import ORIGINS, Door, status_label, verdict_label
 from approvals.text.alignment import Budget, Op, text_runs
 from approvals.text.confusables import marked_name
 from approvals.text.markdown import linked, to_html
+from approvals.text.tables import Row
 from approvals.text.text import visible
 
 register = template.Library()
@@ -39,6 +40,12 @@ def markdown(text: str) -> SafeString:
 register.filter("visible", visible)
 register.filter("linked", linked)
 register.filter("person_name", marked_name)
+
+
+@register.filter
+def shown_value(row: Row) -> SafeString | str:
+    """Return the value of a row, with links; the words for an empty value look different from a text that says the same."""
+    return format_html('<i class="no-value">{}</i>', row.value) if row.empty else linked(row.value)
 
 
 @register.simple_tag

@@ -38,7 +38,13 @@ MAX_CHARACTERS = 50_000
 MAX_TARGET = 200
 #: Of every link to an address from an agent: the site learns nothing of the page, and cannot reach it.
 REL = "noopener noreferrer nofollow"
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}“”«»⟨⟩…]{1,2000}", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"https?://[^\s<>\"'`|\\^{}“”«»⟨⟩…]{1,2000}"
+    r"|(?<![\w.+%/:@-])(?P<mail>[a-z0-9][a-z0-9._+-]{0,63}@(?:[a-z0-9-]{1,63}\.){1,4}[a-z]{2,24})(?!\.?[\w-]|@)",
+    re.IGNORECASE,
+)
+#: Endings of the addresses of pictures.
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
 #: What follows an address that an invisible character, or the end of what is shown, cuts off: it leads elsewhere than it seems.
 _CUT = "⟨…"
 _CLOSING = {")": "(", "]": "["}
@@ -129,14 +135,20 @@ _parser = _make_parser()
 
 
 def linked(text: str) -> SafeString | str:
-    """Return a text, in which invisible characters are visible, with a link at each web address."""
-    if "://" not in text:
+    """Return a text, in which invisible characters are visible, with a link at each web address and each mail address."""
+    if "://" not in text and "@" not in text:
         return text
     parts: list[SafeString | str] = []
     end = 0
     for match in _ADDRESS.finditer(text):
-        address = _without_punctuation(match[0])
         follows = text[match.end() : match.end() + 1] or " "
+        if match["mail"]:
+            # Some letters that are not ASCII count as the lower case of others.
+            if match[0].isascii() and follows not in _CUT:
+                parts += [text[end : match.start()], format_html('<a href="mailto:{0}">{0}</a>', match[0])]
+                end = match.end()
+            continue
+        address = _without_punctuation(match[0])
         host = ascii_host(address) if follows not in _CUT else None
         if host is None:
             continue
@@ -157,6 +169,9 @@ def ascii_host(address: str) -> str | None:
 
 def _link(address: str, host: str) -> SafeString:
     link = format_html('<a href="{0}" rel="{1}" target="_blank">{0}</a>', address, REL)
+    # Never loaded by the page: its server would learn who reads the request, and when.
+    if urlsplit(address).path.lower().endswith(_PICTURES):
+        return format_html('{} <span class="target">({})</span>', link, _("picture, opens %(host)s") % {"host": host})
     return link if host in address.lower() else format_html('{} <span class="target">({})</span>', link, host)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.text import confusables
 from approvals.text.file_references import summarized
@@ -28,6 +28,15 @@ MAX_VALUES = 500
 LINE = 80
 #: The places of the raw JSON of a card's input and context.
 RAW, RAW_CONTEXT = "raw", "raw-context"
+#: Columns of a table of objects at most; one of more would need to be scrolled sideways, where no one sees all of it.
+MAX_COLUMNS = 6
+#: Empty values in words.
+_EMPTY = {
+    dict: gettext_lazy("empty object"),
+    list: gettext_lazy("empty list"),
+    str: gettext_lazy("empty text"),
+    type(None): gettext_lazy("no value"),
+}
 #: Misleading letters that a note lists at most.
 NAMED = 5
 
@@ -38,7 +47,8 @@ class Row:
 
     `block`: the value needs more than one line. `folded`: the whole value where only its beginning is shown; `more`: the
     folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
-    values that only the raw view shows, and `note` names what is easily misread.
+    values that only the raw view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is
+    there. `columns`: the rows are objects of the same few short values, so that they can stand in one table.
 
     A page reports the places that were in view: that of a row is its value, as far as it is not folded.
     """
@@ -53,6 +63,8 @@ class Row:
     place: str = field(default="", compare=False)
     hidden: int = 0
     note: str = ""
+    empty: bool = False
+    columns: Sequence[str] = ()
 
     @property
     def size(self) -> int:
@@ -159,11 +171,33 @@ def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
             return Row(name="", value=", ".join(map(pretty, value)))
         case list() if value:
             numbered = enumerate(value[:MAX_VALUES], 1)
-            return _table([_row(str(n), item, level + 1, counter, f"{place}.{n}") for n, item in numbered], len(value))
+            listed = [_row(str(n), item, level + 1, counter, f"{place}.{n}") for n, item in numbered]
+            return replace(_table(listed, len(value)), columns=_columns(value, listed))
+        case dict() | list() | "" | None:
+            return Row(name="", value=str(_EMPTY[type(value)]), empty=True)
+        case str() if value.isspace():
+            return Row(name="", value=_spaces(value), empty=True)
         case str():
             return _text(value)
         case _:
             return Row(name="", value=pretty(value))
+
+
+def _columns(items: Sequence[Any], shown: Sequence[Row]) -> Sequence[str]:
+    """Return the names of the columns if the objects of a list are alike, short and flat; else nothing."""
+    names = list(items[0]) if isinstance(items[0], dict) else []
+    alike = len(items) > 1 and all(isinstance(item, dict) and list(item) == names for item in items)
+    if not alike or not 0 < len(names) <= MAX_COLUMNS:
+        return ()
+    cells = [cell for row in shown for cell in row.rows]
+    # A note or a long value needs the room of a row of its own.
+    short = all(not (cell.rows or cell.block or cell.note or cell.hidden) for cell in cells)
+    return [cell.name for cell in shown[0].rows] if short and all(row.rows for row in shown) else ()
+
+
+def _spaces(text: str) -> str:
+    """Return in words how many characters a text has of which nothing can be seen."""
+    return ngettext("%(count)s blank character", "%(count)s blank characters", len(text)) % {"count": f"{len(text):,}"}
 
 
 def _table(table_rows: list[Row], count: int) -> Row:

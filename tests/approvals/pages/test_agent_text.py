@@ -135,6 +135,31 @@ def test_address_with_foreign_letters_shows_what_its_host_is():
     assert [one.words for one in page.find("span", class_="target")] == ["(xn--pple-43d.example)"]
 
 
+@pytest.mark.parametrize(
+    ("text", "linked_as"),
+    [
+        ("Ada <ada@example.com>", ["mailto:ada@example.com"]),
+        ("ada@example.com, bob+1@mail.example.org.", ["mailto:ada@example.com", "mailto:bob+1@mail.example.org"]),
+        # Only a part of what stands there would be an address.
+        ("ada@example.com.evil-x", []),
+        ("ada@example.com\u0430", []),
+        ("ad\u0430@example.com", []),
+        ("\u212aate@example.com", []),
+        ("https://bank.example@evil.example/", []),
+    ],
+)
+def test_mail_address_in_a_value_is_a_link_to_what_it_says(text, linked_as):
+    assert [link.attributes["href"] for link in parse(str(linked(text))).find("a")] == linked_as
+
+
+def test_picture_in_a_value_is_a_link_that_says_where_it_leads():
+    page = parse(str(linked("https://cdn.example.com/a.PNG?size=2")))
+    assert (page.words, page.find("img")) == (
+        "https://cdn.example.com/a.PNG?size=2 (picture, opens cdn.example.com)",
+        [],
+    )
+
+
 def test_value_beside_a_link_is_escaped():
     html = str(linked("<b>https://a.example/<script></b>"))
     assert ("<b>" in html, "<script" in html, len(parse(html).find("a"))) == (False, False, 1)
