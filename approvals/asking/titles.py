@@ -1,4 +1,4 @@
-"""Titles of questions that come as one text, such as those of AgentForge's `ask-human`."""
+"""Titles that are made from a text or a tool, such as those of AgentForge's `ask-human`."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def title_and_message(text: str) -> tuple[str, str]:
     if first_line == text.strip() and len(first_line) <= MAX_TITLE:
         return first_line, ""
     return (first_line if len(first_line) <= MAX_TITLE else first_line[: MAX_TITLE - 1] + "…"), text
+
+
+def is_made(title: str, tool_name: str) -> bool:
+    """Return whether a title only repeats the name of the tool, as those that clients and MCP make for a call do."""
+    return bool(tool_name) and title in (tool_name, f"Run {tool_name}?")

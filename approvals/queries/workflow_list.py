@@ -138,7 +138,11 @@ def searched(
 
 def with_steps(user: User, workflows: QuerySet[Workflow]) -> QuerySet[Workflow]:
     """Add to each workflow its latest steps that the person may see, in `steps`, latest first."""
-    steps = queries.requests_for(user).select_related(None).only("pk", "workflow_id", "title", "kind", "status")
+    steps = (
+        queries.requests_for(user)
+        .select_related(None)
+        .only("pk", "workflow_id", "title", "tool_name", "kind", "status")
+    )
     latest = steps.order_by("-created_at", "-id")[: STEPS + 1]
     return workflows.prefetch_related(None).prefetch_related(Prefetch("requests", queryset=latest, to_attr="steps"))  # type: ignore[no-redef]  # declared on the model, to be read
 

@@ -30,7 +30,7 @@ GROUNDS = ("ground", "surface", "raised", "sunken")
 INKS = ("ink", "ink-soft", "accent", "danger", "warn", "good", "info")
 SOFT = ("accent", "danger", "warn", "good", "info")
 BARE = ("line", "line-strong", "focus")
-SIZES = ("fine", "small", "dense", "body", "large", "heading", "title", "figure")
+SIZES = ("small", "body", "large", "heading", "title")
 SPACES = ("1", "2", "3", "4", "5", "6", "7")
 SCHEMA = {
     "type": "object",

@@ -50,6 +50,8 @@ class Chip:
     #: The other filters, for a form that sets this one.
     kept: Sequence[tuple[str, str]] = ()
     following: str = ""
+    #: Shown in place of the words.
+    icon: str = ""
 
 
 def chips_of(filters: Filters) -> list[Chip]:
@@ -74,7 +76,8 @@ def order_chips(filters: Filters) -> list[Chip]:
     """Return the chips that sort and group the list."""
     labels = {"agent": _("Agent"), "tool": _("Tool"), "workflow": _("Workflow")}
     groups = [("", _("Nothing")), *((group, labels[group]) for group in GROUPS)]
-    chips = [_choice(filters, "group", _("Group by"), groups, without=("sort",) if filters.sort == BY_DEADLINE else ())]
+    without = ("sort",) if filters.sort == BY_DEADLINE else ()
+    chips = [_choice(filters, "group", _("Group by"), groups, without=without, icon="group")]
     if filters.waiting:
         sorts = [
             ("", _("Urgency")),
@@ -82,7 +85,7 @@ def order_chips(filters: Filters) -> list[Chip]:
             (NEWEST, _("Newest first")),
             (OLDEST, _("Oldest first")),
         ]
-        chips.insert(0, _choice(filters, "sort", _("Sort by"), sorts, without=("group",)))
+        chips.insert(0, _choice(filters, "sort", _("Sort by"), sorts, without=("group",), icon="arrow-down-up"))
     return chips
 
 
@@ -94,6 +97,7 @@ def _choice(
     *,
     default: str = "",
     without: tuple[str, ...] = (),
+    icon: str = "",
 ) -> Chip:
     chosen = getattr(filters, name)
     value = "" if chosen == default else chosen
@@ -111,6 +115,7 @@ def _choice(
         clear=filters.without(name).rstrip("&"),
         options=options,
         following=following.query,
+        icon=icon,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.asking.titles import is_made
 from approvals.models import ApprovalRequest, Decision, ToolSettings
 from approvals.pages.key_fields import key_values, read_beginning
 from approvals.pages.lists.short_times import brief
@@ -62,6 +64,8 @@ class InboxRow:
         """Return what the template reads; a part whose text is empty is left out."""
         request = self.request
         kind, priority, status = Kind(request.kind), Priority(request.priority), Status(request.status)
+        # The beginning of a question's message.
+        message = visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else ""
         return {
             "pk": str(request.pk),
             "kind": kind,
@@ -81,18 +85,25 @@ class InboxRow:
             "section": self.section,
             "address": self.address,
             "title": request.title,
-            "created": brief(request.created_at),
+            "made": is_made(request.title, request.tool_name),
+            "when": brief(request.created_at if request.pending else self.ended_at),
             "deadline": brief(request.deadline_at, "in") if request.pending and request.deadline_at else "",
             "outcome": "" if request.pending else self.outcome,
             "outcome_icon": STATUS_ICONS.get(status, "ban"),
             "comment": visible(self.decision.comment[:CHARACTERS]) if self.decision else "",
             "values": self.values,
-            # The beginning of a question's message.
-            "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
+            "message": message,
+            # A waiting request without either has one line.
+            "second_line": bool(self.values or message) or not request.pending,
             "agent": visible(request.agent),
             "requested_by": marked_name(request.requested_by.username),
             "assigned_to": marked_name(request.assigned_to.username) if request.assigned_to else "",
         }
+
+    @property
+    def ended_at(self) -> datetime:
+        """When it was decided; a request that is closed otherwise has no decision."""
+        return self.request.changed_at if self.decision is None else self.decision.decided_at
 
     @property
     def outcome(self) -> str:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.asking.titles import is_made
 from approvals.models import Workflow
 from approvals.queries.workflow_list import ENDED, SUSPENDED, steps_shown
 from approvals.states import WorkflowState, status_label
@@ -39,6 +40,8 @@ class WorkflowRow:
     more: bool
     decided: int
     duration: str
+    #: Whether the title only repeats the key of the run or the name of a tool.
+    made: bool = False
 
     @property
     def icon(self) -> str:
@@ -56,8 +59,8 @@ class WorkflowRow:
 
     @property
     def waits_for(self) -> str:
-        """The title of the request that waits, or of the last one."""
-        return self.steps[-1].title if self.steps else ""
+        """The title of the request that waits, or of the last one; only its status if the workflow has the same title."""
+        return self.steps[-1].title.removeprefix(f"{self.workflow.shown_title}: ") if self.steps else ""
 
 
 def workflow_row(workflow: Workflow) -> WorkflowRow:
@@ -68,6 +71,8 @@ def workflow_row(workflow: Workflow) -> WorkflowRow:
         steps=[Step(step.status, f"{step.title}: {status_label(step.kind, step.status)}") for step in steps],
         more=more,
         decided=sum(not step.pending for step in steps),
+        made=workflow.shown_title == workflow.key
+        or any(is_made(workflow.shown_title, step.tool_name) for step in steps[:1]),
         duration=duration_words((workflow.ended_at or timezone.now()) - workflow.started_at),
     )
 

@@ -157,7 +157,7 @@
 
   // --- The menu of a chip: its field has the focus at once, unless that opens the keyboard of a phone over the suggestions.
   document.addEventListener("toggle", ({ target, newState }) => {
-    const field = newState === "open" && target.matches?.("details") && target.querySelector(`.chip-form ${FIELD}`);
+    const field = newState === "open" && target.matches?.("details") && target.querySelector(`:scope > .chip-menu > .chip-form > ${FIELD}`);
     if (field && matchMedia("(pointer: fine)").matches) field.focus({ preventScroll: true });
   }, true);
   document.addEventListener("htmx:afterSwap", ({ target }) => {

@@ -112,6 +112,8 @@
     for (const between of found.slice(Math.min(one, other), Math.max(one, other) + 1)) between.checked = box.checked;
   }
   page.addEventListener("click", (event) => {
+    // A finger that misses the box by a little meant it.
+    if (event.target.matches(".pick")) event.target.querySelector("input")?.click();
     const box = event.target.closest('input[name="pick"]');
     if (box && event.shiftKey && last) range(box);
     if (box) last = box;
@@ -130,20 +132,31 @@
   document.addEventListener("htmx:afterSettle", count);
   count();
 
-  // --- One chip is open at a time, and Escape or a press elsewhere closes it.
+  // --- One menu is open at a time, and in it one field. Escape closes the innermost, a press elsewhere closes all.
   document.addEventListener("click", (event) => {
     for (const chip of all("details.chip[open]")) if (!chip.contains(event.target)) chip.open = false;
   });
   document.addEventListener("keydown", (event) => {
-    const chip = event.key === "Escape" && document.querySelector("details.chip[open]");
+    const chip = event.key === "Escape" && all("details.chip[open]").at(-1);
     if (!chip) return;
     event.preventDefault();
     chip.open = false;
     chip.querySelector("summary").focus();
   }, true);
   document.addEventListener("toggle", (event) => {
-    if (event.target.matches?.("details.chip[open]")) event.target.querySelector("input:not([type=hidden], [type=date])")?.focus();
+    if (!event.target.matches?.("details.chip[open]")) return;
+    const first = event.target.querySelector(":scope > .chip-menu > :is(form input:not([type=hidden], [type=date]), .chip-box summary)");
+    // On a phone, a field with the focus opens the keyboard over the menu.
+    if (first && (first.matches("summary") || matchMedia("(pointer: fine)").matches)) first.focus();
   }, true);
+  // The arrow keys go through a menu; in a field they are its own.
+  page.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], menu = event.target.closest(".filter-bar > .chip[open], .chips .chip[open], .orders .chip[open]");
+    if (!step || !menu || event.target.matches("input")) return;
+    event.preventDefault();
+    const items = all("summary, a, button", menu).filter((one) => one.checkVisibility());
+    items.at((items.indexOf(event.target) + step) % items.length)?.focus();
+  });
   // Leave an empty search out of the address.
   document.getElementById("filters").addEventListener("submit", (event) => {
     const field = event.target.elements.q;

@@ -182,6 +182,7 @@ def test_axe_finds_nothing_in_the_shortcuts_dialog_and_the_menu_of_a_filter(wind
     page.locator("dialog[open]").wait_for()
     assert violations(page, axe) == {}
     page.keyboard.press("Escape")
+    page.locator(".filter-menu > summary").click()
     page.locator("[data-chip=tool] > summary").click()
     page.locator("[data-chip=tool] .suggestions a").first.wait_for()
     assert violations(page, axe) == {}

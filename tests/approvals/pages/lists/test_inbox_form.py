@@ -50,6 +50,24 @@ def test_chips_show_the_valid_filters(client, query, kept):
     assert chips(client.get(f"/?{query}").text) == kept
 
 
+def test_what_is_set_stands_beside_the_menu_of_what_is_not(client):
+    page = parse(client.get("/?tool=refund&priority=high&sort=newest").text)
+
+    def named(*, within: str) -> list[str]:
+        (box,) = [one for one in page.find(class_=within) if one.tag in {"div", "details"}]
+        return [
+            one.attributes["data-chip"] for one in box.find("details", class_="chip") if "data-chip" in one.attributes
+        ]
+
+    assert named(within="filter-menu") == ["status", "kind", "agent", "person", "deadline", "age"]
+    assert named(within="chips") == ["priority", "tool"]
+    (sort, group) = [one.find("summary")[0] for one in page.find("div", class_="orders")[0].find("details")]
+    assert [(one.words, one.attributes["title"]) for one in (sort, group)] == [
+        ("Sort by: Newest first", "Sort by: Newest first"),
+        ("Group by", "Group by"),
+    ]
+
+
 def test_each_option_of_a_chip_sets_its_filter_and_keeps_the_others():
     client = browser(bob())
     page = parse(client.get("/?tool=refund&priority=high&group=agent").text)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.template.loader import render_to_string
+from django.utils import timezone
 
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
@@ -11,6 +14,7 @@ from approvals.queries import request_list
 from approvals.queries.filters import OVER, Filters
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.requests import FUTURE, decide, make_request, make_workflow
+from tests.support.markup import parse
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
@@ -52,3 +56,34 @@ def test_a_decided_row_shows_the_input_that_was_approved(pad):
     (listed,) = rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))
     (section,) = request_list.first_rows(decider, OVER_ONES, request_list.parts_of(OVER_ONES)[0], 5)
     assert [listed.values, rows_for(decider, [section])[0].values] == [[("amount", "10")]] * 2
+
+
+def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_requested():
+    owner, decider = alice(), bob()
+    decided, waiting = make_request(owner), make_request(owner)
+    decide(decided, decider, Verdict.APPROVE)
+    hours_ago = timezone.now() - timedelta(hours=5)
+    ApprovalRequest.objects.update(created_at=hours_ago)
+    shown = {row.request.pk: row.shown for row in rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))}
+    times = [parse(str(shown[made.pk]["when"])).find("time")[0].words for made in (decided, waiting)]
+    assert times == ["just now", "5h ago"]
+    assert shown[decided.pk]["outcome"] == "Approved by bob"
+
+
+def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_one_line():
+    owner = alice()
+    for title, tool, given in (
+        ("Run refund?", "refund", {"amount": 1}),
+        ("refund", "refund", {}),
+        ("Run mail?", "refund", {}),
+        ("Run ?", "", {}),
+    ):
+        make_request(owner, title=title, tool_name=tool, input=given)
+    listed = request_list.listed(ApprovalRequest.objects.order_by("created_at", "id"))
+    found = {row.request.title: (row.shown["made"], row.shown["second_line"]) for row in rows_for(bob(), listed)}
+    assert found == {
+        "Run refund?": (True, True),
+        "refund": (True, False),
+        "Run mail?": (False, False),
+        "Run ?": (False, False),
+    }

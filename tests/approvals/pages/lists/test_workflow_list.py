@@ -74,7 +74,7 @@ def test_a_row_shows_state_steps_duration_and_run():
     ]
     (progress,), (time,) = row.find("span", class_="workflow-progress"), row.find("span", class_="workflow-time")
     assert (progress.words, time.words) == ("2 of 3 steps", "2 h 5 min")
-    assert row.find("span", class_="badge")[0].words == "Suspended"
+    assert row.find("span", class_="row-kind")[0].words == "Suspended"
     assert [run.words for run in row.find("span", class_="run")] == ["run release-2.14.0"]
 
 

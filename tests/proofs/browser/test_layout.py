@@ -1,0 +1,102 @@
+"""One grid for all pages: the same edges, one row of filters, rows for fingers, and one printed page for a request."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.proofs.browser.places import each_page
+from tests.proofs.browser.test_inbox import batches, row
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+#: Lists, a request with and without earlier decisions, and pages that are read or filled in.
+PAGES = ("desk", "decided", "workflows", "workflow", "waiting", "critical", "form", "insights", "audit", "chats", "mixed",
+         "usage", "timeline", "profile", "keys")  # fmt: skip
+EDGES = """() => {
+    const page = document.querySelector('main > div:not(.first-run)').getBoundingClientRect();
+    return [document.querySelector('.brand').getBoundingClientRect().left, page.left, page.right];
+}"""
+EVERY_FILTER = (
+    "/?status=any&kind=approval&priority=normal&tool=issueRefund&agent=support&person=requester&by=approver"
+    "&age=under-30d&mine=1&q=refund"
+)
+#: The height of the bar, and whether anything in it is wider than it.
+BAR = """bar => [bar.getBoundingClientRect().height, [...bar.children].filter(
+    one => one.getBoundingClientRect().right > bar.getBoundingClientRect().right + .5).length]"""
+INVOICE = {"invoice": "R-2291", "customer": "Nordwind", "amount": 1890, "currency": "EUR", "reason": "delivered twice"}
+
+
+def test_every_page_has_the_same_edges_as_the_header(windows, people, server, places):
+    wanted = {name: places[name] for name in PAGES}
+    for width, edges in ((1280, [16, 16, 1264]), (1600, [80, 80, 1520])):
+        found = {}
+        for name, page in each_page(windows, people, server, wanted):
+            page.set_viewport_size({"width": width, "height": 900})
+            found[name] = page.evaluate(EDGES)
+        assert found == dict.fromkeys(wanted, edges)
+
+
+def test_the_bar_is_one_row_with_every_filter_set(windows, people):
+    page = windows.open(people("approver"), EVERY_FILTER, viewport={"width": 1280, "height": 800})
+    assert page.locator(".chips .chip[data-chip]").count() == 9
+    assert page.locator(".filter-bar").evaluate(BAR) == [34, 0]
+
+
+def test_a_filter_is_set_by_keys_alone(windows, people):
+    page = windows.open(people("approver"))
+    page.locator(".filter-menu > summary").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.matches('[data-chip=status] > summary')")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator("[data-chip=kind][open]").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("[data-chip=kind]:not([open])").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("[data-chip=kind][open]").wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/?kind=approval")
+    assert page.locator(".chips .chip[data-chip=kind] > summary").inner_text() == "Kind: Approval"
+
+
+def test_a_filter_is_set_without_javascript(windows, people):
+    page = windows.open(people("approver"), java_script_enabled=False)
+    page.get_by_text("Filter", exact=True).click()
+    page.locator("[data-chip=priority] > summary").click()
+    page.get_by_role("link", name="High", exact=True).click()
+    assert page.url.endswith("/?priority=high")
+
+
+def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, server):
+    word = f"phone{next(batches)}"
+    remote = Remote(server, "requester", ("ask",))
+    requests = [remote.ask(title=f"Pay {word} {number}?", tool_name="pay")["id"] for number in range(3)]
+    page = windows.open(people("approver"), f"/?q={word}", viewport={"width": 360, "height": 740}, has_touch=True)
+    cell = row(page, requests[0]).locator(".pick")
+    # Beside the box, but within what belongs to it.
+    cell.tap(position={"x": 3, "y": 3})
+    row(page, requests[1]).get_by_role("checkbox").tap()
+    assert page.locator("#bulk-count").inner_text() == "2 selected"
+    box = page.locator("#bulk").bounding_box()
+    assert (box["x"], box["width"], box["y"] + box["height"]) == (10, 340, 732)
+    page.locator("#bulk").get_by_role("button", name="Approve…").tap()
+    page.get_by_role("button", name="Approve 2 requests").tap()
+    page.get_by_role("heading", name="2 requests approved").wait_for()
+
+
+def test_a_request_and_its_record_are_one_printed_page_each(windows, people, server):
+    asks, decides = Remote(server, "requester", ("ask",)), Remote(server, "approver", ("decide",))
+    printed = {}
+    for _ in range(6):
+        made = asks.ask(title="Refund invoice R-2291?", tool_name="printInvoice", input=INVOICE, messages=[])["id"]
+        decides.send("POST", f"/requests/{made}/decision", {"verdict": "approve", "comment": "Checked."})
+    waiting = asks.ask(title="Refund invoice R-2292?", tool_name="printInvoice", input=INVOICE, timeout=900_000)["id"]
+    page = windows.open(people("admin"))
+    for address in (f"/requests/{waiting}/", f"/requests/{made}/", f"/requests/{made}/record/"):
+        page.goto(server.address + address)
+        printed[address] = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
+    assert printed == dict.fromkeys(printed, 1)
