@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals.administration import first_run
+from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
 from approvals.administration.preferences import views as preferences
@@ -31,6 +32,9 @@ urlpatterns = [
     path("people/changes/<int:pk>/", people.pending_change, name="pending-change"),
     path("teams/", people.add_team, name="teams"),
     path("teams/<int:pk>/", people.change_team, name="team"),
+    path("connect/", connecting.connect, name="connect"),
+    path("connect/<int:pk>/", connecting.waiting, name="connect-key"),
+    path("connect/<int:pk>/progress/", connecting.progress, name="connect-progress"),
     path("keys/", keys.keys, name="keys"),
     path("keys/<int:pk>/", keys.key, name="key"),
     path("keys/<int:pk>/revoke/", keys.revoke, name="revoke-key"),

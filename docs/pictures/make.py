@@ -1,4 +1,6 @@
-"""Take the screenshots of the documentation: `make pictures`. Starts its own server on its own database."""
+"""Take the screenshots of the documentation: `make pictures`. Starts its own server on its own database.
+
+With names, only these: `make pictures ARGS=story` takes the moving picture of README.md."""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from palette import smaller
 from playwright.sync_api import Browser, Page, sync_playwright
+from story import tell
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -93,7 +96,7 @@ def take(browser: Browser, base: str, name: str, who: str, path: str) -> None:
     context.close()
 
 
-def main() -> None:
+def main(*names: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "DEBUG": "1", "DATABASE_URL": f"sqlite:///{folder}/pictures.sqlite3"}
         manage(environment, "migrate", "--verbosity", "0")
@@ -108,8 +111,12 @@ def main() -> None:
             with sync_playwright() as play:
                 chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
                 browser = play.chromium.launch(executable_path=chromium, args=ARGS)
+                base = f"http://127.0.0.1:{port}"
                 for name, who, path in PAGES:
-                    take(browser, f"http://127.0.0.1:{port}", name, who, path or places[name])
+                    if not names or name in names:
+                        take(browser, base, name, who, path or places[name])
+                if not names or "story" in names:
+                    (HERE / "story.png").write_bytes(tell(browser, base))
                 browser.close()
         finally:
             server.terminate()
@@ -117,4 +124,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -141,24 +141,31 @@ def table(groups: dict[str, list[Protocol]], found: list[Shown]) -> str:
     notes: list[str] = []
     parts = []
     for title, protocols in groups.items():
-        rows = [f"| {title} | " + " | ".join(ABILITIES.values()) + " |", "|---" * (len(ABILITIES) + 1) + "|"]
+        heads = [title, *ABILITIES.values(), "shown by"]
+        rows = [f"| {' | '.join(heads)} |", "|---" + "|:---:" * len(ABILITIES) + "|---|"]
         for protocol in protocols:
-            cells = (_cell(protocol, ability, tests, notes) for ability in ABILITIES)
-            rows.append(f"| [{protocol.title}]({protocol.page}) | " + " | ".join(cells) + " |")
+            cells = [_cell(protocol, ability, tests, notes) for ability in ABILITIES]
+            rows.append(f"| [{protocol.title}]({protocol.page}) | {' | '.join(cells)} | {_files(protocol, tests)} |")
         parts.append("\n".join(rows))
     parts.append("\n".join(f"{number}. {note}" for number, note in enumerate(notes, 1)))
     return "\n\n".join(parts)
 
 
 def _cell(protocol: Protocol, ability: str, tests: dict[tuple[str, str], Shown], notes: list[str]) -> str:
-    if test := tests.get((protocol.name, ability)):
-        return f"[yes](../../{test.path.relative_to(ROOT).as_posix()})"
+    if (protocol.name, ability) in tests:
+        return "✓"
     reason = protocol.cannot.get(ability)
     if not reason:
         return ""
     if reason not in notes:
         notes.append(reason)
     return f"no ({notes.index(reason) + 1})"
+
+
+def _files(protocol: Protocol, tests: dict[tuple[str, str], Shown]) -> str:
+    """Return links to the files with the tests of a row."""
+    paths = dict.fromkeys(test.path for ability in ABILITIES if (test := tests.get((protocol.name, ability))))
+    return ", ".join(f"[{path.stem}](../../{path.relative_to(ROOT).as_posix()})" for path in paths)
 
 
 def page() -> str:

@@ -154,6 +154,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "notifications": ("requester", "/settings/notifications/"),
         "sessions": ("requester", "/settings/sessions/"),
         "people": ("admin", "/settings/people/"),
+        "connect": ("admin", "/settings/connect/"),
+        "connected": ("admin", f"/settings/connect/{key}/?since=0"),
         "keys": ("admin", "/settings/keys/"),
         "key": ("admin", f"/settings/keys/{key}/"),
         "webhooks": ("admin", "/settings/webhooks/"),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.proofs.browser.test_inbox import status
+from tests.proofs.browser.test_journeys import CLIPBOARD, copied, press
 from tests.proofs.browser.test_story import ask, wait_for_state
 from tests.proofs.server.test_deadlines import move_deadline
 from tests.support.machine import Remote
@@ -241,3 +242,28 @@ def test_no_shortcut_works_until_a_pause_after_the_focus_was_taken(windows, peop
     page.evaluate("pass(1000)")
     page.keyboard.type("j")
     page.locator(f"#detail-body #request-{second}").wait_for()
+
+
+def test_a_new_agent_is_connected_and_its_first_request_shows_itself(windows, people, server):
+    page = windows.open(people("admin"), "/settings/connect/", **CLIPBOARD)
+    page.get_by_label("Name of your agent").fill("billing agent")
+    press(page, "Make the key")
+    key = copied(page, "API key")
+    page.get_by_text("LangChain, LangGraph", exact=True).click()
+    assert copied(page, "Shell commands for LangChain, LangGraph").splitlines()[1:] == [
+        "export PAUSEPOINT_URL=http://127.0.0.1:8000",
+        f"export PAUSEPOINT_KEY={key}",
+    ]
+    page.get_by_role("button", name="Wait for the first request").click()
+    page.get_by_text("Waiting for the first request…").wait_for()
+    page.wait_for_url("**/settings/connect/*/?since=*")
+    assert page.evaluate("document.activeElement.id") == "first-request-progress"
+    page.reload()
+    page.get_by_text("Waiting for the first request…").wait_for()
+    assert key not in page.content()
+
+    agent = Remote(server, "admin", key=key)
+    request = agent.ask(title="Refund order 4711?")
+    page.get_by_text("The first request arrived:").wait_for()
+    page.get_by_role("link", name="Refund order 4711?", exact=True).click()
+    page.wait_for_url(f"{server.address}/requests/{request['id']}/")

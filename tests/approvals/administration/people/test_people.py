@@ -19,10 +19,21 @@ from tests.support.people import PASSWORD, alice, bob, carol, make_person, mallo
 
 pytestmark = pytest.mark.django_db
 
-GETS = ("people", "people/{bob}", "keys", "webhooks", "rules", "tools", "tools/refund", "system", "first-run")
+GETS = (
+    "people",
+    "people/{bob}",
+    "connect",
+    "keys",
+    "webhooks",
+    "rules",
+    "tools",
+    "tools/refund",
+    "system",
+    "first-run",
+)
 POSTS = (
     "people", "people/{bob}", "people/{bob}/active", "people/{bob}/link", "people/{bob}/invite",
-    "teams", "teams/1", "keys", "keys/1/revoke",
+    "teams", "teams/1", "connect", "keys", "keys/1/revoke",
     "webhooks", "webhooks/1/secret", "webhooks/1/remove", "webhooks/1/resend/1", "rules", "rules/1/remove",
     "tools/refund", "first-run/dismiss",
 )  # fmt: skip

@@ -1,0 +1,158 @@
+"""What connects each kind of agent: the lines that the page *Connect your agent* shows.
+
+README.md, the pages of the documentation and `pausepoint connect` show the same lines; tests compare them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+#: Where a clone of the repository is, from which both clients are installed.
+CLONE = "/path/to/pausepoint"
+JAVASCRIPT_CLIENT = (
+    f"(cd {CLONE}/clients/javascript && npm install && npm run build)",
+    f"npm install {CLONE}/clients/javascript",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    """One kind of agent. `page` is its page in docs/how-to."""
+
+    page: str
+    title: str
+    #: What a shell runs once the address and the key are in its environment.
+    install: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    #: What is added to the agent. The last line is the one that connects it.
+    code: tuple[str, ...] = ()
+
+    def shell(self, url: str, key: str) -> str:
+        """Return what to paste into the shell in which the agent runs."""
+        variables = (f"export PAUSEPOINT_URL={shlex.quote(url)}", f"export PAUSEPOINT_KEY={shlex.quote(key)}")
+        return "\n".join((*self.install, *variables, *self.commands))
+
+    @property
+    def lines(self) -> str:
+        """What to add to the agent; empty if it is connected from the shell."""
+        return "\n".join(self.code)
+
+    @property
+    def line(self) -> str:
+        """The one line that connects it."""
+        return (self.code or self.commands)[-1]
+
+
+def _python_client(extra: str = "") -> tuple[str, ...]:
+    client = f"{CLONE}/clients/python"
+    return (f'pip install "{client}[{extra}]"' if extra else f"pip install {client}",)
+
+
+def _python(page: str, title: str, *code: str, extra: str = "") -> Integration:
+    return Integration(page, title, _python_client(extra or page), code=code)
+
+
+INTEGRATIONS = (
+    Integration("claude-code", "Claude Code", _python_client(), commands=("pausepoint connect --agent claude-code",)),
+    Integration("codex", "Codex", _python_client(), commands=("pausepoint connect --agent codex",)),
+    Integration(
+        "mcp",
+        "Any MCP client",
+        (),
+        commands=(
+            'claude mcp add --transport http desk "$PAUSEPOINT_URL/mcp" '
+            "--header 'Authorization: Bearer ${PAUSEPOINT_KEY}'",
+        ),
+    ),
+    _python(
+        "langchain",
+        "LangChain, LangGraph",
+        "from pausepoint import Desk",
+        "from pausepoint.langchain import DeskApproval",
+        'middleware=[DeskApproval(Desk(), "refund")]',
+    ),
+    _python(
+        "pydantic-ai",
+        "Pydantic AI",
+        "from pausepoint import AsyncDesk",
+        "from pausepoint.pydantic_ai import HandleDeferredToolCalls",
+        "capabilities=[HandleDeferredToolCalls(AsyncDesk())]",
+    ),
+    _python(
+        "openai-agents",
+        "OpenAI Agents SDK",
+        "from pausepoint import AsyncDesk",
+        "from pausepoint.openai_agents import run_with_desk",
+        "await run_with_desk(agent, text, AsyncDesk(), thread_id=thread_id)",
+    ),
+    Integration(
+        "openai-agents-js",
+        "OpenAI Agents SDK for JavaScript",
+        JAVASCRIPT_CLIENT,
+        code=(
+            'import { Desk } from "@pausepoint/client";',
+            'import { runWithDesk } from "@pausepoint/client/openai-agents";',
+            "await runWithDesk(agent, text, new Desk(), { threadId })",
+        ),
+    ),
+    _python(
+        "claude-agent-sdk",
+        "Claude Agent SDK",
+        "from pausepoint import AsyncDesk",
+        "can_use_tool=AsyncDesk().can_use_tool",
+        extra="claude",
+    ),
+    Integration(
+        "ai-sdk-agents",
+        "AI SDK",
+        JAVASCRIPT_CLIENT,
+        code=(
+            'import { gate } from "@pausepoint/client/ai-sdk";',
+            'tools: gate(tools, { tools: ["refund"], threadId })',
+        ),
+    ),
+    _python(
+        "google-adk",
+        "Google ADK",
+        "from pausepoint import AsyncDesk",
+        "from pausepoint.google_adk import DeskPlugin",
+        'plugins=[DeskPlugin(AsyncDesk(), "refund")]',
+    ),
+    _python(
+        "agent-framework",
+        "Microsoft Agent Framework",
+        "from pausepoint import AsyncDesk",
+        "from pausepoint.agent_framework import DeskMiddleware",
+        'middleware=[DeskMiddleware(AsyncDesk(), "refund")]',
+    ),
+    _python(
+        "crewai",
+        "CrewAI",
+        "from pausepoint import Desk",
+        "from pausepoint.crewai import ask_before_tools",
+        'ask_before_tools(Desk(), "refund", thread_id=thread_id)',
+    ),
+    _python(
+        "llamaindex",
+        "LlamaIndex workflows",
+        "from pausepoint import AsyncDesk",
+        "from pausepoint.llamaindex import run_with_desk",
+        "await run_with_desk(workflow, AsyncDesk(), thread_id=thread_id)",
+    ),
+    Integration(
+        "command-line",
+        "A shell script",
+        _python_client(),
+        commands=("""pausepoint ask "Deploy 2.14?" --tool deploy --input '{"version": "2.14"}' && ./deploy.sh""",),
+    ),
+    Integration(
+        "ask-from-any-agent",
+        "Anything else, over HTTP",
+        (),
+        commands=(
+            'curl "$PAUSEPOINT_URL/api/v1/requests" -H "Authorization: Bearer $PAUSEPOINT_KEY" '
+            """-H 'Content-Type: application/json' -d '{"kind": "question", "title": "Deploy 2.14?"}'""",
+        ),
+    ),
+)

@@ -1,0 +1,123 @@
+"""The page *Connect your agent*: a key, the lines for each kind of agent, and the wait for the first request."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django import forms
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods
+
+from approvals.access.keys import DEFAULT_SCOPES
+from approvals.administration.connecting.integrations import INTEGRATIONS
+from approvals.administration.connecting.queries import first_request
+from approvals.administration.first_run import PLACEHOLDER
+from approvals.administration.forms import status_of
+from approvals.administration.guards import administrators_only
+from approvals.administration.keys.actions import create_key
+from approvals.db.cursors import number_from
+from approvals.exceptions import NotFound
+from approvals.http import SignedIn
+from approvals.models.keys import MAX_KEY_NAME, ApiKey
+from approvals.states import Door
+
+PAGE = "approvals/administration/connecting/connect.html"
+
+
+class NewKeyForm(forms.Form):
+    """A new key for an agent of one's own."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name of your agent"),
+        max_length=MAX_KEY_NAME,
+        help_text=gettext_lazy("Requests and the audit log show it, such as “billing agent”."),
+    )
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def connect(request: SignedIn) -> HttpResponse:
+    """The lines with a place for the key; or, after a POST, with a new key, which is shown once."""
+    form = NewKeyForm(request.POST if request.method == "POST" else None)
+    context = {"form": form, "here": "connect"}
+    if form.is_bound and form.is_valid():
+        key, text = create_key(
+            request.user, name=form.cleaned_data["name"], scopes=DEFAULT_SCOPES, by=request.user, via=Door.DASHBOARD
+        )
+        return render(request, PAGE, context | {"key": key, "text": text, "integrations": _integrations(text)})
+    return render(request, PAGE, context | {"integrations": _integrations(PLACEHOLDER)}, status=status_of(form))
+
+
+@administrators_only
+@require_GET
+def waiting(request: SignedIn, pk: int) -> HttpResponse:
+    """The page that waits for the first request of a key. Its address says since when, for a reload."""
+    key = _key(pk)
+    now = timezone.now()
+    since = number_from(request.GET.get("since", ""), digits=10)
+    if since is None:
+        return redirect(_waiting_address(key, now))
+    context = _progress(request, key, since, now) | {
+        "key": key,
+        "here": "connect",
+        "integrations": _integrations(PLACEHOLDER),
+    }
+    return render(request, PAGE, context)
+
+
+@administrators_only
+@require_GET
+def progress(request: SignedIn, pk: int) -> HttpResponse:
+    """What a page that waits shows now; 204 if it shows that already."""
+    key = _key(pk)
+    now = timezone.now()
+    since = number_from(request.GET.get("since", ""), digits=10)
+    current = _progress(request, key, int(now.timestamp()) if since is None else since, now)
+    if current["first"].progress == request.GET.get("shown"):
+        return HttpResponse(status=204)
+    response = render(
+        request, "approvals/administration/connecting/_progress.html", {"key": key, "pressed": since is None} | current
+    )
+    if since is None:
+        # So that a reload goes on waiting, and does not send the form for a key again.
+        response.headers["HX-Push-Url"] = _waiting_address(key, now)
+    return response
+
+
+def _key(pk: int) -> ApiKey:
+    key = ApiKey.objects.filter(pk=pk).first()
+    if key is None:
+        raise NotFound(_("API key not found."))
+    return key
+
+
+def _progress(request: SignedIn, key: ApiKey, since: int, now: datetime) -> dict[str, object]:
+    waited = max(now - datetime.fromtimestamp(since, UTC), timedelta(0))
+    return {
+        "first": first_request(key, request.user, waited=waited, now=now),
+        "since": since,
+        "public_url": settings.PUBLIC_URL,
+    }
+
+
+def _waiting_address(key: ApiKey, now: datetime) -> str:
+    return f"{reverse('approvals:connect-key', args=[key.pk])}?since={int(now.timestamp())}"
+
+
+def _integrations(key: str) -> list[dict[str, str]]:
+    """Return what the page shows of each integration, with this key."""
+    return [
+        {
+            "title": each.title,
+            "page": f"docs/how-to/{each.page}.md",
+            "shell": each.shell(settings.PUBLIC_URL, key),
+            "lines": each.lines,
+        }
+        for each in INTEGRATIONS
+    ]
