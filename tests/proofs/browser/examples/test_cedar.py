@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.proofs.browser.examples import served
+from tests.proofs.browser.examples.server import served
 from tests.support.processes.server import Server, until
 
 PAYMENT = "Run sendPayment?"
