@@ -127,8 +127,7 @@ def test_unknown_username_is_refused(name, shown):
         (alert,) = parse(refused.text).find("div", class_="refusal")
         assert (refused.status_code, alert.words) == (
             422,
-            "This request cannot be assigned to that user. "
-            f"{shown}: no one with that name can answer this request",
+            f"This request cannot be assigned to that user. {shown}: no one with that name can answer this request",
         )
     assert stored(request).assigned_to is None
 
