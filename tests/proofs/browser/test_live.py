@@ -93,6 +93,8 @@ def test_logout_in_one_tab_shows_in_the_others_and_erases_drafts(windows, server
     assert other.evaluate("key => localStorage.getItem(key)", key) is None
     page.wait_for_selector('#live[data-state="out"]')
     assert live(page) == ("out", "You are logged out: reload to log in")
+    # The bar for what is selected is not shown where nothing is.
+    assert not page.locator(".bulk-bar.idle").is_visible()
 
 
 def test_chat_continues_in_every_window(windows, people):
