@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +18,9 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "docs" / "zensical.toml"
+#: Examples in several languages: GitHub shows one below the other, each under its name in bold, and the site shows tabs.
+TABS = re.compile(r"^<!-- tabs -->\n(.*?)^<!-- end of tabs -->$", re.S | re.M)
+NAME = re.compile(r"^\*\*([^*\n]+)\*\*$", re.M)
 PAGES = ("*.md", "docs/**/*.md", "examples/*/README.md", "clients/*/README.md", "benchmarks/README.md")
 #: Attributes by which a browser loads something on its own.
 LOADING = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "src"), ("iframe", "src")}
@@ -93,13 +97,24 @@ def problems(site: Path) -> list[str]:
     return found
 
 
+def as_tabs(examples: str) -> str:
+    """Return examples, each below its name, as tabs of the site."""
+    _, *parts = NAME.split(examples)
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return "\n\n".join(f'=== "{name}"\n\n{textwrap.indent(text.strip(), " " * 4)}' for name, text in pairs)
+
+
 def copy_pages(folder: Path) -> None:
-    """Copy the pages, the files that they link to, and the configuration."""
+    """Copy the pages, the files that they link to, and the configuration, with the version in the name of the site."""
     for path in {*pages(), *(file for page in pages() for file in linked_files(page) if file.is_file())}:
         copy = folder / "pages" / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    shutil.copyfile(CONFIG, folder / CONFIG.name)
+        if path.suffix == ".md":
+            copy.write_text(TABS.sub(lambda match: as_tabs(match[1]), path.read_text()))
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    config = CONFIG.read_text().replace('site_name = "Pausepoint"', f'site_name = "Pausepoint {version}"')
+    (folder / CONFIG.name).write_text(config)
 
 
 def build(folder: Path) -> list[str]:

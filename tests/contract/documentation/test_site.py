@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import importlib.util
+import re
 import subprocess
 import sys
 import threading
@@ -52,6 +53,12 @@ def test_every_page_is_in_the_navigation_and_in_the_site(site):
     assert sorted(builder.navigation()) == names
     built = {path.relative_to(site).parent.as_posix() for path in site.rglob("index.html")}
     assert built == {name.removesuffix("README.md").removesuffix(".md").rstrip("/") or "." for name in names}
+
+
+def test_examples_in_several_languages_are_tabs(site):
+    page = (site / "docs/how-to/ask-from-any-agent/index.html").read_text()
+    labels = re.findall(r'<label for="__tabbed_\d_\d">(?:<a[^>]*>)?([^<]+)', page)
+    assert labels == ["Python", "JavaScript", "Shell", "Python", "JavaScript"]
 
 
 @pytest.mark.parametrize(

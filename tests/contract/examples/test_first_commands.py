@@ -14,7 +14,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -29,6 +29,8 @@ FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.S | re.M)
 DOCUMENTED = "http://127.0.0.1:8000"
 #: Pages for a server whose settings are loaded: their commands find them in the environment.
 INSTALLED = {"docs/how-to/back-up-and-restore.md", "docs/how-to/run-it-for-a-team.md"}
+#: Pages that install the Python client, which is in the clone.
+CLIENTS = {"docs/tutorial.md"}
 #: Commands that run until they are stopped, and what they print when they work.
 ENDLESS = {"manage.py serve": "Pausepoint is listening on", "curl -N": ": connected"}
 
@@ -53,6 +55,8 @@ NOT_RUN = {
     "CONTRIBUTING.md: make test  ": TESTS,
     "CONTRIBUTING.md: make test ARGS": TESTS,
     "docs/quick-start.md: make demo": DEMO,
+    "docs/tutorial.md: make demo": DEMO,
+    "docs/tutorial.md: .venv/bin/pip": ENVIRONMENT,
     "docs/quick-start.md: python3 -m venv": ENVIRONMENT,
     "docs/how-to/ask-from-any-agent.md: docker compose": DOCKER,
     'docs/how-to/ask-from-any-agent.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': (
@@ -74,8 +78,7 @@ NOT_RUN = {
     "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude -p": CLAUDE_CODE,
-    "docs/how-to/release.md: rm -rf build/release": PACKAGES,
-    "docs/how-to/release.md: (cd clients/javascript": PACKAGES,
+    "docs/how-to/release.md: make release": PACKAGES,
     "docs/how-to/release.md: python3 -m twine upload": PUBLISHES,
     "docs/how-to/release.md: docker build": DOCKER,
     "examples/langgraph/README.md: .venv/bin/pip": ENVIRONMENT,
@@ -83,6 +86,19 @@ NOT_RUN = {
     "examples/plain-script/README.md: .venv/bin/pip": ENVIRONMENT,
     "examples/plain-script/README.md: .venv/bin/python": AGENTS,
     "benchmarks/README.md: .venv/bin/python -m benchmarks": "measures for a minute, with a server of its own",
+}
+
+
+#: What a colleague decides while the commands of a page wait, by title and kind.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "approval": {"verdict": "approve"},
+    "question": {"verdict": "respond", "answer": "blue"},
+}
+DECISIONS = dict.fromkeys(("Refund order 4711?", "Which colour?"), ANSWERS)
+#: And of the tutorial, by order; it decides the others itself.
+REFUNDS: dict[str, dict[str, Any]] = {
+    "4711": {"verdict": "approve"},
+    "4712": {"verdict": "edit", "edited_input": {"order": "4712", "amount": 90}},
 }
 
 
@@ -161,10 +177,11 @@ def answer_everything(demo: Demo, leaving: threading.Event) -> None:
     call = f"curl -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' {demo.address}/api/v1/requests"
     while not leaving.wait(0.3):
         for request in json.loads(demo.clone.run(f"{call}?status=pending"))["items"]:
-            answer = {"approval": {"verdict": "approve"}, "question": {"verdict": "respond", "answer": "blue"}}
-            if request["title"] in {"Refund order 4711?", "Which colour?"}:
-                decision = shlex.quote(json.dumps(answer[request["kind"]]))
-                demo.clone.run(f"{call}/{request['id']}/decision -d {decision}")
+            decision = DECISIONS.get(request["title"], {}).get(request["kind"])
+            if request["title"] == "Run payRefund?":
+                decision = REFUNDS.get(json.loads(demo.clone.run(f"{call}/{request['id']}"))["input"]["order"])
+            if decision:
+                demo.clone.run(f"{call}/{request['id']}/decision -d {shlex.quote(json.dumps(decision))}")
 
 
 @pytest.mark.server
@@ -173,6 +190,7 @@ def test_the_commands_of_a_page_work_when_they_are_pasted(demo, page, tmp_path):
     variables = tmp_path / "variables"
     variables.touch()
     settings = {"DEBUG": "1"} if page in INSTALLED else {}
+    settings |= {"PYTHONPATH": "clients/python"} if page in CLIENTS else {}
     for block in BLOCKS:
         if block.page != page or block.not_run:
             continue

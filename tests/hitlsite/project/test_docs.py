@@ -158,3 +158,14 @@ def test_nothing_mentions_the_workplace():
 def test_every_event_for_apps_is_documented():
     documented = [name for name in first_cells(ROOT / "docs" / "how-to" / "handle-events.md") if "." in name]
     assert documented == list(OUTBOX_EVENTS)
+
+
+def test_the_examples_in_several_languages_are_those_of_the_clients():
+    page = (ROOT / "docs" / "how-to" / "ask-from-any-agent.md").read_text()
+    tabs = re.findall(r"^<!-- tabs -->\n(.*?)^<!-- end of tabs -->$", page, re.S | re.M)
+    blocks = [block for tab in tabs for block in re.findall(r"^```(python|js)\n(.*?)^```$", tab, re.S | re.M)]
+    readmes = {"python": "clients/python/README.md", "js": "clients/javascript/README.md"}
+    # A decorated function is only on this page, where the next section explains it.
+    own = [code for language, code in blocks if code not in (ROOT / readmes[language]).read_text()]
+    assert [code.splitlines()[1] for code in own] == ["def refund(order: str, amount: int) -> str:"]
+    assert len(blocks) == 4
