@@ -5,7 +5,7 @@ PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
-.PHONY: demo key test coverage proofs contract everything check scripts lock messages format docs docs-serve pictures clean
+.PHONY: demo key test coverage proofs contract everything check scripts lock messages format docs docs-serve pictures release clean
 .DEFAULT_GOAL := demo
 
 # REQUIREMENTS=requirements.txt takes the newest versions that fit, where the lock has none for your Python or processor.
@@ -131,9 +131,13 @@ docs: $(VENV)/ready-for-docs
 docs-serve: docs
 	$(PY) -m http.server --bind 127.0.0.1 --directory build/docs/site 8080
 
-# Screenshots for the documentation.
+# Screenshots for the documentation, or ARGS=story, its moving picture.
 pictures: $(VENV)/ready-for-tests
-	$(PY) docs/pictures/make.py
+	$(PY) docs/pictures/make.py $(ARGS)
+
+# The packages, the image and the notes of a release, in build/release, each checked where nothing else is installed.
+release:
+	@$(PYTHON) .ci/release.py
 
 clean:
 	rm -rf .venv .venv-newest tests/node_modules build var staticfiles .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,17 +5,14 @@ from __future__ import annotations
 import fcntl
 import shutil
 import subprocess
-import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.root import ROOT
-from tests.support.services import find_npm, install_packages, missing
+from tests.support.services import find_npm, install_packages
 
 PYTHON, JAVASCRIPT = ROOT / "clients" / "python", ROOT / "clients" / "javascript"
-#: What builds and checks the Python package, in an environment of its own.
-TOOLS = ROOT / ".venv-contract" / "packages"
 
 
 def build_javascript(to: Path) -> Path:
@@ -47,15 +44,3 @@ def run(command: list[str], folder: Path = ROOT) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
-
-
-def tools() -> Path:
-    """The Python of an environment with `build` and `twine`."""
-    python, packages = TOOLS / "bin" / "python", ["build>=1.2,<2", "twine>=6.1,<7"]
-    if not list(TOOLS.glob("lib/*/site-packages/twine")):
-        venv.create(TOOLS, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            missing(f"no way to install {packages} ({done.stderr.strip()[-200:]})", "Look at pip's index.")
-    return python
