@@ -8,6 +8,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 #: Where a clone of the repository is, from which both clients are installed.
 CLONE = "/path/to/pausepoint"
 JAVASCRIPT_CLIENT = (
@@ -21,7 +24,7 @@ class Integration:
     """One kind of agent. `page` is its page in docs/how-to."""
 
     page: str
-    title: str
+    title: str | Promise
     #: What a shell runs once the address and the key are in its environment.
     install: tuple[str, ...]
     commands: tuple[str, ...] = ()
@@ -58,7 +61,7 @@ INTEGRATIONS = (
     Integration("codex", "Codex", _python_client(), commands=("pausepoint connect --agent codex",)),
     Integration(
         "mcp",
-        "Any MCP client",
+        _("Any MCP client"),
         (),
         commands=(
             'claude mcp add --transport http desk "$PAUSEPOINT_URL/mcp" '
@@ -142,13 +145,13 @@ INTEGRATIONS = (
     ),
     Integration(
         "command-line",
-        "A shell script",
+        _("A shell script"),
         _python_client(),
         commands=("""pausepoint ask "Deploy 2.14?" --tool deploy --input '{"version": "2.14"}' && ./deploy.sh""",),
     ),
     Integration(
         "ask-from-any-agent",
-        "Anything else, over HTTP",
+        _("Anything else, over HTTP"),
         (),
         commands=(
             'curl "$PAUSEPOINT_URL/api/v1/requests" -H "Authorization: Bearer $PAUSEPOINT_KEY" '

@@ -114,7 +114,7 @@ def _integrations(key: str) -> list[dict[str, str]]:
     """Return what the page shows of each integration, with this key."""
     return [
         {
-            "title": each.title,
+            "title": str(each.title),
             "page": f"docs/how-to/{each.page}.md",
             "shell": each.shell(settings.PUBLIC_URL, key),
             "lines": each.lines,

@@ -12,6 +12,7 @@ from zoneinfo import available_timezones
 
 import pytest
 
+from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.outbound import outbox
 from approvals.record.audit import EVENTS
 from chats.states import FinishReason
@@ -185,9 +186,10 @@ def test_the_reader_of_pages_finds_what_is_not_translated(text, left):
 
 
 def test_every_page_is_translated(windows, travellers, abroad, sights):
-    # Time zones, languages and events have names of their own, which are the same in every language.
+    # Time zones, languages, frameworks and events have names of their own, which are the same in every language.
     zones = sorted(available_timezones(), key=len, reverse=True)
-    data = [*zones, *outbox.EVENTS, catalogues.PSEUDO, *data_of(abroad)]
+    frameworks = sorted((each.title for each in INTEGRATIONS if isinstance(each.title, str)), key=len, reverse=True)
+    data = [*zones, *frameworks, *outbox.EVENTS, catalogues.PSEUDO, *data_of(abroad)]
     shown = {name: place for name, place in sights.items() if name not in FOR_PROGRAMMERS}
     found = {name: bare(page, data) for name, page in each_page(windows, travellers, abroad, shown)}
     assert {name: texts for name, texts in found.items() if texts} == {}
@@ -239,8 +241,7 @@ def test_many_decided_at_once_are_told_of_in_translation(windows, travellers, ab
 def test_the_admin_is_translated(windows, travellers, abroad, sights, path):
     windows.tolerate("does not conform to the required format")
     page = windows.open(travellers("admin"), f"/admin/{path}")
-    # The events have names of their own, which are the same in every language. “Search …” is a heading of Django's, which
-    # brings its own translations.
+    # Events have names of their own. “Search …” is a heading of Django's, which brings its own translations.
     assert bare(page, [*EVENTS, *outbox.EVENTS, "Search", *data_of(abroad)]) == []
 
 
