@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -97,7 +98,7 @@ def _key(pk: int) -> ApiKey:
     return key
 
 
-def _progress(request: SignedIn, key: ApiKey, since: int, now: datetime) -> dict[str, object]:
+def _progress(request: SignedIn, key: ApiKey, since: int, now: datetime) -> dict[str, Any]:
     waited = max(now - datetime.fromtimestamp(since, UTC), timedelta(0))
     return {
         "first": first_request(key, request.user, waited=waited, now=now),
