@@ -11,9 +11,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from approvals import queries
 from approvals.access import permissions
-from approvals.access.permissions import Person
 from approvals.access.rights import DECIDE, VIEW, holds
 from approvals.models import ApprovalRequest
+from approvals.models.actors import Actor
 from approvals.models.comments import RequestComment
 from approvals.states import ASKS
 from approvals.text.markdown import names_in
@@ -88,7 +88,7 @@ def comments_since(requests: Sequence[ApprovalRequest], moment: datetime) -> Que
     return with_authors(notes).order_by("id")
 
 
-def mentioned_in(text: str, request: ApprovalRequest, by: Person) -> list[User]:
+def mentioned_in(text: str, request: ApprovalRequest, by: Actor) -> list[User]:
     """Return the people whom a note mentions and who may see the request, without its author."""
     names = names_in(text) if "@" in text else []
     if not names:
@@ -97,7 +97,7 @@ def mentioned_in(text: str, request: ApprovalRequest, by: Person) -> list[User]:
     return list(people.order_by("username")[:MAX_MENTIONS])
 
 
-def people_to_mention(user: Person, request: ApprovalRequest, text: str) -> list[User]:
+def people_to_mention(user: User, request: ApprovalRequest, text: str) -> list[User]:
     """Return the people to suggest for a text after an @.
 
     People who see only their own requests cannot list users: they get those who have to do with the request.
