@@ -14,6 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from approvals.access.callers import is_for_machines
 from approvals.exceptions import NotFound, Refusal
+from approvals.models import Preferences
 from approvals.text.translation import title_of
 
 P = ParamSpec("P")
@@ -23,6 +24,8 @@ class SignedIn(HttpRequest):
     """A request of a logged-in person, as LoginRequiredMiddleware guarantees."""
 
     user: User
+    #: What `hitlsite.languages.LanguageMiddleware` has read for every page.
+    preferences: Preferences
 
 
 View = Callable[Concatenate[SignedIn, P], HttpResponse]

@@ -27,6 +27,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
+    path("requests/<uuid:pk>/mentions/", assignees.mentions, name="mentions"),
     path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export.csv", audit.audit_export, {"kind": "csv"}, name="audit-csv"),

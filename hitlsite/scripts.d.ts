@@ -98,6 +98,7 @@ declare global {
     timeline: HTMLElement;
     "user-menu": HTMLElement;
     workflows: HTMLElement;
+    "zone-offer": HTMLButtonElement;
   }
   interface Document {
     getElementById<Id extends keyof ElementsById>(id: Id): ElementsById[Id];

@@ -23,6 +23,9 @@ class Holder:
     mine: bool = False
     lapses_at: datetime | None = None
     assigned: str = ""
+    #: The display names that belong to `name` and `assigned`.
+    display: str | None = None
+    assigned_display: str = ""
     assigned_to_me: bool = False
     may_take: bool = False
     version: str = ""
@@ -50,6 +53,8 @@ def holder_for(user: Person, request: ApprovalRequest, *, refusal: str = "") -> 
         mine=held is not None and held == user.pk,
         lapses_at=at + LAPSES if at else None,
         assigned=assignee_name(request),
+        display=request.claimed_display,
+        assigned_display=request.assigned_to.first_name if request.assigned_to else "",
         assigned_to_me=request.assigned_to_id is not None and request.assigned_to_id == user.pk,
         may_take=request.pending and permissions.may_close(user, request),
         version=f"{request.status}-{held}-{at.timestamp() if at else ''}-{request.assigned_to_id}",

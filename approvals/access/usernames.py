@@ -1,13 +1,29 @@
-"""Which username a new person may have: one that no one mistakes for the name of someone else."""
+"""Which names people may have: those that no one mistakes for the name of someone else."""
 
 from __future__ import annotations
+
+import re
+import unicodedata
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from approvals.text.confusables import describe_letter, foreign_letters, skeleton
+from approvals.text.names import full_name
 from approvals.text.text import INVISIBLE
+
+#: The display name is Django's first name: every read of a user has it. It stands in rows, so it is shorter than it could be.
+MAX_DISPLAY_NAME = 60
+#: What may stand between the letters of a display name. Without @ and brackets, it cannot pretend to contain a username.
+PUNCTUATION = " .,'\u2019-\u00b7"
+#: More marks on one letter than any language needs, which would cover the lines above it.
+_STACKED = re.compile(r"(?:[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]){3}")
+
+
+def shown_person(person: User) -> str:
+    """Return how a person is shown, such as “Bob Miller (@bob)”."""
+    return full_name(person.first_name, person.get_username())
 
 
 def validate_new_username(name: str) -> None:
@@ -23,15 +39,52 @@ def validate_new_username(name: str) -> None:
             code="lookalike",
             params={"letters": listed},
         )
-    look = _look(name)
-    for taken in User.objects.values_list("username", flat=True).iterator():
+    look, bare = _look(name), _bare(name)
+    for taken, display_name in User.objects.values_list("username", "first_name").iterator():
         # Names that differ in upper and lower case only are told so elsewhere.
-        if taken.casefold() != name.casefold() and _look(taken) == look:
+        alike = taken.casefold() != name.casefold() and _look(taken) == look
+        if alike or (display_name and _bare(display_name) == bare):
             raise ValidationError(
                 _("The username looks like an existing one: %(taken)s"), code="lookalike", params={"taken": taken}
             )
 
 
+def clean_display_name(text: str) -> str:
+    """Return a display name with single spaces, and with each letter written in one way."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def validate_display_name(name: str, person: User) -> None:
+    """Raise ValidationError for a display name that could mislead, or that reads like a name of someone else."""
+    if not name:
+        return
+    if len(name) > MAX_DISPLAY_NAME:
+        message = _("Use at most %(most)d characters.")
+        raise ValidationError(message, code="max_length", params={"most": MAX_DISPLAY_NAME})
+    if not all(map(_may_be_in_display_name, name)) or _STACKED.search(unicodedata.normalize("NFD", name)):
+        raise ValidationError(_("Use only letters, digits, spaces, and these characters: . , ' -"), code="characters")
+    if not any(map(str.isalpha, name)):
+        raise ValidationError(_("Use at least one letter."), code="characters")
+    if letters := foreign_letters(name):
+        listed = ", ".join(map(describe_letter, letters))
+        message = _("The name mixes letters of different alphabets: %(letters)s")
+        raise ValidationError(message, code="lookalike", params={"letters": listed})
+    bare = _bare(name)
+    others = User.objects.exclude(pk=person.pk).values_list("username", "first_name")
+    if any(bare in {_bare(username), _bare(display_name)} for username, display_name in others.iterator()):
+        raise ValidationError(_("This looks like the name of someone else. Choose another one."), code="lookalike")
+
+
+def _may_be_in_display_name(character: str) -> bool:
+    listed = character in PUNCTUATION or unicodedata.category(character)[0] in "LMN"
+    return listed and not INVISIBLE.fullmatch(character)
+
+
 def _look(name: str) -> str:
     """Return what names that look alike have in common, in whatever case they are written."""
     return skeleton(skeleton(name).casefold())
+
+
+def _bare(name: str) -> str:
+    """Return the same for names that differ in their spaces and punctuation only."""
+    return "".join(filter(str.isalnum, _look(name)))

@@ -18,11 +18,13 @@ from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.models.comments import MAX_TEXT, RequestComment
+from approvals.outbound.mentions import notify_mentioned
+from approvals.queries.comments import mentioned_in
 from approvals.states import Door
 
 
 def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComment:
-    """Add a comment to a request, also after it has ended; a claim of its author is prolonged.
+    """Add a comment to a request, also after it has ended, and notify whom it mentions; a claim of its author is prolonged.
 
     NotFound, NotAllowed, Invalid (empty, or longer than MAX_TEXT characters).
     """
@@ -38,8 +40,11 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
             error = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
             raise Invalid(_("The comment could not be saved."), {"text": error})
         now = timezone.now()
+        mentioned = mentioned_in(text, request, by)
+        names = [person.get_username() for person in mentioned]
+        author = {"by_id": by.pk, "by_name": by.get_username(), "via": via}
         stored = RequestComment.objects.create(
-            request_id=request.pk, by_id=by.pk, by_name=by.get_username(), via=via, text=text, at=now
+            request_id=request.pk, **author, text=text, mentions=names or None, at=now
         )
         changes = {"touched_at": now}
         if request.pending and locked.claimed_by_id == by.pk:
@@ -47,6 +52,11 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
         ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
         add_words(request.pk, text)
         end_snoozes(request, by=by)
-        record = {"comment_id": stored.pk, "text": text}
-        publish_handling("request.commented", request, record=record, actor=by, via=via, comment=stored.pk)
+        record = {"comment_id": stored.pk, "text": text} | ({"mentions": names} if names else {})
+        people = [person.pk for person in mentioned]
+        publish_handling(
+            "request.commented", request, record=record, actor=by, via=via, people=people, comment=stored.pk
+        )
+        if mentioned:
+            notify_mentioned(request, mentioned, by=by.get_username())
     return stored

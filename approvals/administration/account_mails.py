@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from django.conf import settings
@@ -28,16 +29,30 @@ class Change(Enum):
     KEY = gettext_lazy("%(by)s made an API key that acts for you: %(detail)s.")
     KEY_CHANGED = gettext_lazy("%(by)s changed which calls of your API key wait for a person: %(detail)s.")
     KEY_REVOKED = gettext_lazy("%(by)s revoked your API key %(detail)s.")
+    OWN_EMAIL = gettext_lazy("You changed the email address of your account to %(detail)s.")
+    OWN_EMAIL_REQUESTED = gettext_lazy(
+        "You asked to change the email address of your account to %(detail)s. Confirm it with the link in the email there."
+    )
     ADMIN = gettext_lazy("%(by)s changed your account in the database admin: %(detail)s.")
 
 
 def tell_person(person: User, change: Change, *, by: User, detail: str = "", also_to: str = "") -> None:
     """Mail a person what was done, once the transaction commits; nothing if they did it themselves or no mail is sent."""
     addresses = [address for address in dict.fromkeys((person.email, also_to)) if address]
-    if by.pk == person.pk or not settings.HITL_MAIL or not addresses:
+    if by.pk != person.pk:
+        _mail(person, change, addresses, {"by": _in_one_line(by.get_username()), "detail": _in_one_line(detail)})
+
+
+def tell_old_address(person: User, change: Change, *, old: str, new: str) -> None:
+    """Mail someone who changes their own address, at the old one: it may be someone else who does."""
+    _mail(person, change, [old] if old else [], {"detail": _in_one_line(new)})
+
+
+def _mail(person: User, change: Change, addresses: Sequence[str], values: Mapping[str, str]) -> None:
+    if not settings.HITL_MAIL or not addresses:
         return
     with in_language_of(person.pk):
-        sentence = str(change.value) % {"by": _in_one_line(by.get_username()), "detail": _in_one_line(detail)}
+        sentence = str(change.value) % values
         context = {"name": person.get_username(), "sentence": sentence, "site": settings.PUBLIC_URL}
         body = render_to_string("approvals/administration/account_change.txt", context)
         subject = _("[Pausepoint] Your account was changed")

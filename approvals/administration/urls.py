@@ -8,13 +8,17 @@ from approvals.administration import first_run
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
+from approvals.administration.preferences import profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as rules
 from approvals.administration.tools import views as tools
 from approvals.administration.webhooks import views as webhooks
 
 urlpatterns = [
-    path("", preferences.profile, name="settings"),
+    path("", profile.profile, name="settings"),
+    path("name/", profile.display_name, name="display-name"),
+    path("address/", profile.change_address, name="change-address"),
+    path("address/<str:token>/", profile.confirm_address, name="confirm-address"),
     path("display/", preferences.display, name="display"),
     path("theme/", preferences.theme, name="theme"),
     path("notifications/", preferences.notifications, name="notifications"),

@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
+from approvals.db.json_field import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 
 MAX_TEXT = 5_000
@@ -28,7 +29,11 @@ class RequestComment(models.Model):
     by_name = models.CharField(max_length=MAX_ACTOR_NAME)
     via = models.CharField(max_length=20)
     text = models.TextField()
+    #: The usernames of those who were notified because the text mentions them; null if there are none.
+    mentions = ExactJSONField(null=True, editable=False)
     at = models.DateTimeField(default=timezone.now)
+    #: The display name of the author, where `queries.comments.with_authors` has annotated it.
+    by_display: str | None = None
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["request", "-id"], name="comment_thread")]

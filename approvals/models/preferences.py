@@ -55,7 +55,8 @@ class Preferences(models.Model):
     #: Messages wait between these times of day in `time_zone`, except about critical requests. Both or neither are set.
     quiet_from = models.TimeField(_("from"), null=True, blank=True)
     quiet_until = models.TimeField(_("until"), null=True, blank=True)
-    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
+    #: In which times are shown, and quiet hours counted; empty for TIME_ZONE.
+    time_zone = models.CharField(_("time zone"), max_length=64, blank=True, default="")
     #: Whether this administrator has closed the checklist of the first run.
     setup_dismissed = models.BooleanField(default=False)
 

@@ -143,6 +143,9 @@ class ApprovalRequest(models.Model):
     size: int = 0
     #: The body of the audit entry with the result of its call, where `queries.requests.with_report` has annotated it.
     report: str | None = None
+    #: The display names of who decided it and of who works on it, where `queries.requests.with_names` has annotated them.
+    decided_display: str | None = None
+    claimed_display: str | None = None
 
     class Meta:
         permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]

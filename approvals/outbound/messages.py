@@ -23,13 +23,38 @@ from approvals.states import Kind, Verdict
 NAMED = 20
 
 
-def mail(to: User, requests: Sequence[ApprovalRequest]) -> EmailMessage:
-    """Return a plain text mail to one person."""
+#: A request with a note that mentions someone, and who wrote it.
+Mention = tuple[ApprovalRequest, str]
+
+
+def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Mention] = ()) -> EmailMessage:
+    """Return a plain text mail to one person, about requests that wait and about notes that mention them."""
     lines = [f"{_line(request)}\n{link(request)}\n{_offers(request, to)}" for request in requests[:NAMED]]
     more = _more(requests)
-    text = "\n".join([f"{_count(requests)}:", "", *lines, *([more] if more else [])])
-    subject = f"[Pausepoint] {_line(requests[0])}" if len(requests) == 1 else f"[Pausepoint] {_count(requests)}"
-    return EmailMessage(subject=subject, body=text, from_email=settings.DEFAULT_FROM_EMAIL, to=[to.email])
+    waiting = [f"{_count(requests)}:", "", *lines, *([more] if more else [])] if requests else []
+    notes = [f"{mention_title(by)}: {_line(request)}\n{link(request)}\n" for request, by in mentions[:NAMED]]
+    subject = f"[Pausepoint] {_subject(requests, mentions)}"
+    return EmailMessage(
+        subject=subject, body="\n".join([*notes, *waiting]), from_email=settings.DEFAULT_FROM_EMAIL, to=[to.email]
+    )
+
+
+def _subject(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:
+    if len(requests) + len(mentions) > 1:
+        return counts(requests, mentions)
+    return f"{mention_title(mentions[0][1])}: {_line(mentions[0][0])}" if mentions else _line(requests[0])
+
+
+def counts(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:
+    """Return how many notes and requests a message is about."""
+    message = ngettext("%(count)d note mentions you", "%(count)d notes mention you", len(mentions))
+    notes = [message % {"count": len(mentions)}] if mentions else []
+    return " · ".join([*notes, *([_count(requests)] if requests else [])])
+
+
+def mention_title(by: str) -> str:
+    """Return “bob mentioned you”, in one line."""
+    return gettext("%(name)s mentioned you") % {"name": _in_one_line(by)}
 
 
 def _offers(request: ApprovalRequest, to: User) -> str:
@@ -66,7 +91,11 @@ def _more(requests: Sequence[ApprovalRequest]) -> str:
 def _line(request: ApprovalRequest) -> str:
     """Return title and agent in one line: a line break would end the header of a mail."""
     line = f"{request.title} ({request.workflow.agent})" if request.workflow.agent else request.title
-    return " ".join("".join(char if char.isprintable() else " " for char in line).split())
+    return _in_one_line(line)
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _escaped(text: str) -> str:

@@ -30,6 +30,7 @@ from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubs
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
+from approvals.outbound.mentions import MENTIONED, mentions_in
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.queries.languages import in_language_of, languages_of
 from approvals.states import Channel, Priority, Route, Status
@@ -190,7 +191,7 @@ def _put_off(last: LastNotice, rows: list[OutboxEvent], error: str) -> None:
 
 def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[ApprovalRequest]:
     """Return the requests that still wait and that every reader may see."""
-    ids = [row.payload["request_id"] for row in rows]
+    ids = [row.payload["request_id"] for row in rows if row.name != MENTIONED]
     pending = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
     waiting = list(pending.order_by("urgency", "created_at", "id"))
     return [request for request in waiting if all(permissions.may_see(reader, request) for reader in readers)]
@@ -199,12 +200,13 @@ def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[Approva
 def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     person = User.objects.filter(pk=pk, is_active=True).exclude(email="").first()
     requests = _still_waiting(rows, [person]) if person else []
-    if person is None or not requests:
+    mentions = mentions_in(rows, person) if person else []
+    if person is None or not (requests or mentions):
         return False
     if not settings.HITL_MAIL:
         raise NotSent(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
     with in_language_of(person.pk):
-        message = messages.mail(person, requests)
+        message = messages.mail(person, requests, mentions)
     connections.close_all()
     try:
         message.send()
@@ -239,13 +241,14 @@ def _push(pk: str, rows: list[OutboxEvent]) -> bool:
         PushSubscription.objects.filter(Exists(alive), pk=pk, person__is_active=True).select_related("person").first()
     )
     requests = _still_waiting(rows, [subscription.person]) if subscription is not None else []
-    if subscription is None or not requests or not push.is_available():
+    mentions = mentions_in(rows, subscription.person) if subscription is not None else []
+    if subscription is None or not (requests or mentions) or not push.is_available():
         return False
     language = languages_of([subscription.person_id])[subscription.person_id]
     connections.close_all()
     try:
         with override(language):
-            status = push.send(subscription, requests)
+            status = push.send(subscription, requests, mentions)
     except http_post.Undelivered as error:
         raise NotSent(str(error), reached=False) from error
     if status in push.GONE:

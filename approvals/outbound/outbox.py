@@ -90,7 +90,7 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
         rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return
-    event_id, now, number = uuid4(), timezone.now(), _next_number(stream)
+    event_id, now, number = uuid4(), timezone.now(), next_number(stream)
     for row in rows:
         row.event_id, row.name, row.stream, row.sequence, row.payload = event_id, name, stream, number, dict(data)
         row.created_at, row.next_attempt_at = now, Now()
@@ -124,7 +124,7 @@ def notify_person(name: str, request: ApprovalRequest, person: User) -> None:
         event_id=uuid4(),
         name=name,
         stream=stream,
-        sequence=_next_number(stream),
+        sequence=next_number(stream),
         channel=Channel.MAIL,
         target=f"mail:{person.pk}",
         lane="mail",
@@ -139,7 +139,7 @@ _COUNT_UP = """
 """
 
 
-def _next_number(stream: str) -> int:
+def next_number(stream: str) -> int:
     """Return the number of the next event of a stream, whose row stays locked until the commit to keep the ids in order."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_UP, [stream])

@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import settings
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from py_vapid.jwt import sign
 
 from approvals.models import ApprovalRequest, PushSubscription
-from approvals.outbound import http_post
+from approvals.outbound import http_post, messages
 
 #: The order of the curve P-256, below which a private key lies.
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -58,7 +58,9 @@ def public_key() -> str:
     return urlsafe_b64encode(point).rstrip(b"=").decode()
 
 
-def send(subscription: PushSubscription, requests: Sequence[ApprovalRequest]) -> int:
+def send(
+    subscription: PushSubscription, requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention] = ()
+) -> int:
     """Send one message and return the status of the push service. Raise Undelivered if there is no answer."""
     headers = {
         "Content-Type": "application/octet-stream",
@@ -66,7 +68,7 @@ def send(subscription: PushSubscription, requests: Sequence[ApprovalRequest]) ->
         "TTL": str(KEPT),
         **_signature(subscription.endpoint),
     }
-    body = _encrypted(subscription, json.dumps(_message(requests)).encode())
+    body = _encrypted(subscription, json.dumps(_message(requests, mentions)).encode())
     allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
     return http_post.post(subscription.endpoint, body, headers, allow_private=allowed, seconds=http_post.SECONDS)
 
@@ -89,13 +91,15 @@ def is_secret(text: str) -> bool:
         return False
 
 
-def _message(requests: Sequence[ApprovalRequest]) -> dict[str, str]:
+def _message(requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention]) -> dict[str, str]:
     """Return the members that `static/pausepoint/worker.js` shows."""
-    first, *others = requests
+    first, *others = [*(request for request, _by in mentions), *requests]
+    if mentions and not others:
+        title, address = messages.mention_title(mentions[0][1]), f"{first.get_absolute_url()}#notes"
+        return {"title": title, "body": first.title[:MAX_TITLE], "url": address, "tag": f"notes-{first.pk}"}
     if others:
-        message = ngettext("%(count)d request is waiting", "%(count)d requests are waiting", len(requests))
         return {
-            "title": message % {"count": len(requests)},
+            "title": messages.counts(requests, mentions),
             "body": first.title[:MAX_TITLE],
             "url": reverse("approvals:dashboard"),
         }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime, time, timedelta
-from zoneinfo import ZoneInfo
 
 from approvals.db.many import any_of
 from approvals.models import Preferences
+from approvals.queries.languages import zone_of
 
 
 def preferences_of_people(ids: Collection[int]) -> dict[int, Preferences]:
@@ -19,7 +19,7 @@ def may_leave_at(preferences: Preferences | None, now: datetime) -> datetime:
     """Return `now`, or the end of the quiet hours in which it lies."""
     if preferences is None or preferences.quiet_from is None or preferences.quiet_until is None:
         return now
-    local = now.astimezone(ZoneInfo(preferences.time_zone))
+    local = now.astimezone(zone_of(preferences))
     if not _is_quiet(local.time(), preferences.quiet_from, preferences.quiet_until):
         return now
     end = datetime.combine(local.date(), preferences.quiet_until, local.tzinfo)

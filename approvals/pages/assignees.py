@@ -9,18 +9,21 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
+from approvals.access import permissions
 from approvals.access.assignees import holder_for
+from approvals.access.usernames import shown_person
 from approvals.exceptions import Invalid, NotFound, Refusal
 from approvals.forms.decision import sent_door
 from approvals.http import SignedIn, refusal_of, refusals_as_pages, sent_address
 from approvals.models import ApprovalRequest
+from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.pages.cards import card_for
 from approvals.pages.request import request_response
 from approvals.queries import comments
@@ -73,6 +76,18 @@ def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     return _notes_response(
         request, approval_request, refusal, assign_to=request.POST.get("to", ""), typed=text if refusal else ""
     )
+
+
+@require_GET
+@refusals_as_pages
+def mentions(request: SignedIn, pk: UUID) -> HttpResponse:
+    """Return whom a note may mention, for `static/pausepoint/mentions.js`: who may see the request and matches `q`."""
+    approval_request, text = queries.get_request_for(request.user, pk), request.GET.get("q", "")
+    if not permissions.may_comment(request.user, approval_request) or len(text) > MAX_ACTOR_NAME or "\x00" in text:
+        return JsonResponse({"people": []})
+    people = comments.people_to_mention(request.user, approval_request, text)
+    shown = [{"name": person.get_username(), "label": shown_person(person)} for person in people]
+    return JsonResponse({"people": shown})
 
 
 def _note_in(request: SignedIn) -> str:

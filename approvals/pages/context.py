@@ -38,4 +38,4 @@ def _suspended(user: User, shared: BatchCache) -> int:
 def visible_request(user: User, shared: BatchCache, request_id: str) -> ApprovalRequest | None:
     """Return the request that a push is about, or None if this person may not see it."""
     cache_key = ("request", visibility_key(user))
-    return shared.once(cache_key, lambda: queries.requests_for(user).filter(pk=request_id).first())
+    return shared.once(cache_key, lambda: queries.with_names(queries.requests_for(user)).filter(pk=request_id).first())

@@ -26,6 +26,7 @@ from approvals.queries.requests import (
     trail_of,
     user_named,
     waiting_count,
+    with_names,
     workflow_title_for,
     workflows_for,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "trail_of",
     "user_named",
     "waiting_count",
+    "with_names",
     "workflow_title_for",
     "workflows_for",
 ]

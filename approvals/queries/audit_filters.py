@@ -101,7 +101,7 @@ class AuditFilters:
 
 
 def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=timezone.get_current_timezone())
+    return datetime(day.year, day.month, day.day, tzinfo=timezone.get_default_timezone())
 
 
 def _day(value: str) -> str:

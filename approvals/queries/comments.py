@@ -7,17 +7,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.rights import DECIDE, VIEW, holds
 from approvals.models import ApprovalRequest
+from approvals.models.actors import Actor
 from approvals.models.comments import RequestComment
 from approvals.states import ASKS
+from approvals.text.markdown import names_in
 
 PAGE = 50
 #: How many usernames the assign form suggests; others can be typed.
 MAX_SUGGESTIONS = 100
+
+#: People whom one note notifies, and people who are suggested at once.
+MAX_MENTIONS, MAX_SUGGESTED = 20, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +45,14 @@ class Notes:
 
 def comments_of(request: ApprovalRequest, *, before: int | None = None) -> QuerySet[RequestComment]:
     """Return the notes of a request, newest first; with `before`, only those older than that id."""
-    notes = RequestComment.objects.filter(request_id=request.pk).order_by("-id")
+    notes = with_authors(RequestComment.objects.filter(request_id=request.pk)).order_by("-id")
     return notes if before is None else notes.filter(pk__lt=before)
+
+
+def with_authors(notes: QuerySet[RequestComment]) -> QuerySet[RequestComment]:
+    """Return the notes with the display names of their authors, in the same read; empty where a key wrote."""
+    authors = User.objects.filter(pk=OuterRef("by_id"), username=OuterRef("by_name")).values("first_name")
+    return notes.annotate(by_display=Subquery(authors[:1]))  # type: ignore[no-redef]
 
 
 def notes_for(user: User, request: ApprovalRequest, *, before: int | None = None) -> Notes:
@@ -67,11 +79,40 @@ def suggested_assignees(user: User, request: ApprovalRequest) -> Sequence[str]:
 
 def requests_touched_since(user: User, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests that were claimed, assigned or commented on since `moment`, oldest first."""
-    return queries.requests_for(user).filter(touched_at__gte=moment).order_by("touched_at", "id")
+    return queries.with_names(queries.requests_for(user)).filter(touched_at__gte=moment).order_by("touched_at", "id")
 
 
 def comments_since(requests: Sequence[ApprovalRequest], moment: datetime) -> QuerySet[RequestComment]:
     """Return the notes on these requests since `moment`, oldest first."""
-    return RequestComment.objects.filter(request__in=[request.pk for request in requests], at__gte=moment).order_by(
-        "id"
-    )
+    notes = RequestComment.objects.filter(request__in=[request.pk for request in requests], at__gte=moment)
+    return with_authors(notes).order_by("id")
+
+
+def mentioned_in(text: str, request: ApprovalRequest, by: Actor) -> list[User]:
+    """Return the people whom a note mentions and who may see the request, without its author."""
+    names = names_in(text) if "@" in text else []
+    if not names:
+        return []
+    people = readers_of(request).filter(username__in=names[: 3 * MAX_MENTIONS]).exclude(pk=by.pk)
+    return list(people.order_by("username")[:MAX_MENTIONS])
+
+
+def people_to_mention(user: User, request: ApprovalRequest, text: str) -> list[User]:
+    """Return the people to suggest for a text after an @.
+
+    People who see only their own requests cannot list users: they get those who have to do with the request.
+    """
+    people = readers_of(request).exclude(pk=user.pk)
+    if not permissions.sees_everything(user):
+        wrote = RequestComment.objects.filter(request_id=request.pk, by_id=OuterRef("pk"))
+        named = (request.requested_by_id, request.assigned_to_id, request.claimed_by_id)
+        people = people.filter(Q(pk__in=[pk for pk in named if pk]) | Exists(wrote))
+    people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
+    return list(people.order_by("username")[:MAX_SUGGESTED])
+
+
+def readers_of(request: ApprovalRequest) -> QuerySet[User]:
+    """Return the active people who may see a request, as `permissions.may_see` says."""
+    own = Q(pk__in=[pk for pk in (request.requested_by_id, request.assigned_to_id) if pk])
+    everyone = Q(is_superuser=True) | holds(DECIDE, "pk") | holds(VIEW, "pk")
+    return User.objects.filter(own | everyone, is_active=True)

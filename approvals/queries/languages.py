@@ -1,9 +1,10 @@
-"""The languages in which people read: pages, pushes and mails."""
+"""The languages and the time zones in which people read."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.utils.translation import get_language_info, override
@@ -40,3 +41,13 @@ def name_of_language(code: str) -> str:
         return str(get_language_info(code)["name_local"])
     except KeyError:
         return code
+
+
+def zone_of(preferences: Preferences | None) -> ZoneInfo:
+    """Return the time zone that the person has chosen, or that of the installation."""
+    chosen = preferences.time_zone if preferences is not None else ""
+    try:
+        return ZoneInfo(chosen or settings.TIME_ZONE)
+    except (ZoneInfoNotFoundError, ValueError):
+        # It was removed from the time zone data, or the data is missing.
+        return ZoneInfo(settings.TIME_ZONE)

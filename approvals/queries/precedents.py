@@ -40,7 +40,9 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
         return None
     ended = ApprovalRequest.objects.filter(tool_name=request.tool_name).exclude(status=Status.PENDING)
     ended = ended.order_by("-changed_at")
-    requests = queries.requests_for(user).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
+    requests = (
+        queries.with_names(queries.requests_for(user)).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
+    )
     if sees_everything(user):
         requests = requests.filter(tool_name=request.tool_name)
     else:

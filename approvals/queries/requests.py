@@ -130,8 +130,20 @@ def with_report(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest
     return requests.alias(report_key=key).annotate(report=Subquery(entry))  # type: ignore[no-redef]
 
 
+def with_names(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+    """Return the requests with the display names of who decided them and who works on them, in the same read."""
+
+    def name_of(pk: str, recorded: str) -> Subquery:
+        # On record is the name of a key where one of the person's keys acted.
+        people = User.objects.filter(pk=OuterRef(pk), username=OuterRef(recorded))
+        return Subquery(people.values("first_name")[:1])
+
+    decided, claimed = name_of("decision__by_id", "decision__by_name"), name_of("claimed_by_id", "claimed_name")
+    return requests.annotate(decided_display=decided, claimed_display=claimed)  # type: ignore[no-redef]
+
+
 WHOLE_REQUEST: Prepared[ApprovalRequest] = Prepared(
-    lambda: with_report(whole_requests().filter(pk=Parameter("pk", UUIDField())))
+    lambda: with_names(with_report(whole_requests()).filter(pk=Parameter("pk", UUIDField())))
 )
 
 
@@ -236,7 +248,7 @@ def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
     if not may_see_workflow(user, workflow):
         steps = steps.filter(assigned_to=user.pk)
-    return steps.order_by("created_at", "id")
+    return with_names(steps).order_by("created_at", "id")
 
 
 def open_count_for(user: Person, workflow: Workflow) -> int:
@@ -255,7 +267,7 @@ def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
 
 def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests that changed since `moment`, oldest change first."""
-    return requests_for(user).filter(changed_at__gte=moment).order_by("changed_at", "id")
+    return with_names(requests_for(user)).filter(changed_at__gte=moment).order_by("changed_at", "id")
 
 
 def waiting_count(user: Person) -> int:

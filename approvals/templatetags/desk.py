@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from django import template
+from django.contrib.auth.models import User
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.templatetags.static import static
@@ -15,14 +16,17 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
+from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
 from approvals.forms.shown_calls import Line
 from approvals.models import ApprovalRequest
+from approvals.models.comments import RequestComment
 from approvals.states import ORIGINS, Door, status_label, verdict_label
 from approvals.text.alignment import Budget, Op, text_runs
 from approvals.text.confusables import marked_name
 from approvals.text.markdown import linked, to_html
+from approvals.text.names import full_name, initials
 from approvals.text.tables import Row
 from approvals.text.text import visible
 
@@ -37,6 +41,12 @@ def markdown(text: str) -> SafeString:
     return mark_safe(to_html(text))  # noqa: S308 - cleaned by an allow-list
 
 
+@register.filter
+def note_text(note: RequestComment) -> SafeString:
+    """Return the text of an internal note, with the people marked whom it notified."""
+    return mark_safe(to_html(note.text, note.mentions or ()))  # noqa: S308 - cleaned by an allow-list
+
+
 register.filter("visible", visible)
 register.filter("linked", linked)
 register.filter("person_name", marked_name)
@@ -46,6 +56,26 @@ register.filter("person_name", marked_name)
 def shown_value(row: Row) -> SafeString | str:
     """Return the value of a row, with links; the words for an empty value look different from a text that says the same."""
     return format_html('<i class="no-value">{}</i>', row.value) if row.empty else linked(row.value)
+
+
+@register.filter
+def person(user: User) -> str:
+    """Return how a person is shown: the display name with the username."""
+    return shown_person(user)
+
+
+@register.filter
+def called(name: str, display_name: str | None) -> str:
+    """Return how someone is shown whose recorded name is this."""
+    return full_name(display_name, name)
+
+
+@register.simple_tag
+def avatar(name: str, display_name: str | None = "") -> SafeString:
+    """Return the initials of a person in a circle, for the eye alone: they are no text, and the name stands beside it."""
+    return format_html(
+        '<span class="avatar" aria-hidden="true" data-initials="{}"></span>', initials(display_name, name)
+    )
 
 
 @register.simple_tag

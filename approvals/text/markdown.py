@@ -6,7 +6,8 @@ Headings become paragraphs, because they would mix with the page's own. Links sh
 from __future__ import annotations
 
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Collection, MutableMapping, Sequence
+from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,8 +31,8 @@ TAGS = {
 }  # fmt: skip
 #: "*" applies to every element: nh3 allows `title` by default, which could show a false address when hovering over a link.
 ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
-#: The target after a link; Markdown cannot produce this element.
-CLASSES = {"span": {"target"}}
+#: The target after a link, and a mentioned person; Markdown cannot produce this element.
+CLASSES = {"span": {"target", "mention"}}
 SCHEMES = {"http", "https", "mailto"}
 MAX_CHARACTERS = 50_000
 #: Characters of a target that are shown; its host is at the beginning.
@@ -45,23 +46,78 @@ _ADDRESS = re.compile(
 )
 #: Endings of the addresses of pictures.
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
+#: The characters of usernames after an @ that is not part of an address.
+_MENTION = re.compile(r"(?<![\w@.+/-])@([\w.+-]{1,150}(?:@[\w.+-]{1,150})?)")
 #: What follows an address that an invisible character, or the end of what is shown, cuts off: it leads elsewhere than it seems.
 _CUT = "⟨…"
 _CLOSING = {")": "(", "]": "["}
 
 
-def to_html(text: str) -> str:
-    """Return safe HTML; a text of more than MAX_CHARACTERS is cut and says so."""
+def to_html(text: str, mentions: Collection[str] = ()) -> str:
+    """Return safe HTML, in which these usernames are marked where they follow an @.
+
+    A text of more than MAX_CHARACTERS is cut and says so.
+    """
     if len(text) > MAX_CHARACTERS:
         text = text[:MAX_CHARACTERS] + "\n\n… *(cut: the whole text is in the raw view)*"
     return nh3.clean(
-        _parser.render(visible(text)),
+        _parser.render(visible(text), {"mentions": mentions}),
         tags=TAGS,
         attributes=ATTRIBUTES,
         allowed_classes=CLASSES,
         url_schemes=SCHEMES,
         link_rel=REL,
     )
+
+
+def names_in(text: str) -> list[str]:
+    """Return what may be the usernames that a text mentions: those outside of code and of links, each once."""
+    names: dict[str, None] = {}
+    for inline in _parser.parse(visible(text), {}):
+        for token in _mentionable(inline.children or ()):
+            for match in _MENTION.finditer(token.content):
+                names |= dict.fromkeys(_usernames(match[1]))
+    return list(names)
+
+
+def _usernames(text: str) -> tuple[str, ...]:
+    """Return what a mention may mean: a full stop may end the sentence, and a username may be an email address."""
+    shorter = text.rstrip(".+-")
+    return text, shorter, shorter.partition("@")[0].rstrip(".+-")
+
+
+def _mentionable(tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens of plain text that are not in a link."""
+    depths = accumulate((token.nesting if token.type.startswith("link_") else 0) for token in tokens)
+    return [token for token, depth in zip(tokens, depths, strict=True) if token.type == "text" and not depth]
+
+
+def _mark_mentions(state: StateCore) -> None:
+    """Split plain text at each mention of a username in the environment."""
+    mentions = state.env.get("mentions", ())
+    for inline in state.tokens if mentions else ():
+        children = inline.children or []
+        plain = set(map(id, _mentionable(children)))
+        inline.children = [part for token in children for part in (
+            _split(token, mentions) if id(token) in plain else [token]
+        )] if inline.children is not None else None  # fmt: skip
+
+
+def _split(token: Token, mentions: Collection[str]) -> list[Token]:
+    parts, end = [], 0
+    for match in _MENTION.finditer(token.content):
+        name = next((name for name in _usernames(match[1]) if name in mentions), None)
+        if name is not None:
+            parts.append(Token("text", "", 0, content=token.content[end : match.start()]))
+            parts.append(Token("mention", "", 0, content=f"@{name}"))
+            end = match.start() + 1 + len(name)
+    return [*parts, Token("text", "", 0, content=token.content[end:])]
+
+
+def _render_mention(
+    _self: RendererHTML, tokens: Sequence[Token], place: int, _options: Any, _env: MutableMapping[str, Any]
+) -> str:
+    return f'<span class="mention">{escapeHtml(tokens[place].content)}</span>'
 
 
 def _link_pictures(state: StateCore) -> None:
@@ -125,6 +181,8 @@ def _make_parser() -> MarkdownIt:
     parser.validateLink = lambda url: valid(url) and _has_plain_host(url)  # type: ignore[method-assign]
     parser.core.ruler.push("pictures", _link_pictures)
     parser.core.ruler.push("targets", _show_targets)
+    parser.core.ruler.push("mentions", _mark_mentions)
+    parser.add_render_rule("mention", _render_mention)
     parser.add_render_rule("link_target", _render_target)
     parser.add_render_rule("heading_open", lambda *_: "<p><strong>")
     parser.add_render_rule("heading_close", lambda *_: "</strong></p>\n")

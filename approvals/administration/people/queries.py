@@ -41,7 +41,9 @@ def people(*, search: str = "", after: str = "") -> tuple[list[PersonRow], str]:
     """Return a page of people by username, and the username to continue after; empty if there are no more."""
     users = User.objects.order_by("username").filter(username__gt=after)
     if search:
-        users = users.filter(Q(username__icontains=search) | Q(email__icontains=search))
+        users = users.filter(
+            Q(username__icontains=search) | Q(first_name__icontains=search) | Q(email__icontains=search)
+        )
     page = list(users.prefetch_related("groups")[: PAGE + 1])
     shown = page[:PAGE]
     roles = roles_by_group()

@@ -7,17 +7,21 @@ from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from approvals.access.usernames import MAX_DISPLAY_NAME, clean_display_name
 from approvals.models.preferences import MAX_HOLD, Preferences
 from approvals.queries.languages import name_of_language
 
 
 def zone_choices() -> list[tuple[str, str]]:
     """Return the time zones, without those that have the sign of their offset the other way round."""
-    return [(name, name) for name in sorted(available_timezones()) if not name.startswith("Etc/")]
+    names = [name for name in sorted(available_timezones()) if not name.startswith("Etc/")]
+    own = gettext("As this installation (%(zone)s)") % {"zone": settings.TIME_ZONE}
+    return [("", own), *((name, name) for name in names)]
 
 
 def language_choices() -> list[tuple[str, str]]:
@@ -40,10 +44,16 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
     )
 
     language = forms.ChoiceField(label=_("Language"), required=False, choices=language_choices)
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        required=False,
+        choices=zone_choices,
+        help_text=_("Times are shown in it, and your quiet hours are counted in it."),
+    )
 
     class Meta:
         model = Preferences
-        fields = ("language", "theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
+        fields = ("language", "time_zone", "theme", "density", "split", "open_next", "shortcuts", "hold_seconds")
         widgets: ClassVar = {"theme": forms.RadioSelect, "density": forms.RadioSelect}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -52,14 +62,60 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
             del self.fields["language"]
 
 
+class DisplayNameForm(forms.Form):
+    """How a person wants to be shown."""
+
+    display_name = forms.CharField(
+        label=_("Display name"),
+        required=False,
+        max_length=MAX_DISPLAY_NAME,
+        help_text=_("Shown with your username beside it. Leave it empty to be shown by your username."),
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+
+    def clean_display_name(self) -> str:
+        return clean_display_name(self.cleaned_data["display_name"])
+
+
+class AddressForm(forms.Form):
+    """A new email address, with the password of the person who asks for it."""
+
+    email = forms.EmailField(
+        label=_("New email address"),
+        max_length=254,
+        help_text=_("You get a link there, with which you confirm it. Until then, nothing changes."),
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
+    password = forms.CharField(
+        label=_("Current password"),
+        strip=False,
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: Any, person: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.person = person
+
+    def clean_email(self) -> str:
+        address: str = self.cleaned_data["email"]
+        if address == self.person.email:
+            raise ValidationError(_("This is your address already."))
+        return address
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self.person.check_password(password):
+            raise ValidationError(_("Wrong current password."))
+        return password
+
+
 class QuietHoursForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """When messages wait."""
 
-    time_zone = forms.ChoiceField(label=_("Time zone"), choices=zone_choices)
-
     class Meta:
         model = Preferences
-        fields = ("quiet_from", "quiet_until", "time_zone")
+        fields = ("quiet_from", "quiet_until")
         widgets: ClassVar = {
             name: forms.TimeInput(attrs={"type": "time"}, format="%H:%M") for name in ("quiet_from", "quiet_until")
         }

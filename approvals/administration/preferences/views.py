@@ -1,4 +1,4 @@
-"""Pages on which people choose for themselves: profile, display, notifications and sessions."""
+"""Pages on which people choose for themselves: display, notifications and sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from approvals.access.rate_limits import Limit
 from approvals.actions import logins
 from approvals.administration.forms import status_of
-from approvals.administration.people.queries import roles_of, teams
 from approvals.administration.preferences import actions
 from approvals.administration.preferences.browsers import describe_browser
 from approvals.administration.preferences.forms import PreferencesForm, QuietHoursForm
@@ -26,7 +25,6 @@ from approvals.administration.preferences.queries import sessions_of, subscripti
 from approvals.administration.rules.queries import rules_for
 from approvals.exceptions import BadBody, Conflict, NotFound
 from approvals.http import SignedIn, referring_address, refusals_as_pages
-from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.models.preferences import Theme
 from approvals.outbound.push import is_available, public_key
 from approvals.queries.languages import in_language_of, name_of_language
@@ -34,22 +32,17 @@ from approvals.queries.preferences import preferences_of
 from approvals.states import Channel, Kind
 
 #: What people may be notified of, beside which kind a request has.
-MUTABLE = {**dict(Kind.choices), "assigned": gettext_lazy("A request is assigned to you")}
+MUTABLE = {
+    **dict(Kind.choices),
+    "assigned": gettext_lazy("A request is assigned to you"),
+    "mentioned": gettext_lazy("A note mentions you"),
+}
 #: How they are notified of it.
 WAYS = {Channel.MAIL: gettext_lazy("Email"), "browser": gettext_lazy("Open page"), Channel.PUSH: gettext_lazy("Device")}
-#: Pages and devices notify of requests that arrive, whoever they are assigned to.
-NEVER = {"browser:assigned", f"{Channel.PUSH}:assigned"}
+#: Pages and devices notify of requests that arrive, whoever they are assigned to, and open pages show notes anyway.
+NEVER = {"browser:assigned", f"{Channel.PUSH}:assigned", "browser:mentioned"}
 TESTS_A_MINUTE = 3
 _tests = Limit()
-
-
-@require_GET
-def profile(request: SignedIn) -> HttpResponse:
-    person = request.user
-    roles = [(RoleName(name).label, ROLE_DESCRIPTIONS[RoleName(name)]) for name in roles_of(person)]
-    names = teams().filter(user=person).order_by("name").values_list("name", flat=True)
-    context = {"roles": roles, "teams": list(names), "mail": settings.HITL_MAIL, "here": "profile"}
-    return render(request, "approvals/administration/preferences/profile.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

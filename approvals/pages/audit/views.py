@@ -7,6 +7,7 @@ from functools import wraps
 from http import HTTPStatus
 from typing import Concatenate, ParamSpec
 
+from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
@@ -68,6 +69,7 @@ def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> H
         "report_query": filters.at(None).query.removeprefix("?"),
         "sees_everything": permissions.sees_everything(request.user),
         "time_zone": timezone.get_current_timezone_name(),
+        "days_in": settings.TIME_ZONE,
     }
     status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
     return render(request, "approvals/audit/page.html", context, status=status)

@@ -54,7 +54,12 @@ class Table:
 @require_GET
 @refusals_as_pages
 def insights(request: SignedIn) -> HttpResponse:
-    """Show the insights of the last `?days=`, one of PERIODS."""
+    """Show the insights of the last `?days=`, one of PERIODS, in the time zone of the installation: everyone's are the same."""
+    with timezone.override(None):
+        return _page(request)
+
+
+def _page(request: SignedIn) -> HttpResponse:
     now, days = timezone.now(), _period(request)
     figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
     reads_record = permissions.reads_record(request.user)
@@ -84,7 +89,8 @@ def insights(request: SignedIn) -> HttpResponse:
 def insights_csv(request: SignedIn) -> HttpResponse:
     """Download the figures of the page with the same `?days=`."""
     now, days = timezone.now(), _period(request)
-    figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    with timezone.override(None):
+        figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
     name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(to_csv(figures, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)

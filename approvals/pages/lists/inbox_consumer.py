@@ -70,7 +70,8 @@ class InboxConsumer(DeskConsumer):
 
 def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, whole: bool) -> str:
     def read() -> list[ApprovalRequest]:
-        return list(request_list.listed(queries.requests_for(user).filter(pk=request_id), whole=True))
+        requests = queries.with_names(queries.requests_for(user)).filter(pk=request_id)
+        return list(request_list.listed(requests, whole=True))
 
     changed = shared.once(("request", visibility_key(user)), read)
     if not changed and not whole:

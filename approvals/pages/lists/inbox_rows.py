@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.usernames import shown_person
 from approvals.asking.titles import is_made
 from approvals.models import ApprovalRequest, Decision, ToolSettings
 from approvals.pages.key_fields import key_values, read_beginning
@@ -96,8 +97,8 @@ class InboxRow:
             # A waiting request without either has one line.
             "second_line": bool(self.values or message) or not request.pending,
             "agent": visible(request.agent),
-            "requested_by": marked_name(request.requested_by.username),
-            "assigned_to": marked_name(request.assigned_to.username) if request.assigned_to else "",
+            "requested_by": shown_person(request.requested_by),
+            "assigned_to": shown_person(request.assigned_to) if request.assigned_to else "",
         }
 
     @property

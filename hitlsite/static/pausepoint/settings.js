@@ -11,13 +11,18 @@
     if (target.name === "theme" || target.name === "density") document.documentElement.dataset[target.name] = target.value;
   });
 
-  // --- Who sets quiet hours for the first time gets the browser's time zone offered.
-  const zones = document.querySelector("[data-time-zone]");
-  const from = zones?.querySelector("[name=quiet_from]"), zone = zones?.querySelector("select[name=time_zone]");
-  from?.addEventListener("change", () => {
-    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    if (zone?.value === "UTC" && [...zone.options].some((option) => option.value === own)) zone.value = own;
-  }, { once: true });
+  // --- Offer the time zone of the browser.
+  const zones = document.querySelector("select[name=time_zone]"), offer = document.getElementById("zone-offer");
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zones && offer && zones.value !== own && [...zones.options].some((option) => option.value === own)) {
+    offer.textContent = interpolate(gettext("Use %(zone)s, the time zone of this browser"), { zone: own }, true);
+    offer.hidden = false;
+    offer.addEventListener("click", () => {
+      zones.value = own;
+      offer.hidden = true;
+      zones.focus();
+    });
+  }
 
   // --- Add a field of the last request to the key fields.
   const fields = document.querySelector("textarea[name=key_fields]");

@@ -8,7 +8,7 @@
 
   /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
-  form.elements.zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  form.elements.zone.value = document.body.dataset.zone || Intl.DateTimeFormat().resolvedOptions().timeZone;
 
   /** @param {string} id */
   function ask(id) {

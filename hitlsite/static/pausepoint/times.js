@@ -3,6 +3,25 @@
 (() => {
   "use strict";
 
+  // The time zone of the person's settings, unless they have none or this browser does not know it.
+  const zone = [document.body.dataset.zone, Intl.DateTimeFormat().resolvedOptions().timeZone].find(isKnown) ?? "UTC";
+  const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
+
+  /** @param {string | undefined} name */
+  function isKnown(name) {
+    try { return Boolean(name && new Intl.DateTimeFormat("en", { timeZone: name })); } catch { return false; }
+  }
+  // As the field of a time has it, “2026-11-24T14:00:00”, in that zone.
+  /** @param {Date} moment */
+  const localOf = (moment) => clock.format(moment).replace(" ", "T");
+  /** @param {number} moment */
+  const offsetAt = (moment) => Date.parse(`${localOf(new Date(moment))}Z`) - Math.floor(moment / 1000) * 1000;
+  /** @param {string} text */
+  function momentOf(text) {
+    const asUtc = Date.parse(`${text}Z`), near = asUtc - offsetAt(asUtc);
+    return new Date(asUtc - offsetAt(near));
+  }
+
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
   const brief = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "always", style: "narrow" });
   const DAY = 86400, UNITS = /** @type {const} */ ([["hour", 3600], ["minute", 60]]);
@@ -10,7 +29,7 @@
   // Count calendar days in the person's time zone: what is 25 hours away may be the day after tomorrow.
   /** @param {Date} moment */
   function days(moment) {
-    const [then, today] = [moment, new Date()].map((day) => Date.UTC(day.getFullYear(), day.getMonth(), day.getDate()));
+    const [then, today] = [moment, new Date()].map((day) => Date.parse(localOf(day).slice(0, 10)));
     return (then - today) / (DAY * 1000);
   }
 
@@ -42,7 +61,7 @@
       const text = time.dataset.brief !== undefined ? briefly(shown) : relative(moment, shown);
       if (time.textContent !== text) time.textContent = text;
       if (!time.dataset.zoned) {
-        time.title = `${moment.toLocaleString()} (${time.title})`;
+        time.title = `${moment.toLocaleString(undefined, { timeZone: zone })} (${time.title})`;
         time.dataset.zoned = "yes";
       }
       time.classList.toggle("soon", time.dataset.in !== undefined && seconds < 300);
@@ -51,22 +70,16 @@
 
   // --- The named field of a time is hidden, and keeps the time in UTC; beside it stands one for the same time here.
   const MOMENTS = "input[type=datetime-local][name]";
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   /** @param {Date} moment */
   const iso = (moment) => moment.toISOString().slice(0, 19);
-
-  /** @param {string} text */
-  function localOf(text) {
-    const moment = new Date(`${text}Z`);
-    return text && !Number.isNaN(moment.getTime()) ? iso(new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000)) : "";
-  }
 
   /** @param {HTMLInputElement} field */
   function localize(field) {
     const own = field.cloneNode();
     own.removeAttribute("name");
     own.dataset.local = field.value;
-    own.defaultValue = own.value = localOf(field.value);
+    const moment = new Date(`${field.value}Z`);
+    own.defaultValue = own.value = Number.isNaN(moment.getTime()) ? "" : localOf(moment);
     field.type = "hidden";
     for (const name of ["id", "required", "aria-describedby", "aria-invalid"]) field.removeAttribute(name);
     field.after(own);
@@ -91,7 +104,7 @@
     const field = fieldOf(own);
     // An hour exists twice when summer time ends: a time that is as it was stays exactly that.
     const moment = new Date(own.value), same = own.value === own.defaultValue || +moment === +new Date(own.defaultValue);
-    field.value = same ? own.dataset.local ?? "" : own.value && !Number.isNaN(moment.getTime()) ? iso(moment) : "";
+    field.value = same ? own.dataset.local ?? "" : own.value && !Number.isNaN(moment.getTime()) ? iso(momentOf(own.value)) : "";
     sayZone(own);
   }, true);
 

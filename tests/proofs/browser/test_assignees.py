@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.proofs.browser.conftest import PATIENCE, caught
+from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_live import card
 
 pytestmark = pytest.mark.browser
@@ -226,3 +227,54 @@ def test_insights_are_linked_and_keep_their_period_in_the_address(windows, peopl
     assert page.locator(".columns g").count() == 7
     page.get_by_text("Show the numbers").click()
     assert page.locator(".behind tbody tr").count() == 7
+
+
+def choose(page: Page, path: str, label: str, value: str, select: bool = False) -> None:
+    page.goto(page.url.split("/settings")[0] + path)
+    field = page.get_by_label(label, exact=True)
+    field.select_option(value) if select else field.fill(value)
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.locator(".note[role=status]")).to_be_visible()
+
+
+def test_a_name_and_a_time_zone_are_chosen_and_shown(windows, people, axe):
+    alice = people("requester")
+    _, request = alice.pause("Please refund order 931, 500 euros")
+    page = windows.open(alice, "/settings/", timezone_id="Europe/Berlin")
+    choose(page, "/settings/", "Display name", "Rita Quester")
+    expect(page.locator(".person-line")).to_contain_text("Rita Quester (@requester)")
+    assert violations(page, axe) == {}
+    page.goto(page.url + "display/")
+    offer = page.get_by_role("button", name="Use Europe/Berlin, the time zone of this browser")
+    offer.click()
+    expect(page.get_by_label("Time zone", exact=True)).to_have_value("Europe/Berlin")
+    choose(page, "/settings/display/", "Time zone", "Asia/Kolkata", select=True)
+    assert violations(page, axe) == {}
+    page.goto(page.url.split("/settings")[0] + f"/requests/{request}/")
+    expect(page.locator("body")).to_have_attribute("data-zone", "Asia/Kolkata")
+    time = page.locator("time[data-zoned]").first
+    title, iso = time.get_attribute("title"), time.get_attribute("datetime")
+    local = page.evaluate("iso => new Date(iso).toLocaleString(undefined, { timeZone: 'Asia/Kolkata' })", iso)
+    assert (title.startswith(local), title.endswith("UTC)")) == (True, True)
+
+
+def test_a_mention_is_suggested_taken_with_the_keyboard_and_marked(windows, people, axe):
+    _, request = people("requester").pause("Please refund order 932, 500 euros")
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    note = page.get_by_label(re.compile("^Your note"))
+    note.press_sequentially("Please look, @reque")
+    options = page.locator("#mention-options [role=option]")
+    expect(options).to_have_count(1)
+    expect(note).to_have_attribute("aria-activedescendant", "mention-options-0")
+    assert violations(page, axe) == {}
+    note.press("Enter")
+    expect(note).to_have_value("Please look, @requester ")
+    expect(options).to_be_hidden()
+    expect(note).not_to_have_attribute("role", "combobox")
+    page.get_by_role("button", name="Add note").click()
+    expect(page.locator(".internal-note .mention")).to_have_text("@requester")
+    note = page.get_by_label(re.compile("^Your note"))
+    note.press_sequentially("@")
+    expect(options.first).to_be_visible()
+    note.press("Escape")
+    expect(options.first).to_be_hidden()

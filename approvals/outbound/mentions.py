@@ -1,0 +1,65 @@
+"""Notify people whom an internal note mentions, by mail and on their devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from uuid import uuid4
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from approvals.access import permissions
+from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
+from approvals.outbound import outbox, push
+from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
+from approvals.states import Channel, Priority
+
+#: The name of these rows in the outbox. They are for people: no program gets them.
+MENTIONED = "request.mentioned"
+
+
+def notify_mentioned(request: ApprovalRequest, people: Sequence[User], *, by: str) -> None:
+    """Write a message to each of these people for each of their channels; call this inside the transaction of the note."""
+    rows = list(_rows(request, people))
+    if not rows:
+        return
+    event_id, now, stream = uuid4(), timezone.now(), outbox.stream_of(request.scope, request.workflow.key)
+    number, data = outbox.next_number(stream), outbox.request_data(request, request.workflow) | {"by": by}
+    for row in rows:
+        row.event_id, row.name, row.created_at = event_id, MENTIONED, now
+        row.stream, row.sequence, row.payload = stream, number, data
+    OutboxEvent.objects.bulk_create(rows)
+
+
+def _rows(request: ApprovalRequest, people: Sequence[User]) -> Iterator[OutboxEvent]:
+    chosen, now = preferences_of_people({person.pk for person in people}), timezone.now()
+    for person, channel, target, lane in _ways(people):
+        preferences = chosen.get(person)
+        if preferences is not None and f"{channel}:mentioned" in preferences.muted:
+            continue
+        at = may_leave_at(preferences, now)
+        # By the clock of the database, unless the message waits for the end of quiet hours.
+        when = Now() if at <= now or request.priority == Priority.CRITICAL else at
+        yield OutboxEvent(channel=channel, target=target, lane=lane, next_attempt_at=when)
+
+
+def _ways(people: Sequence[User]) -> Iterator[tuple[int, Channel, str, str]]:
+    """Yield the id of the person, the channel, the target and the lane of every message."""
+    for person in people:
+        if settings.HITL_MAIL and person.email:
+            yield person.pk, Channel.MAIL, f"mail:{person.pk}", "mail"
+    if push.is_available():
+        for device in PushSubscription.objects.filter(person__in=[person.pk for person in people]).order_by("pk"):
+            yield device.person_id, Channel.PUSH, f"push:{device.pk}", outbox.lane_of(device.endpoint)
+
+
+def mentions_in(rows: Sequence[OutboxEvent], reader: User) -> list[tuple[ApprovalRequest, str]]:
+    """Return the requests that these rows are about and that the reader still may see, with who mentioned them."""
+    pairs = {(row.payload["request_id"], row.payload["by"]): None for row in rows if row.name == MENTIONED}
+    if not pairs:
+        return []
+    requests = ApprovalRequest.objects.filter(pk__in={pk for pk, _by in pairs}).select_related("workflow")
+    by_id = {str(request.pk): request for request in requests if permissions.may_see(reader, request)}
+    return [(by_id[pk], by) for pk, by in pairs if pk in by_id]

@@ -1,0 +1,112 @@
+"""People choose how they are shown; no display name passes for someone else, and the username always stands beside it."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+
+from approvals import actions
+from approvals.access.usernames import MAX_DISPLAY_NAME, validate_display_name, validate_new_username
+from approvals.administration.preferences.actions import store_display_name
+from approvals.models import AuditEntry
+from approvals.states import Door, Kind, Verdict
+from approvals.text.names import full_name, initials
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import decide, make_request
+from tests.support.markup import parse
+from tests.support.people import alice, bob, carol, mallory
+
+pytestmark = pytest.mark.django_db
+
+LOOKALIKE = "This looks like the name of someone else. Choose another one."
+CHARACTERS = "Use only letters, digits, spaces, and these characters: . , ' -"
+#: What Mallory may not be called while Bob is, who is shown as Bob Miller.
+REFUSED = {
+    "Bob Miller": LOOKALIKE,
+    "bob": LOOKALIKE,
+    "BOB": LOOKALIKE,
+    "B0b": LOOKALIKE,
+    "B.o-b": LOOKALIKE,
+    "bob  miller": LOOKALIKE,
+    "Bob Mi1ler": LOOKALIKE,
+    "BobMiller": LOOKALIKE,
+    "\u0412ob": "The name mixes letters of different alphabets: \u0412 (U+0412, CYRILLIC CAPITAL LETTER VE)",
+    "\u0412\u043e\u042c": LOOKALIKE,
+    "Bob (@bob)": CHARACTERS,
+    "Mal\u202eyrol": CHARACTERS,
+    "Mal\u200blory": CHARACTERS,
+    "Mal\x07lory": CHARACTERS,
+    "\u3164": CHARACTERS,
+    "M" + "\u0301" * 4: CHARACTERS,
+    "<b>Mallory</b>": CHARACTERS,
+    "M 🎉": CHARACTERS,
+    "123": "Use at least one letter.",
+    "x" * (MAX_DISPLAY_NAME + 1): f"Use at most {MAX_DISPLAY_NAME} characters.",
+}
+
+
+def named(person: User, name: str) -> User:
+    store_display_name(person, name)
+    return User.objects.get(pk=person.pk)
+
+
+def test_names_that_mislead_or_look_like_another_persons_are_refused():
+    named(bob(), "Bob Miller")
+    person = mallory()
+    told = {}
+    for name in REFUSED:
+        with pytest.raises(ValidationError) as refused:
+            validate_display_name(name, person)
+        told[name] = refused.value.messages[0]
+    assert told == REFUSED
+
+
+@pytest.mark.parametrize(
+    "name", ["Mallory", "mallory", "José Ángel O\u2019Neill-Ruiz Jr.", "李小龙", "Зоя Кац", "أمينة", ""]
+)
+def test_names_of_all_languages_are_stored_and_ones_own_username_too(name):
+    bob()
+    assert named(mallory(), name).first_name == name
+
+
+def test_a_new_username_must_not_look_like_a_display_name_either():
+    named(bob(), "Bob Miller")
+    with pytest.raises(ValidationError, match="looks like an existing one: bob"):
+        validate_new_username("bobmiller")
+
+
+def test_a_name_has_the_username_beside_it_and_two_initials():
+    assert (full_name("Bob Miller", "bob"), full_name("", "bob")) == ("Bob Miller (@bob)", "bob")
+    shown = [
+        initials(*names) for names in (("Bob Miller", "bob"), ("Bob van der Miller", "b"), ("", "bob"), ("Bob", "x"))
+    ]
+    assert shown == ["BM", "BM", "B", "B"]
+
+
+def test_a_change_is_on_record_once():
+    person = named(bob(), "Bob Miller")
+    named(person, "Bob Miller")
+    (entry,) = AuditEntry.objects.filter(event="person.changed")
+    assert (entry.actor_name, entry.data["before"], entry.data["after"]) == (
+        "bob", {"display_name": ""}, {"display_name": "Bob Miller"},
+    )  # fmt: skip
+
+
+def test_pages_show_the_display_name_with_the_username_and_the_record_shows_the_username():
+    owner, by = named(alice(), "Alice Jones"), named(bob(), "Bob Miller")
+    request = make_request(owner, Kind.APPROVAL)
+    actions.comment(request.pk, by=by, via=Door.DASHBOARD, text="Hello.")
+    client = browser(by)
+    assert "Alice Jones (@alice)" in client.get("/").text
+    actions.claim(request.pk, by=by, via=Door.DASHBOARD)
+    assert "Bob Miller (@bob)" in browser(carol()).get(request.get_absolute_url()).text
+    decide(request, by, Verdict.APPROVE)
+    page = parse(client.get(request.get_absolute_url()).text)
+    (outcome,) = page.find("div", class_="outcome")
+    (note,) = page.find("li", class_="internal-note")
+    assert [bold.words for bold in (*outcome.find("b"), *note.find("b"))] == [
+        "Approved", "Bob Miller (@bob)", "Bob Miller (@bob)",
+    ]  # fmt: skip
+    record = client.get(f"{request.get_absolute_url()}record/").text
+    assert ("bob" in record, "Bob Miller" in record, "Alice Jones" in record) == (True, False, False)
