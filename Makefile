@@ -106,13 +106,16 @@ lock: $(VENV)/ready-for-tests
 	$(VENV)/bin/uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	  $(if $(UPGRADE),--upgrade) --quiet --output-file requirements.lock
 
-# Extract all texts into locale/$(LOCALE), for a translator. After that, compile: manage.py compilemessages.
+# Bring the translations in locale/ up to date: extract all texts, for translators, and compile. LOCALE=fr begins a new one.
+LOCALE ?= $(notdir $(wildcard locale/*))
 messages: $(VENV)/ready
-	@test -n "$(LOCALE)" || { echo "Say which language: make messages LOCALE=de"; exit 1; }
-	@mkdir -p locale
-	for domain in django djangojs; do \
-	  DEBUG=1 $(PY) manage.py makemessages --locale $(LOCALE) --domain $$domain --no-location \
-	    --ignore "tests/*" --ignore "examples/*" --ignore "var/*" --ignore "staticfiles/*" --ignore "docs/*" || exit 1; \
+	@for locale in $(LOCALE); do \
+	  mkdir -p locale/$$locale; \
+	  for domain in django djangojs; do \
+	    DEBUG=1 $(PY) manage.py makemessages --locale $$locale --domain $$domain --no-location --no-obsolete \
+	      $(addprefix --ignore ,"tests/*" "examples/*" "clients/*" "benchmarks/*" "var/*" "staticfiles/*" "docs/*") || exit 1; \
+	  done; \
+	  DEBUG=1 $(PY) manage.py compilemessages --locale $$locale || exit 1; \
 	done
 
 format: $(VENV)/ready-for-tests

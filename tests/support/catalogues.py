@@ -1,11 +1,13 @@
 """Message catalogues: extract every text, check what was extracted, and translate it into a pseudo-language.
 
-`python -m tests.support.catalogues` is the part of `make check` that proves that all texts can be extracted.
+`python -m tests.support.catalogues` is the part of `make check` that proves that all texts can be extracted, and that the
+translations in `locale/` are whole.
 """
 
 from __future__ import annotations
 
 import ast
+import gettext
 import os
 import re
 import shutil
@@ -23,7 +25,7 @@ DOMAINS = ("django", "djangojs")
 #: A language code that is nobody's. Its text is accented and stands between brackets.
 PSEUDO = "xx"
 OPEN, CLOSE = "⟦", "⟧"
-TOOLS = ("xgettext", "msguniq", "msgcat", "msgen", "msgfmt")
+TOOLS = ("xgettext", "msguniq", "msgcat", "msgcmp", "msgen", "msgfmt")
 #: What a translator would keep: placeholders, tags, entities, code.
 KEPT = re.compile(r"(%\(\w+\)[-#0 +]*\d*(?:\.\d+)?[a-zA-Z]|%[sd%]|<[^>]*>|&#?\w+;|\{[\w, ]*\}|`[^`]*`)")
 ACCENTED = str.maketrans("aceinouyACEINOUY", "áçéíñóúýÁÇÉÍÑÓÚÝ")
@@ -31,7 +33,7 @@ LINE = re.compile(r'(msgid_plural|msgid|msgstr|msgctxt)?(\[\d\])? ?(".*")$')
 
 
 class NotExtracted(Exception):
-    """The texts could not be extracted cleanly; the words say why."""
+    """The texts could not be extracted cleanly, or a translation is not whole; the words say why."""
 
 
 def missing_tools() -> list[str]:
@@ -66,6 +68,27 @@ def check(template: Path) -> None:
     english.write_text(_with_header(english.read_text()))
     _run(["msgfmt", "--check-format", "--output-file", os.devnull, str(english)])
     english.unlink()
+
+
+def check_translations(templates: Path) -> None:
+    """Compare each translation in `locale/` with the texts extracted into `templates`.
+
+    NotExtracted for a text that is not translated, is only guessed (fuzzy) or no longer exists, for placeholders that
+    differ, and for a `.mo` file that was not made from its `.po` file.
+    """
+    for source in sorted((ROOT / "locale").glob("*/LC_MESSAGES/*.po")):
+        _run(["msgcmp", str(source), str(templates / f"{source.stem}.pot")])
+        compiled = templates / "compiled.mo"
+        _run(["msgfmt", "--check-format", "--output-file", str(compiled), str(source)])
+        if _messages(compiled) != _messages(source.with_suffix(".mo")):
+            raise NotExtracted(f"{source.with_suffix('.mo')} is not made from its .po file. Run make messages.")
+
+
+def _messages(compiled: Path) -> dict[object, str]:
+    with compiled.open("rb") as file:
+        translations: dict[object, str] = vars(gettext.GNUTranslations(file))["_catalog"]
+    # Its header has the time of the last extraction.
+    return {text: translated for text, translated in translations.items() if text}
 
 
 def _with_header(catalogue: str) -> str:
@@ -143,6 +166,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         try:
             extract(Path(folder))
+            check_translations(Path(folder))
         except NotExtracted as error:
             print(error, file=sys.stderr)
             return 1
