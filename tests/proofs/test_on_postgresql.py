@@ -27,7 +27,7 @@ def test_the_races_of_real_locks_end_well_and_json_stays_exact():
         env=os.environ | {"TEST_ON": "postgresql"},
         capture_output=True,
         text=True,
-        timeout=1200,
+        timeout=3600,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-20_000:]

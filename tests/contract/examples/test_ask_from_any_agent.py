@@ -27,7 +27,7 @@ def run(part: str, **variables: str) -> str:
     """The one command of the guide whose address holds `part`, run by a shell; what it prints."""
     (command,) = [each for each in COMMANDS if part in each]
     ended = subprocess.run(
-        ["sh", "-c", command], env=os.environ | variables, capture_output=True, text=True, timeout=60
+        ["sh", "-c", command], env=os.environ | variables, capture_output=True, text=True, timeout=120
     )
     assert (ended.returncode, ended.stderr) == (0, ""), ended
     return ended.stdout

@@ -242,7 +242,7 @@ def test_make_key_prints_a_key_and_nothing_else(demo):
 @pytest.mark.server
 def test_make_key_without_a_user_says_how_to_name_one(demo):
     process = demo.clone.start("make key", USER="somebody-from-the-environment")
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "make key USER=requester" in printed
 

@@ -80,7 +80,8 @@ def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, 
     # Beside the box, but within what belongs to it.
     cell.tap(position={"x": 3, "y": 3})
     row(page, requests[1]).get_by_role("checkbox").tap()
-    assert page.locator("#bulk-count").inner_text() == "2 selected"
+    # The click comes a moment after the touch.
+    page.locator("#bulk-count", has_text="2 selected").wait_for()
     box = page.locator("#bulk").bounding_box()
     assert (box["x"], box["width"], box["y"] + box["height"]) == (10, 340, 732)
     page.locator("#bulk").get_by_role("button", name="Approve…").tap()

@@ -37,6 +37,7 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     assert page.locator(".pair-changed ins").first.inner_text() == "output-denied"
     page.get_by_role("link", name="Swap").click()
     assert page.locator(".pair-changed ins").first.inner_text() == "approval-requested"
+    page.wait_for_load_state()  # its styles are there
     page.set_viewport_size({"width": 360, "height": 740})
     tops = [page.locator(side).first.bounding_box()["y"] for side in (".side-before", ".side-after")]
     assert tops[0] < tops[1]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.proofs.crash.browser import GONE
 from tests.proofs.crash.rounds import open_till, press, started_calls, told, verdict
-from tests.proofs.crash.till import open_requests, patiently
+from tests.proofs.crash.till import PATIENCE, open_requests, patiently
 
 pytestmark = pytest.mark.crash
 
@@ -26,7 +26,7 @@ def test_a_stop_that_comes_before_the_next_runner_does_not_hide_the_result(templ
         with contextlib.suppress(*GONE):
             press(till, request, **verdict(till, kind, "stopped"))
         assert till.process is not None
-        till.process.wait(60)
+        till.process.wait(PATIENCE)
         # Somebody had pressed Stop, and the runner was dead before it saw that.
         with contextlib.closing(sqlite3.connect(till.database)) as connection, connection:
             connection.execute("UPDATE chats_turn SET stopped = 1")

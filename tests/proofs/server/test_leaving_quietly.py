@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from tests.support.processes.server import Server, until
+from tests.support.processes.server import PATIENCE, Server, until
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
@@ -50,6 +50,6 @@ def test_stopping_with_due_messages_logs_no_traceback(tmp_path):
             until(met.is_set, "a message is on its way")
             assert server.process is not None
             server.process.send_signal(signal.SIGTERM)
-            assert server.process.wait(60) == 0
+            assert server.process.wait(PATIENCE) == 0
             assert "Traceback" not in server.log.read_text()
         receiver.shutdown(socket.SHUT_RDWR)
