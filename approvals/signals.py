@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from django.dispatch import Signal
 
-#: Sent with `request_id: UUID` and the `source` of its workflow when a request has ended, for whatever reason.
+#: Sent with `request_id: UUID`, the `source` of its workflow and the door `via` which it has ended, for whatever reason.
 decided = Signal()

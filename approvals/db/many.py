@@ -26,7 +26,7 @@ def any_of(values: Collection[int] | Collection[str] | Parameter, kind: type[int
     return RawSQL("SELECT value FROM json_each(%s)", [held])
 
 
-class Values(TextField):
+class Values(TextField):  # type: ignore[type-arg]
     """Many values as the database takes them in one parameter."""
 
     def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:

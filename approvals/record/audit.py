@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -235,7 +235,7 @@ def _row(
     event: str, subject: Subject, data: Mapping[str, Any], actor: Signatory | None, via: str, at: datetime
 ) -> dict[str, Any]:
     assert event in EVENTS, event
-    columns = asdict(subject) | {
+    columns = {name: getattr(subject, name) for name in Subject.__dataclass_fields__} | {
         "event": event,
         "actor_id": actor.pk if actor else None,
         "actor_name": actor.get_username() if actor else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -238,7 +238,7 @@ ENDS = "ends"
 
 def to_json(event: Event) -> dict[str, Any]:
     """Return the event as stored in `TurnEvent.chunk`: its fields, and its class name under `event`."""
-    return {"event": type(event).__name__, **asdict(event)}
+    return {"event": type(event).__name__, **{name: getattr(event, name) for name in event.__dataclass_fields__}}
 
 
 def from_json(stored: dict[str, Any]) -> Event:

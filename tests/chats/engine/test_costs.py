@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,9 +24,9 @@ from chats.agent import events
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
-from chats.engine import ledger, streams
+from chats.engine import ledger, receivers, streams
 from chats.models import Chat, Turn
-from chats.states import TurnState
+from chats.states import CHAT, TurnState
 from tests.proofs.team.agents import AGENTS
 from tests.support import people
 from tests.support.chats import agents
@@ -180,6 +181,16 @@ def test_a_cycle_keeps_to_its_tasks_and_changes_of_thread(settings):
     settings.HITL_AGENTS = [AGENTS]
     User.objects.create_superuser("approver")
     assert over({"hops to another thread": 12, "tasks": 16}, measure(2)) == {}
+
+
+def test_no_one_looks_for_the_turn_that_an_ai_sdk_client_has_continued(monkeypatch):
+    ended = {"request_id": uuid4(), "source": CHAT}
+    ai_sdk, page = costs_of(
+        monkeypatch,
+        lambda _: receivers.on_decided(None, **ended, via=Door.AI_SDK),
+        lambda _: receivers.on_decided(None, **ended, via=Door.DASHBOARD),
+    )
+    assert (ai_sdk.statements, page.statements) == (0, 1)
 
 
 def test_who_follows_a_run_of_this_process_from_its_start_reads_no_rows(monkeypatch):
