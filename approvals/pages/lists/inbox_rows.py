@@ -65,10 +65,10 @@ class InboxRow:
         """Return what the template reads; a part whose text is empty is left out."""
         request = self.request
         kind, priority, status = Kind(request.kind), Priority(request.priority), Status(request.status)
-        # The beginning of a question's message.
-        message = visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else ""
+        made = " is-made" if is_made(request.title, request.tool_name) else ""
         return {
             "pk": str(request.pk),
+            "classes": f"urgency-{priority} is-{status}{made}",
             "kind": kind,
             "kind_label": kind.label,
             "icon": KIND_ICONS[kind],
@@ -86,16 +86,14 @@ class InboxRow:
             "section": self.section,
             "address": self.address,
             "title": request.title,
-            "made": is_made(request.title, request.tool_name),
             "when": brief(request.created_at if request.pending else self.ended_at),
             "deadline": brief(request.deadline_at, "in") if request.pending and request.deadline_at else "",
             "outcome": "" if request.pending else self.outcome,
             "outcome_icon": STATUS_ICONS.get(status, "ban"),
             "comment": visible(self.decision.comment[:CHARACTERS]) if self.decision else "",
             "values": self.values,
-            "message": message,
-            # A waiting request without either has one line.
-            "second_line": bool(self.values or message) or not request.pending,
+            # The beginning of a question's message.
+            "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
             "agent": visible(request.agent),
             "requested_by": shown_person(request.requested_by),
             "assigned_to": shown_person(request.assigned_to) if request.assigned_to else "",

@@ -145,7 +145,7 @@
   }, true);
   document.addEventListener("toggle", (event) => {
     if (!event.target.matches?.("details.chip[open]")) return;
-    const first = event.target.querySelector(":scope > .chip-menu > :is(form input:not([type=hidden], [type=date]), .chip-box summary)");
+    const first = event.target.querySelector(":scope > .chip-menu > form input:not([type=hidden], [type=date]), :scope > .chip-menu > .chip-box summary");
     // On a phone, a field with the focus opens the keyboard over the menu.
     if (first && (first.matches("summary") || matchMedia("(pointer: fine)").matches)) first.focus();
   }, true);

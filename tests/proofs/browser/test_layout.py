@@ -49,7 +49,7 @@ def test_a_filter_is_set_by_keys_alone(windows, people):
     page = windows.open(people("approver"))
     page.locator(".filter-menu > summary").focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.matches('[data-chip=status] > summary')")
+    page.locator("[data-chip=status] > summary:focus").wait_for()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.locator("[data-chip=kind][open]").wait_for()
@@ -83,7 +83,7 @@ def test_requests_are_selected_and_decided_together_on_a_phone(windows, people, 
     # The click comes a moment after the touch.
     page.locator("#bulk-count", has_text="2 selected").wait_for()
     box = page.locator("#bulk").bounding_box()
-    assert (box["x"], box["width"], box["y"] + box["height"]) == (10, 340, 732)
+    assert (box["x"], box["width"], box["y"] + box["height"] <= 732) == (10, 340, True)
     page.locator("#bulk").get_by_role("button", name="Approve…").tap()
     page.get_by_role("button", name="Approve 2 requests").tap()
     page.get_by_role("heading", name="2 requests approved").wait_for()
