@@ -48,8 +48,8 @@ class Row:
     `block`: the value needs more than one line. `folded`: the whole value where only its beginning is shown; `more`: the
     folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
     values that only the raw view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is
-    there. `columns`: the rows are objects of the same few short values, so that they can stand in one table. `lines`: the cells of
-    a text in CSV, the first of which are the headings.
+    there. `columns`: the rows are objects of the same few short values, so that they can stand in one table. `lines`: the cells
+    of a text in CSV, the first of which are the headings.
 
     A page reports the places that were in view: that of a row is its value, as far as it is not folded.
     """
