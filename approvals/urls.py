@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from approvals.pages import assignees, confirm, inbox, request, review, workflows
+from approvals.pages import assignees, confirm, difference, inbox, request, review, workflows
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
@@ -18,6 +18,7 @@ urlpatterns = [
     path("requests/suggestions/", inbox.suggestions, name="suggestions"),
     path("requests/bulk/", inbox.bulk_page, name="bulk"),
     path("requests/<uuid:pk>/", request.request_page, name="request"),
+    path("requests/<uuid:pk>/difference/<uuid:other>/", difference.difference, name="difference"),
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
     path("requests/<uuid:pk>/check/", review.check, name="check"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),

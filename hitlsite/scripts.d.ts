@@ -21,6 +21,7 @@ declare global {
     pane: Pane;
     inUse(card: Element): boolean;
     unfold(card: HTMLElement): boolean;
+    reveal(element: Element | null): void;
     going?(): boolean;
     snooze?(): void;
     decide(key: string): void;

@@ -35,7 +35,7 @@ class Field:
     """The context of `approvals/forms/_field.html`.
 
     `chosen` holds indexes of the control's offers. A `free` field is in an optional group: it is required only if another field
-    of the group is filled in. One `in_row` is a cell of a list of objects.
+    of the group is filled in. One `in_row` is a cell of a list of objects. `was` is the proposed text, where another was typed.
     """
 
     control: Control
@@ -49,6 +49,7 @@ class Field:
     error: str = ""
     free: bool = False
     in_row: bool = False
+    was: str = ""
 
     @property
     def kind(self) -> str:
@@ -69,7 +70,7 @@ class Field:
     @property
     def is_plain(self) -> bool:
         """Whether nothing but its label belongs to the field: no hint, no error, and the browser does not require it."""
-        return not (self.described or self.browser_required)
+        return not (self.described or self.browser_required or self.was)
 
     @property
     def browser_required(self) -> bool:
@@ -142,6 +143,7 @@ class FormView:
             ],
             error=self._error(control, key),
             free=free,
+            was=text_for(control, value) if self.typed is not None and control.widget in SINGLE else "",
         )
 
     def _text(self, control: Control, name: str, value: Any) -> str:

@@ -123,6 +123,11 @@ class Card:
         return self._form_view(*EDIT, Verdict.EDIT).field(control, self.request.input)
 
     @property
+    def edits_here(self) -> Field | None:
+        """The form to change the input, if this person may, and reviews no changes yet."""
+        return self.edit_form if self.may_close and self.review is None else None
+
+    @property
     def edits_as_json(self) -> bool:
         return edits_as_json(self.typed)
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
-from approvals.pages.key_fields import key_values
+from approvals.pages.key_fields import key_values, read_beginning
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.queries.suggestions import last_messages
@@ -25,6 +27,10 @@ class Detail:
 
     key_values: Sequence[tuple[str, str]]
     precedents: Precedents | None
+    #: The listed precedents, each with its key fields as they were approved.
+    earlier: Sequence[tuple[ApprovalRequest, Sequence[tuple[str, str]]]]
+    #: What is behind each tab, and the words on it.
+    tabs: Sequence[tuple[str, str]]
     offers: Sequence[str]
     reason_required: bool
 
@@ -34,12 +40,29 @@ def detail_of(user: Person, card: Card) -> Detail:
     request = card.request
     settings = settings_of_tools({request.tool_name}).get(request.tool_name)
     decides = card.may_close and request.kind == Kind.APPROVAL
+    precedents = precedents_of(user, request)
     return Detail(
         key_values=key_values(request.input, settings, request.tool_name) if card.may_close and not card.asks else (),
-        precedents=precedents_of(user, request),
+        precedents=precedents,
+        earlier=[
+            (past, key_values(read_beginning(past.gist), settings, past.tool_name))
+            for past in (precedents.listed if precedents else ())
+        ],
+        tabs=_tabs(request, precedents),
         offers=_offers(user, request.tool_name, settings) if decides else (),
         reason_required=decides and _needs_reason(request, settings),
     )
+
+
+def _tabs(request: ApprovalRequest, precedents: Precedents | None) -> list[tuple[str, str]]:
+    """Return the tabs of a request, what helps to decide it first."""
+    earlier = _("Earlier decisions") if request.pending else _("Other decisions")
+    return [
+        *([("conversation", _("Conversation"))] if request.said_before else []),
+        *([("earlier", earlier)] if precedents else []),
+        ("notes", _("Notes")),
+        ("details", _("Details")),
+    ]
 
 
 def _needs_reason(request: ApprovalRequest, settings: ToolSettings | None) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from approvals import queries
 from approvals.access.permissions import Person, sees_everything
 from approvals.models import ApprovalRequest
+from approvals.queries.request_list import GIST, beginning_of_input
 from approvals.states import Status, status_label
 
 #: How many of the latest decisions are counted, and how many of those are listed.
@@ -16,7 +17,7 @@ COUNTED = 50
 LISTED = 5
 #: How many of the tool's latest requests are searched for the same values, and for people who see only their own.
 SEARCHED = 500
-#: Columns that are not read: only the title and the outcome of each are shown.
+#: Columns that are not read: only the title, the outcome and the beginning of the input of each are shown.
 NOT_SHOWN = (
     *queries.BODIES,
     "step_path",
@@ -43,6 +44,7 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     requests = (
         queries.with_names(queries.requests_for(user)).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
     )
+    requests = requests.annotate(**{"gist": beginning_of_input(GIST, decided=True)})
     if sees_everything(user):
         requests = requests.filter(tool_name=request.tool_name)
     else:

@@ -25,6 +25,7 @@ from approvals.models.comments import RequestComment
 from approvals.states import ORIGINS, Door, status_label, verdict_label
 from approvals.text.alignment import Budget, Op, text_runs
 from approvals.text.confusables import marked_name
+from approvals.text.hunks import Hunk, Pair, hunks
 from approvals.text.markdown import linked, to_html
 from approvals.text.names import full_name, initials
 from approvals.text.tables import Row
@@ -34,6 +35,8 @@ register = template.Library()
 
 #: Pairs of words to compare for one change; beyond it, the whole text counts as changed.
 MAX_WORK = 20_000_000
+#: The same for one line of many.
+MAX_LINE_WORK = 400_000
 
 
 @register.filter
@@ -118,12 +121,27 @@ def diff_line(line: Line) -> SafeString:
 
 
 @register.simple_tag
-def changed_words(before: str, after: str, side: str) -> SafeString:
+def changed_words(before: str, after: str, side: str, most: int = MAX_WORK) -> SafeString:
     """Return one `side` of a change, "before" or "after", with the words marked that the other side does not have."""
     op, tag = (Op.REMOVED, "del") if side == "before" else (Op.ADDED, "ins")
-    runs = text_runs(before, after, Budget(MAX_WORK))
+    runs = text_runs(before, after, Budget(most))
     marked = ((tag if run.op == op else "span", run.text) for run in runs if run.op in {Op.SAME, op})
     return format_html_join("", "<{0}>{1}</{0}>", marked)
+
+
+@register.simple_tag
+def text_hunks(before: str | None, after: str | None) -> list[Hunk]:
+    """Return the lines of two texts to show beside each other; nothing for short texts, and where one is absent."""
+    return hunks(before, after) if before is not None and after is not None else []
+
+
+@register.simple_tag
+def changed_line(pair: Pair, side: str) -> SafeString:
+    """Return one `side` of a changed line; what the other side does not have is marked."""
+    if pair.before is not None and pair.after is not None:
+        return changed_words(pair.before, pair.after, side, MAX_LINE_WORK)
+    tag, text = ("del", pair.before) if side == "before" else ("ins", pair.after)
+    return format_html("<{0}>{1}</{0}>", tag, text)
 
 
 @register.filter

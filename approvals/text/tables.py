@@ -48,7 +48,8 @@ class Row:
     `block`: the value needs more than one line. `folded`: the whole value where only its beginning is shown; `more`: the
     folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
     values that only the raw view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is
-    there. `columns`: the rows are objects of the same few short values, so that they can stand in one table.
+    there. `columns`: the rows are objects of the same few short values, so that they can stand in one table. `lines`: the cells
+    of a text in CSV, the first of which are the headings.
 
     A page reports the places that were in view: that of a row is its value, as far as it is not folded.
     """
@@ -65,6 +66,7 @@ class Row:
     note: str = ""
     empty: bool = False
     columns: Sequence[str] = ()
+    lines: Sequence[Sequence[str]] = ()
 
     @property
     def size(self) -> int:
@@ -225,9 +227,21 @@ def _text(value: str) -> Row:
     whole = visible(text)
     beginning = "\n".join(whole[:SHOWN_CHARACTERS].split("\n", SHOWN_LINES)[:SHOWN_LINES])
     if len(whole) - len(beginning) <= SHOWN_CHARACTERS // 10 and whole.count("\n") < SHOWN_LINES * 1.1:
-        return Row(name="", value=whole, block="\n" in whole or len(whole) > LINE)
+        return Row(name="", value=whole, block="\n" in whole or len(whole) > LINE, lines=_csv_lines(whole))
     fold = _("all %(count)s characters") % {"count": f"{len(text):,}"}
     return Row(name="", value=f"{beginning}…", block=True, folded=whole, fold=fold)
+
+
+def _csv_lines(text: str) -> Sequence[Sequence[str]]:
+    """Return the cells of a text in CSV; nothing for other texts, and where quotes or spaces would be lost in a table."""
+    separator = next((mark for mark in "\t;," if mark in text.partition("\n")[0]), "")
+    lines = text.removesuffix("\n").split("\n")
+    if len(lines) < 3 or not separator or '"' in text:
+        return ()
+    cells = [line.split(separator) for line in lines]
+    width = len(cells[0])
+    short = all(len(cell) <= LINE and cell == cell.strip() for line in cells for cell in line)
+    return cells if short and width <= MAX_COLUMNS and all(len(line) == width for line in cells) else ()
 
 
 def misread(text: str) -> list[str]:

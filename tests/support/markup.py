@@ -100,7 +100,7 @@ def buttons(html: str) -> list[str]:
     page = parse(html)
     others = [*aside(page), *_buttons_in(page, "keys-hint", "keys")]
     found = [one for area in page.find("main") or [page] for one in area.find("button")]
-    return [one.words for one in found if one not in others]
+    return [one.words for one in found if one not in others and one.attributes.get("role") != "tab"]
 
 
 def aside(page: Element) -> list[Element]:

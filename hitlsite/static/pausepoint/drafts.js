@@ -44,8 +44,9 @@
   const isText = (field) => field.matches("textarea[name], input[name]:is([type=text], [type=email], [type=url], :not([type]))") && !NEVER.has(field.name) && !field.readOnly;
   /** @param {Field} field */
   const nameOf = (field) => `${field.closest("#notes") ? "note" : field.form?.closest("details.edit") ? "edit" : "card"} ${field.id.replace(/[0-9a-f-]{36}/, "")} ${field.name}`;
+  // Those of the notes stay in the page when the card around them is replaced, so they are no part of it.
   /** @param {ParentNode} root */
-  const texts = (root) => [...root.querySelectorAll("textarea, input")].filter(isText);
+  const texts = (root) => [...root.querySelectorAll("textarea, input")].filter((field) => isText(field) && !(root instanceof Element && root.matches(".request") && field.closest("#notes")));
 
   document.addEventListener("input", (event) => {
     const field = event.target, id = isText(field) && requestOf(field);
@@ -213,6 +214,7 @@
       if (!note) return;
       note.value = [note.value, field.value.trim()].filter(Boolean).join("\n\n");
       note.dispatchEvent(new Event("input", { bubbles: true }));
+      window.pausepoint.reveal(note);
       note.focus();
       end();
     });

@@ -123,7 +123,7 @@
     const shown = card(id);
     if (!shown) return;
     shown.toggleAttribute("data-held", on);
-    for (const form of shown.querySelectorAll("form")) form.inert = on;
+    for (const form of shown.querySelectorAll("form:not(.slot-about form)")) form.inert = on;
   }
 
   /** @param {Entry} entry */

@@ -98,7 +98,7 @@
   /** @param {HTMLElement} card */
   function answering(card) {
     const controls = [...card.querySelectorAll("form :is(button, textarea, select, input:not([type=hidden]))")];
-    return controls.find((control) => !control.closest(".assignee, .more, details:not([open])"));
+    return controls.find((control) => !control.closest(".assignee, .more, .slot-about, details:not([open])"));
   }
 
   /** @param {HTMLElement} row */
@@ -111,6 +111,7 @@
   /** @param {HTMLDetailsElement | null} details @param {HTMLElement} field */
   function enter(details, field) {
     if (details) details.open = true;
+    window.pausepoint.reveal(field);
     field.focus();
     field.scrollIntoView({ block: "nearest" });
   }
@@ -118,7 +119,8 @@
   // The message to the agent; after the decision, an internal note.
   /** @param {HTMLElement} row */
   function comment(row) {
-    const field = openCardOf(row).querySelector('textarea[name="comment"]');
+    const find = (/** @type {string} */ form) => openCardOf(row).querySelector(`${form} textarea[name="comment"]`);
+    const field = find("details.edit[open]") ?? find(".verdicts") ?? find(".more");
     if (!field) return note();
     enter(field.closest("details"), field);
   }

@@ -74,7 +74,11 @@
       const before = height(shown);
       queueMicrotask(() => keepHeight(fresh, before));
     }
-    if (event.detail.shouldSwap && shown.contains(document.activeElement)) {
+    const focused = document.activeElement;
+    if (event.detail.shouldSwap && shown.contains(focused) && !isOwn(shown, focused)) {
+      // Not every browser keeps the focus in what is moved to the new card.
+      queueMicrotask(() => { if (document.activeElement !== focused) /** @type {HTMLElement} */ (focused).focus({ preventScroll: true }); });
+    } else if (event.detail.shouldSwap && shown.contains(focused)) {
       // Keep the focus: on the outcome of the decision, or on the whole line with the assignee, whose button may have changed.
       queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome"))?.focus());
     }
@@ -105,13 +109,18 @@
     return element.getBoundingClientRect().height;
   }
 
+  // What a card keeps when it is replaced, such as the notes of its page, does not count as a part of it.
+  /** @param {Element} card @param {Element | null} element */
+  const isOwn = (card, element) => card.contains(element) && !(card.matches(".request") && element?.closest(".slot-about"));
+
   /** @param {HTMLElement} card */
   function inUse(card) {
-    if (card.contains(document.activeElement) || card.dataset.inUse !== undefined) return true;
+    if (isOwn(card, document.activeElement) || card.dataset.inUse !== undefined) return true;
     if (card.querySelector("[data-in-use]")) return true;
-    if ([...card.querySelectorAll("option")].some((option) => option.selected !== option.defaultSelected && option.value)) return true;
-    return [...card.querySelectorAll("input:not([type=hidden]), textarea")].some(
-      (field) => field.value !== field.defaultValue || ("checked" in field && field.checked !== field.defaultChecked)
+    const options = [...card.querySelectorAll("option")], fields = [...card.querySelectorAll("input:not([type=hidden]), textarea")];
+    if (options.some((option) => option.selected !== option.defaultSelected && option.value && isOwn(card, option))) return true;
+    return fields.some(
+      (field) => isOwn(card, field) && (field.value !== field.defaultValue || ("checked" in field && field.checked !== field.defaultChecked))
     );
   }
 

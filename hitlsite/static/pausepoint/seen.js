@@ -137,7 +137,7 @@
 
   // --- A request that opens in the pane shows as much of its input as there is room for.
   document.addEventListener("pausepoint:opened", ({ detail }) => {
-    const card = document.getElementById(`request-${detail.id}`), parts = card?.matches(CARDS) ? card.querySelectorAll(".request-body > :is(.values, .call, .agent-text)") : [];
+    const card = document.getElementById(`request-${detail.id}`), parts = card?.matches(CARDS) ? card.querySelectorAll(":is(.request-body, .input) > :is(.values, .call, .agent-text)") : [];
     const [first] = parts, last = [...parts].at(-1);
     const scroller = card && last && headingOf(card) && scrollerOf(card);
     if (!scroller) return;

@@ -87,7 +87,7 @@ def test_error_is_shown_at_the_field(critical):
     answer = browser(bob()).post(
         at(critical), seen(critical) | {"verdict": "approve", "typed_name": "no"}, headers=HTMX
     )
-    field = parse(answer.text).find("input", name="typed_name")[0].attributes
+    field = parse(answer.text).find("input", name="typed_name")[-1].attributes
     (words,) = [one.words for one in parse(answer.text).find(id=field["aria-describedby"])]
     assert (field["value"], field["aria-invalid"], words) == ("no", "true", "Type exactly this: issueRefund")
 

@@ -174,6 +174,22 @@ def test_objects_of_a_list_that_are_alike_short_and_flat_stand_in_one_table():
     assert [rows({"lines": each})[0].columns for each in others] == [()] * len(others)
 
 
+def test_a_text_in_csv_is_a_table_that_loses_nothing_of_it():
+    text = "sku,price\nA-1,4.90\nB-2,\n"
+    (row,) = rows({"prices": text})
+    assert (row.lines, row.value) == ([["sku", "price"], ["A-1", "4.90"], ["B-2", ""]], text)
+    others = [
+        "sku,price\nA-1,4.90",
+        "sku,price\nA-1,4.90\nB-2",
+        'sku,price\nA-1,"4,90"\nB-2,3',
+        "Hafenweg 12, Hamburg\nMain Street 1, London\nRue 2, Paris",
+        "a,b\n\u202e1,2\n3, 4",
+        "a,b,c,d,e,f,g\n" * 3,
+        "one\ntwo\nthree",
+    ]
+    assert [rows({"text": other})[0].lines for other in others] == [()] * len(others)
+
+
 def test_long_values_are_folded_with_a_count():
     text, many, contacts = rows({"text": "x" * 12_345, "many": ["a"] * 50, "contacts": ["a"] * 650})
     assert (text.value, text.folded, text.fold) == ("x" * 4_000 + "…", "x" * 12_345, "all 12,345 characters")

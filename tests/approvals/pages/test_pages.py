@@ -102,7 +102,7 @@ def test_buttons_are_shown_only_to_people_who_may_press_them():
             {"Alice": owner, "Bob": bob(), "Carol": carol()}.items()}  # fmt: skip
     assert seen == {
         "Alice": ["Cancel request"],
-        "Bob": ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"],
+        "Bob": ["Review changes", "Edit as JSON", "Cancel request", "Approve", "Reject"],
         "Carol": [],
     }
 
@@ -177,7 +177,7 @@ def test_invalid_cursor_is_refused_or_ignored(address, status):
 def test_overdue_request_looks_waiting_until_the_sweep():
     request = make_request(alice(), deadline_at=PAST)
     page = browser(bob()).get(request.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"]
+    assert buttons(page) == ["Review changes", "Edit as JSON", "Cancel request", "Approve", "Reject"]
     assert actions.expire(request.pk)
     page = browser(carol()).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")

@@ -62,12 +62,42 @@ def test_page_lists_earlier_decisions_with_who_and_why():
     page = parse(browser(decider).get(request.get_absolute_url()).text)
     (section,) = page.find("section", class_="precedents")
     assert section.find("h2")[0].words == "Earlier decisions on refund"
-    assert section.find("li")[0].words.startswith("Before Rejected same values bob")
+    assert section.find("li")[0].words.startswith("Before Rejected amount 120 orderId 4711 same values bob")
     assert "“No <b>photos</b>.”" in section.words
     # Those of a decided request may be later than its own.
     decide(request, decider, Verdict.APPROVE)
     page = parse(browser(decider).get(request.get_absolute_url()).text)
     assert page.find("section", class_="precedents")[0].find("h2")[0].words == "Other decisions on refund"
+
+
+def test_an_earlier_decision_shows_its_values_as_approved_and_links_to_the_difference():
+    owner, decider = alice(), bob()
+    past = asked(owner, "Before", input={"amount": 100, "note": "a\nb"})
+    decide(past, decider, Verdict.EDIT, edited_input={"amount": 80, "note": "a\nc"})
+    same = asked(owner, "Same", input={"amount": 120, "note": "a\nb"})
+    decide(same, decider, Verdict.APPROVE)
+    request, client = asked(owner, input={"amount": 120, "note": "a\nb"}), browser(decider)
+    (section,) = parse(client.get(request.get_absolute_url()).text).find("section", class_="precedents")
+    assert [one.words for one in section.find("dl", class_="past-values")] == [
+        "amount 120 note a b",
+        "amount 80 note a c",
+    ]
+    (link,) = [one for one in section.find("a") if one.words == "Difference Before"]
+    page = parse(client.get(link.attributes["href"]).text)
+    rows = [[cell.words for cell in row.all() if cell.tag in {"th", "td"}] for row in page.find("tr")]
+    assert (rows[:2], rows[2][0]) == ([["Value", "Then", "Now"], ["amount", "80", "120"]], "note")
+    assert [one.words for one in page.find("del")] + [one.words for one in page.find("ins")] == ["80", "c", "120", "b"]
+
+
+def test_a_difference_is_shown_only_to_who_may_see_both_and_only_from_a_decision():
+    owner, decider = alice(), bob()
+    past, waiting, hidden = asked(owner), asked(owner), asked(mallory())
+    for request in (past, hidden):
+        decide(request, decider, Verdict.APPROVE)
+    client, statuses = browser(owner), {}
+    for name, other in {"past": past, "waiting": waiting, "hidden": hidden}.items():
+        statuses[name] = client.get(f"{waiting.get_absolute_url()}difference/{other.pk}/").status_code
+    assert statuses == {"past": 200, "waiting": 404, "hidden": 404}
 
 
 def test_precedents_are_found_by_an_index():

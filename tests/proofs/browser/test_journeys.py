@@ -80,6 +80,7 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
     # From the entry to the request, and back to all entries of it.
     go(page, "Pay back a cello?")
     assert page.locator(".outcome p").first.inner_text().startswith("Rejected by approver")
+    page.get_by_role("tab", name="Details").click()
     go(page, "Audit entries")
     assert told(page) == ["Rejected", "Approval requested"]
 
@@ -88,7 +89,9 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
     assert [json.loads(entry)["event"] for entry in files["JSONL"].splitlines()] == events
     assert [row["event"] for row in csv.DictReader(files["CSV"].splitlines())] == events
 
-    go(page, "Pay back a cello?", "Decision record")
+    go(page, "Pay back a cello?")
+    page.get_by_role("tab", name="Details").click()
+    go(page, "Decision record")
     facts = page.locator(".facts").inner_text()
     assert [words in facts for words in ("Rejected\napprover", "It was insured.", request)] == [True, True, True]
     assert "777.25" in page.locator(".sheet").inner_text()

@@ -106,6 +106,7 @@ def test_text_that_somebody_overtook_becomes_a_note_of_its_own_request(windows, 
     of(second).wait_for()
     people("admin").decide(first, verdict="reject")
     page.locator(f"#row-{first}.is-rejected").wait_for()
+    page.locator("#detail-body").get_by_role("tab", name="Notes").click()
     page.locator("#detail-body .new-note textarea").fill("About the second.")
     page.locator(f"#row-{first} .row-title").click()
     of(first).wait_for()

@@ -190,6 +190,8 @@ def type_across(page, kind: Kind, request: str, end) -> str:
     page.locator(f"#request-detail #request-{request}").wait_for()
     if kind.field.startswith("details.edit"):
         page.locator("#request-detail a.to-edit").click()
+    if kind.field.startswith(".new-note"):
+        page.locator("#request-detail").get_by_role("tab", name="Notes").click()
     page.locator(f"#request-detail {kind.field}").click()
     page.keyboard.press("Control+a")
     page.keyboard.type(BEGUN)

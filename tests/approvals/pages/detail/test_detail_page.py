@@ -83,10 +83,10 @@ def test_the_question_of_the_agent_is_shown_up_to_forty_lines():
 def test_key_fields_are_beside_the_buttons():
     owner, decider = alice(), bob()
     request = make_request(owner, tool_name="refund", input={"note": "Fine."} | REFUND)
-    (values,) = page_of(request, decider).find("div", class_="decision-bar")[0].find("dl", class_="key-values")
+    (values,) = page_of(request, decider).find("div", class_="decision-bar")[-1].find("dl", class_="key-values")
     assert values.words.startswith("note Fine. amount 120")
     settings_for("refund", key_fields=["/amount", "/missing"])
-    (values,) = page_of(request, decider).find("div", class_="decision-bar")[0].find("dl", class_="key-values")
+    (values,) = page_of(request, decider).find("div", class_="decision-bar")[-1].find("dl", class_="key-values")
     assert values.words == "amount 120"
     assert page_of(request, owner).find("dl", class_="key-values") == []
 
@@ -113,11 +113,31 @@ def test_the_digest_of_no_input_is_not_shown():
     )
 
 
-def test_pushed_cards_leave_the_places_beside_the_input_empty():
+def test_pushed_cards_leave_the_place_beside_the_input_empty():
     request = make_request(alice(), said_before=[{"role": "user", "text": "Hello."}])
     answer = browser(bob()).post(at(request), seen(request) | {"verdict": "edit", "input.amount": "x"}, headers=HTMX)
-    (place,) = [one for one in parse(answer.text).all() if one.attributes.get("id") == f"before-{request.pk}"]
+    (place,) = [one for one in parse(answer.text).all() if one.attributes.get("id") == f"about-{request.pk}"]
     assert (place.words, "hx-preserve" in place.attributes) == ("", True)
+
+
+def test_what_surrounds_a_decision_is_behind_tabs_of_which_the_first_is_open():
+    owner, decider = alice(), bob()
+    request = make_request(owner, tool_name="refund", said_before=[{"role": "user", "text": "Hello."}])
+    plain = make_request(owner, tool_name="other")
+    decide(make_request(owner, tool_name="refund"), decider, Verdict.REJECT)
+    shown = {}
+    for each in (request, plain):
+        page = page_of(each, decider)
+        tabs = [(one.words, one.attributes["aria-selected"]) for one in page.find("button", role="tab")]
+        panels = [(one.attributes["id"], "hidden" in one.attributes) for one in page.find("div", role="tabpanel")]
+        assert [one.attributes["aria-controls"] for one in page.find("button", role="tab")] == [pk for pk, _ in panels]
+        shown[each] = (tabs, [hidden for _, hidden in panels])
+    names = ["Conversation", "Earlier decisions", "Notes", "Details"]
+    assert shown[request] == (
+        [(name, "true" if name == names[0] else "false") for name in names],
+        [False, True, True, True],
+    )
+    assert shown[plain] == ([("Notes", "true"), ("Details", "false")], [False, True])
 
 
 def test_a_decision_that_was_held_does_not_take_the_focus():

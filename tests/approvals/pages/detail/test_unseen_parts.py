@@ -82,7 +82,7 @@ def test_the_fields_of_an_edit_show_the_input_but_not_the_context():
 
 def test_without_javascript_the_buttons_stand_below_everything_that_is_not_folded(asked):
     page = parse(browser(bob()).get(asked.get_absolute_url()).text)
-    bar = next(one for one in page.all() if "decision-bar" in one.attributes.get("class", ""))
+    bar = [one for one in page.all() if "decision-bar" in one.attributes.get("class", "")][-1]
     parts = [one for one in page.all() if "data-view" in one.attributes and one.attributes["data-view"] != "edit"]
     order = [one for one in page.all() if one is bar or one in parts]
     assert (order[-1] is bar, [one.attributes["data-view"] for one in parts]) == (True, ["input.0", "input.0+", "raw"])

@@ -1,0 +1,102 @@
+"""The difference of two long texts as a review shows it: line beside line, long stretches of unchanged lines folded. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from django.utils.translation import ngettext
+
+from approvals.text.alignment import Budget, Op, align
+
+#: Unchanged lines that stay in view around a change, and how many more there are before they are folded.
+CONTEXT, SHORTEST = 3, 4
+#: Pairs of lines to compare for one text; beyond it, everything counts as removed and added.
+MAX_WORK = 4_000_000
+#: Texts of more lines are shown whole.
+MAX_LINES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A line of the text before and the line that took its place, with their numbers; None where one side has none."""
+
+    before: str | None
+    after: str | None
+    was: int | None = None
+    now: int | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that follow each other: shown, or folded because none of them has changed."""
+
+    pairs: Sequence[Pair]
+    folded: bool = False
+
+    @property
+    def fold(self) -> str:
+        count = len(self.pairs)
+        return ngettext("%(count)s unchanged line", "%(count)s unchanged lines", count) % {"count": f"{count:,}"}
+
+
+def hunks(before: str, after: str) -> list[Hunk]:
+    """Return the lines of two texts in hunks; nothing if neither has more than one line, or if there are too many."""
+    if not 0 < before.count("\n") + after.count("\n") <= MAX_LINES:
+        return []
+    found: list[Hunk] = []
+    same: list[Pair] = []
+    changed: list[Pair] = []
+    for pair in _pairs(before.split("\n"), after.split("\n")):
+        if not pair.changed:
+            same.append(pair)
+            continue
+        changed += _shown_before(same, found, changed)
+        same = []
+        changed.append(pair)
+    return [*found, *_end(same, changed)]
+
+
+def _shown_before(same: list[Pair], found: list[Hunk], changed: list[Pair]) -> list[Pair]:
+    """Return the unchanged lines to show before the next change; fold those before them, after what `changed` holds."""
+    first = CONTEXT if changed else 0
+    if len(same) < first + CONTEXT + SHORTEST:
+        return same
+    if changed:
+        found.append(Hunk([*changed, *same[:first]]))
+        changed.clear()
+    found.append(Hunk(same[first:-CONTEXT], folded=True))
+    return same[-CONTEXT:]
+
+
+def _end(same: list[Pair], changed: list[Pair]) -> Iterator[Hunk]:
+    if len(same) < CONTEXT + SHORTEST:
+        yield Hunk([*changed, *same])
+    else:
+        yield Hunk([*changed, *same[:CONTEXT]])
+        yield Hunk(same[CONTEXT:], folded=True)
+
+
+def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[Pair]:
+    """Yield each line once, and of a stretch that was replaced, its lines beside those that replaced them."""
+    removed: list[tuple[int, str]] = []
+    added: list[tuple[int, str]] = []
+    for block in align(before, after, Budget(MAX_WORK)):
+        if block.op == Op.SAME:
+            yield from _beside(removed, added)
+            removed, added = [], []
+            for at, to in zip(range(block.i1, block.i2), range(block.j1, block.j2), strict=True):
+                yield Pair(before[at], after[to], at + 1, to + 1)
+        removed += [(at + 1, before[at]) for at in range(block.i1, block.i2) if block.op == Op.REMOVED]
+        added += [(to + 1, after[to]) for to in range(block.j1, block.j2) if block.op == Op.ADDED]
+    yield from _beside(removed, added)
+
+
+def _beside(removed: Sequence[tuple[int, str]], added: Sequence[tuple[int, str]]) -> Iterator[Pair]:
+    for left, right in zip_longest(removed, added, fillvalue=(None, None)):
+        yield Pair(left[1], right[1], left[0], right[0])
