@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
@@ -47,7 +48,7 @@ def json_with_files(request: HttpRequest, *path: str) -> Any:
     body = _read(request, MAX_BYTES + MAX_CHARACTERS)
     try:
         value = load(body)
-        bare, characters = _without_contents(value, path)
+        bare, characters = without_contents(value, path)
         if len(body) - characters > MAX_BYTES:
             raise _too_large(MAX_BYTES)
         canonical(bare)
@@ -57,20 +58,21 @@ def json_with_files(request: HttpRequest, *path: str) -> Any:
     return value
 
 
-def _without_contents(value: Any, path: Sequence[str]) -> tuple[Any, int]:
-    """Return a copy of JSON without the contents of the files at `path`, and how many characters those have."""
+def without_contents(value: Any, path: Sequence[str]) -> tuple[Any, int]:
+    """Return a copy of JSON with digests in place of the contents of the files at `path`, and how many characters those have."""
     if path:
         if not isinstance(value, dict) or path[0] not in value:
             return value, 0
-        inner, characters = _without_contents(value[path[0]], path[1:])
+        inner, characters = without_contents(value[path[0]], path[1:])
         return {**value, path[0]: inner}, characters
-    files = [file for file in value if _has_content(file)] if isinstance(value, list) else []
-    bare = [{**file, "content": ""} if _has_content(file) else file for file in value] if files else value
-    return bare, sum(len(file["content"]) for file in files)
-
-
-def _has_content(file: Any) -> bool:
-    return isinstance(file, dict) and isinstance(file.get("content"), str)
+    bare, characters = [], 0
+    for file in value if isinstance(value, list) else ():
+        content = file.get("content") if isinstance(file, dict) else None
+        if isinstance(content, str):
+            characters += len(content)
+            file = {**file, "content": hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()}
+        bare.append(file)
+    return bare if characters else value, characters
 
 
 def _read(request: HttpRequest, max_bytes: int) -> bytes:

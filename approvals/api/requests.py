@@ -76,6 +76,15 @@ class NewAttachment(Document):
         return self._checked
 
 
+Attachments = Annotated[
+    list[NewAttachment],
+    Field(
+        max_length=MAX_FILES,
+        description=f"Files that people see with the request; {MAX_FILE_BYTES:,} bytes in total.",
+    ),
+]
+
+
 class NewRequest(Document):
     """A new request. Give `timeout` (milliseconds, 0 for none) or `deadline`, not both."""
 
@@ -148,11 +157,7 @@ class NewRequest(Document):
         default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
 
-    attachments: list[NewAttachment] = Field(
-        default_factory=list,
-        max_length=MAX_FILES,
-        description=f"Files that people see with the request; {MAX_FILE_BYTES:,} bytes in total.",
-    )
+    attachments: Attachments = Field(default_factory=list)
     resume_state: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         repr=False,
@@ -164,13 +169,18 @@ class NewRequest(Document):
     def has_default(self) -> bool:
         return "default_response" in self.model_fields_set
 
+    @property
+    def files(self) -> list[dict[str, Any]]:
+        """What a digest covers of the files, in place of their contents."""
+        return [file.checked.known.approved for file in self.attachments]
+
     def digest(self) -> str:
         """Return the digest of the whole request; the same whether a default is written out or left out."""
         # Requests from before there were these fields keep their digest.
         absent = {name for name in ("messages", "workflow_title", "resume_state") if not getattr(self, name)}
         body = self.model_dump(mode="json", exclude={*absent, "attachments"}) | {"has_default": self.has_default}
-        if self.attachments:
-            body["attachments"] = [file.checked.known.approved for file in self.attachments]
+        if files := self.files:
+            body["attachments"] = files
         return digest(body, max_bytes=2 * MAX_BYTES)
 
 
