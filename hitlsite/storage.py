@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from django.core.files import File
 from django.core.files.storage import FileSystemStorage
 
 from hitlsite.backups import sync_folder
@@ -16,14 +15,15 @@ class PrivateFiles(FileSystemStorage):
     """Stores files that only Pausepoint reads: they have no address of their own."""
 
     def __init__(self, location: str | Path) -> None:
-        super().__init__(location, file_permissions_mode=0o600, directory_permissions_mode=0o700)
+        super().__init__(str(location), file_permissions_mode=0o600, directory_permissions_mode=0o700)
 
-    def _save(self, name: str, content: File[Any]) -> str:
-        name = super()._save(name, content)
-        path = Path(self.path(name))
+    def save(self, name: str | None, content: IO[Any], max_length: int | None = None) -> str:
+        """Store a file, flush it and its folders to disk, and return its name."""
+        saved = super().save(name, content, max_length)
+        path = Path(self.path(saved))
         with path.open("rb") as written:
             os.fsync(written.fileno())
         # The folder may be new too.
         for folder in (path.parent, path.parent.parent):
             sync_folder(folder)
-        return name
+        return saved

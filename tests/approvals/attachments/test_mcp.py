@@ -31,7 +31,10 @@ def test_an_approval_and_a_question_may_have_files():
     assert names() == ["receipt.png"]
     agent.call("ask_human", QUESTION | {"attachments": [attachment(TEXT, "note.txt"), attachment(JPEG, "b.jpg")]})
     files = ApprovalRequest.objects.get(kind="question").attachments
-    assert [(file["name"], file["media_type"]) for file in files] == [("note.txt", "text/plain"), ("b.jpg", "image/jpeg")]
+    assert [(file["name"], file["media_type"]) for file in files] == [
+        ("note.txt", "text/plain"),
+        ("b.jpg", "image/jpeg"),
+    ]
 
 
 def test_a_large_file_fits_into_a_call():
@@ -47,7 +50,9 @@ def test_an_equal_call_with_the_same_files_is_the_same_request_and_with_others_a
 
 
 def test_a_file_that_is_refused_is_said_to_the_model():
-    refusal = Agent(alice()).call("request_approval", REFUND | {"attachments": [attachment(b"<html>", "a.png")]}).refusal
+    refusal = (
+        Agent(alice()).call("request_approval", REFUND | {"attachments": [attachment(b"<html>", "a.png")]}).refusal
+    )
     assert "attachments.0: is not a PNG, JPEG, GIF, WebP, PDF, text (UTF-8) or CSV file" in refusal
     assert ApprovalRequest.objects.count() == 0
 
