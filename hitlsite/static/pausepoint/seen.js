@@ -123,13 +123,13 @@
   }, true);
 
   // --- A file that the page does not show was seen when it was opened.
-  for (const name of ["click", "auxclick"]) {
-    document.addEventListener(name, ({ target }) => {
-      const link = target.closest("a[data-opens]"), card = link?.closest(CARDS);
-      if (card) reportOf(card).viewed.add(link.dataset.opens);
-      plan();
-    });
+  /** @param {MouseEvent} event */
+  function open({ target }) {
+    const link = target instanceof Element ? target.closest("a[data-opens]") : null, card = link?.closest(CARDS);
+    if (link && card) reportOf(card).viewed.add(link.getAttribute("data-opens") ?? "");
+    plan();
   }
+  for (const name of /** @type {const} */ (["click", "auxclick"])) document.addEventListener(name, open);
 
   // --- Folds stay open when a push or a refusal replaces their card.
   document.addEventListener("toggle", (event) => {
