@@ -20,6 +20,7 @@ COPY templates templates
 # Bytecode and static files are built here, by root, because containers run on a read-only file system.
 RUN python -m compileall -q hitlsite approvals chats \
  && SECRET_KEY=only-while-the-image-is-built-never-later DATABASE_URL=sqlite:////tmp/none.sqlite3 python manage.py collectstatic --no-input --verbosity 0
+RUN install --directory --mode 700 --owner pausepoint var/attachments
 USER 10001
 EXPOSE 8000
 # Checks only that the process responds. /readyz reports outages of the database, which a restart would not fix.

@@ -10,11 +10,13 @@ from typing import Any, Concatenate, ParamSpec
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.cache import get_conditional_response
+from django.utils.http import content_disposition_header, quote_etag, url_has_allowed_host_and_scheme
 
 from approvals.access.callers import is_for_machines
 from approvals.exceptions import NotFound, Refusal
 from approvals.models import Preferences
+from approvals.text.file_types import TEXT
 from approvals.text.translation import title_of
 
 P = ParamSpec("P")
@@ -73,6 +75,28 @@ def problem(
         # Above the form, not in its place, so that the input stays.
         response.headers["HX-Reswap"] = "beforebegin"
     return response
+
+
+def file_response(
+    request: HttpRequest, media_type: str, name: str, digest: str, read: Callable[[], bytes]
+) -> HttpResponse:
+    """Return a file that someone has sent, with exactly its checked type; it is read only for those without a copy.
+
+    Pictures and plain text are shown, anything else is downloaded. Nothing in a file may act.
+    """
+    shown = media_type.startswith("image/") or media_type == TEXT
+    charset = "; charset=utf-8" if media_type.startswith("text/") else ""
+    response = HttpResponse(content_type=media_type + charset)
+    response.headers["ETag"] = quote_etag(digest)
+    response.headers["Cache-Control"] = "private, no-cache"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox; frame-ancestors 'none'"
+    response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    response.headers["Content-Disposition"] = content_disposition_header(not shown, name) or "inline"
+    answer = get_conditional_response(request, etag=response.headers["ETag"], response=response)
+    if answer is response:
+        response.content = read()
+    return answer or response
 
 
 def refusal_of(act: Callable[[], Any]) -> Refusal | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from approvals.pages import assignees, confirm, difference, inbox, request, review, workflows
+from approvals.pages import assignees, attachments, confirm, difference, inbox, request, review, workflows
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
@@ -29,6 +29,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
     path("requests/<uuid:pk>/mentions/", assignees.mentions, name="mentions"),
+    path("requests/<uuid:pk>/attachments/<uuid:attachment_id>/", attachments.attachment, name="attachment"),
     path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
     path("audit/", audit.audit, name="audit"),
     path("audit/export.csv", audit.audit_export, {"kind": "csv"}, name="audit-csv"),

@@ -40,7 +40,7 @@ def back_up(database: Path, target: Path) -> int:
         with part.open("rb") as written:
             os.fsync(written.fileno())
         os.link(part, target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except FileExistsError as error:
         raise BackupFailed(
             _("%(target)s was created by another program in the meantime. Choose another name.") % {"target": target}
@@ -94,7 +94,7 @@ def _check_is_pausepoint(part: Path, database: Path) -> None:
             )
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

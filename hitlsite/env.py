@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection
@@ -101,6 +102,20 @@ def working_hours(name: str) -> tuple[int, int, int, int] | None:
         if first <= last and begin < end <= 86_400 and int(match[4]) < 60 and int(match[6]) < 60:
             return first, last, begin, end
     raise ImproperlyConfigured(f"{name}={value!r} is not valid. Set it to days and hours like Mon-Fri 09:00-17:00.")
+
+
+def json_object(name: str, *, default: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object such as `{"bucket_name": "files"}`."""
+    try:
+        value = json.loads(text(name, "null"))
+    except ValueError:
+        value = ()
+    if value is None:
+        return default
+    if not isinstance(value, dict):
+        # It may hold a password, so it is not repeated.
+        raise ImproperlyConfigured(f'{name} is not valid. Set it to a JSON object like {{"bucket_name": "files"}}.')
+    return value
 
 
 def origins(name: str) -> list[str]:

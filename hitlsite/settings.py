@@ -212,12 +212,20 @@ HITL_WORKING_HOURS = env.working_hours("HITL_WORKING_HOURS")
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
+#: Where the files of requests are: in a folder, or in any other storage for Django, such as S3 with django-storages.
+_storage = env.text("ATTACHMENTS_STORAGE")
+STORAGES: dict[str, Any] = {
+    **global_settings.STORAGES,
+    "attachments": {
+        "BACKEND": _storage or "hitlsite.storage.PrivateFiles",
+        "OPTIONS": env.json_object(
+            "ATTACHMENTS_OPTIONS", default={} if _storage else {"location": str(DATA_DIR / "attachments")}
+        ),
+    },
+}
 if not DEBUG:
     # Compressed once and named by their content, so that browsers can cache them forever.
-    STORAGES = {
-        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
-    }
+    STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 
 LOGGING = logs.LOGGING

@@ -1,8 +1,8 @@
 """The code that writes rows, one function per action; pages, APIs and background jobs call these.
 
-`asking` creates requests, `deciding` and `expiring` end them, `closing` ends workflows and stores results; `assigning`,
-`commenting` and `lists` are for people, `resuming` for the programs that asked; `signing_secrets`, `logins`, `processes`
-and `pruning` for operators. What administrators do is in `approvals.administration`.
+`asking` creates requests and `attachments` stores their files, `deciding` and `expiring` end them, `closing` ends workflows
+and stores results; `assigning`, `commenting` and `lists` are for people, `resuming` for the programs that asked;
+`signing_secrets`, `logins`, `processes` and `pruning` for operators. What administrators do is in `approvals.administration`.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -10,6 +10,12 @@ turns a recorded decision into an error.
 
 from approvals.actions.asking import AskOutcome, ask_for_client, open_workflow, request_approval
 from approvals.actions.assigning import assign, claim, free_lapsed, release
+from approvals.actions.attachments import (
+    due_attachments,
+    erase_attachments,
+    old_attachments,
+    prune_attachments,
+)
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
 from approvals.actions.deciding import Outcome, cancel, cancel_requests, decide, settle
@@ -59,20 +65,24 @@ __all__ = [
     "complete_resume",
     "create_signing_secret",
     "decide",
+    "due_attachments",
     "end_all_sessions",
     "end_old_signing_secrets",
     "end_other_sessions",
     "end_workflow",
+    "erase_attachments",
     "expire",
     "expire_free",
     "free_lapsed",
     "free_lost_resume",
     "lock_workflow",
     "lost_leases",
+    "old_attachments",
     "old_delivered",
     "old_sessions",
     "old_states",
     "open_workflow",
+    "prune_attachments",
     "prune_delivered",
     "prune_sessions",
     "prune_states",

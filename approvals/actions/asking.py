@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions import publishing, repeating, rows
+from approvals.actions import attachments, publishing, repeating, rows
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import lock_known_workflow, lock_workflow
 from approvals.actions.publishing import publish_event
@@ -24,7 +24,6 @@ from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.asking.reading_time import words_to_read
 from approvals.db import transactions
-from approvals.db.canonical_json import digest
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import CannotBeAssigned, Conflict
@@ -93,7 +92,7 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
         known = _same_call(workflow.scope, ask)
         if known is None:
             return _store(workflow, ask, by=requested_by)
-        if known.input_digest != digest(dict(ask.input)):
+        if known.input_digest != ask.input_digest:
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
 
@@ -105,6 +104,16 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     CannotBeAssigned.
     """
     ask.check()
+    if not ask.attachments:
+        return _ask_until_alone(ask, origin, by=by)
+    # What was asked before is found before its files are stored a second time.
+    if origin.calls is None and (known := _known(ask, origin)) is not None:
+        return AskOutcome(known, replayed=True)
+    with attachments.stored(ask.attachments):
+        return _ask_until_alone(ask, origin, by=by)
+
+
+def _ask_until_alone(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     for attempt in range(2):
         try:
             return _ask_once(ask, origin, by=by, again=attempt > 0)
@@ -187,6 +196,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     frozen = _frozen(workflow, ask, now) | {"amount_pointer": amount_pointer(ask.input, key_fields)}
     request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
     rows.REQUEST.save(request)
+    attachments.attach(request, ask.attachments)
     index_request(request)
     record = publishing.request_record(request)
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
@@ -244,7 +254,8 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "scope": workflow.scope,
         "agent": workflow.agent,
         "input": dict(ask.input),
-        "input_digest": digest(dict(ask.input)),
+        "input_digest": ask.input_digest,
+        "attachments": [file.known.stored for file in ask.attachments] or None,
         "options": [dict(option) for option in ask.options],
         "suggestions": list(ask.suggestions),
         "said_before": [dict(message) for message in ask.said_before],

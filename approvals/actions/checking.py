@@ -7,11 +7,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.asking import attachments
 from approvals.asking.answers import ABSENT, Answer, to_choice
-from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, digest, same_json
+from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, same_json
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
+from approvals.models.attachments import files_of
 from approvals.queries.preferences import reason_rules
 from approvals.schema.check import schema_errors
 from approvals.states import OWN_PAGES, VERDICTS, Door, Kind, Verdict
@@ -90,7 +92,7 @@ def _is_choice(request: ApprovalRequest, answer: Answer, via: Door) -> bool:
 def approved_digest(request: ApprovalRequest, answer: Answer) -> str:
     """Return the digest of the input that may now run; empty unless this approves something."""
     if answer.verdict == Verdict.EDIT:
-        return digest(answer.edited_input)
+        return attachments.approved_digest(answer.edited_input, files_of(request))
     return request.input_digest if answer.verdict == Verdict.APPROVE else ""
 
 

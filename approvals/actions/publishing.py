@@ -10,6 +10,7 @@ from approvals.db.transactions import after_commit
 from approvals.live import doorbell
 from approvals.models import ApprovalRequest, Decision, Workflow
 from approvals.models.actors import Signatory
+from approvals.models.attachments import files_of
 from approvals.outbound import outbox
 from approvals.record import audit
 
@@ -44,7 +45,8 @@ def publish_event(
 def request_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what the record keeps of a new request."""
     names = ("kind", "title", "input", "input_digest")
-    return {name: getattr(request, name) for name in names}
+    files = [file.approved for file in files_of(request)]
+    return {name: getattr(request, name) for name in names} | ({"attachments": files} if files else {})
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from django.http import HttpRequest, HttpResponse
@@ -14,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, InstanceOf, Validati
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
+from approvals.asking.attachments import MAX_CHARACTERS
 from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, MAX_VALUES, NotCanonical, canonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
 from approvals.text.translation import translated
@@ -32,16 +34,63 @@ def mark_replayed(response: HttpResponse, replayed: bool) -> None:
 
 def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> Any:
     """Return the body as JSON. Raises NotJson (another content type), TooLarge and BadBody."""
+    try:
+        return load(_read(request, max_bytes), max_values=max_values)
+    except NotCanonical as error:
+        raise _unreadable(error) from error
+
+
+def json_with_files(request: HttpRequest, *path: str) -> Any:
+    """Return the body as JSON that can be stored, but for the files in the list at `path`: objects whose `content` is base64.
+
+    Their contents count in addition to the rest of the body. Raises NotJson, TooLarge and BadBody.
+    """
+    body = _read(request, MAX_BYTES + MAX_CHARACTERS)
+    try:
+        value = load(body)
+        bare, characters = without_contents(value, path)
+        if len(body) - characters > MAX_BYTES:
+            raise _too_large(MAX_BYTES)
+        canonical(bare)
+    except NotCanonical as error:
+        # Only a body with files may be as large.
+        raise _unreadable(error) if len(body) <= MAX_BYTES else _too_large(MAX_BYTES) from error
+    return value
+
+
+def without_contents(value: Any, path: Sequence[str]) -> tuple[Any, int]:
+    """Return a copy of JSON with digests in place of the contents of the files at `path`, and how many characters those have."""
+    if path:
+        if not isinstance(value, dict) or path[0] not in value:
+            return value, 0
+        inner, characters = without_contents(value[path[0]], path[1:])
+        return {**value, path[0]: inner}, characters
+    bare, characters = [], 0
+    for file in value if isinstance(value, list) else ():
+        content = file.get("content") if isinstance(file, dict) else None
+        if isinstance(content, str):
+            characters += len(content)
+            file = {**file, "content": hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()}
+        bare.append(file)
+    return bare if characters else value, characters
+
+
+def _read(request: HttpRequest, max_bytes: int) -> bytes:
     if request.content_type != "application/json":
         raise NotJson
     # The declared length is not enough: a client may declare none.
     body = request.read(max_bytes + 1)
     if len(body) > max_bytes:
-        raise TooLarge(_("The body is larger than %(limit)s bytes. Send less.") % {"limit": f"{max_bytes:,}"})
-    try:
-        return load(body, max_values=max_values)
-    except NotCanonical as error:
-        raise BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)}) from error
+        raise _too_large(max_bytes)
+    return body
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(_("The body is larger than %(limit)s bytes. Send less.") % {"limit": f"{limit:,}"})
+
+
+def _unreadable(error: NotCanonical) -> BadBody:
+    return BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)})
 
 
 def json_object(request: HttpRequest, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import Field, StrictBool, StrictInt
+from pydantic import Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
 from approvals import queries
 from approvals.api.fields import (
@@ -25,10 +25,13 @@ from approvals.api.fields import (
 from approvals.asking import transcripts
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_OPTIONS, MAX_SUGGESTIONS, MAX_TITLE, Ask
+from approvals.asking.attachments import MAX_BYTES as MAX_FILE_BYTES
+from approvals.asking.attachments import MAX_FILES, NewFile, checked_file
 from approvals.asking.transcripts import MAX_MESSAGES, MAX_TEXT_BYTES
 from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid
 from approvals.states import Kind, Priority
+from approvals.text.file_types import MAX_NAME
 
 MAX_TIMEOUT = 10 * 365 * 86_400_000
 
@@ -49,6 +52,37 @@ class Said(Document):
     """Who said it."""
     text: Annotated[str, Field(max_length=MAX_TEXT_BYTES)]
     """What was said, as plain text."""
+
+
+class NewAttachment(Document):
+    """A picture (PNG, JPEG, GIF, WebP), PDF, text (UTF-8) or CSV. The type is found in the content."""
+
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+    """What people see. Directories and invisible characters are removed."""
+    content: Annotated[str, Field(min_length=1, json_schema_extra={"contentEncoding": "base64"})] = Field(repr=False)
+    """The bytes in base64."""
+    media_type: Annotated[str, Field(max_length=50)] | None = Field(
+        None, description="Refused if the content is of another type."
+    )
+    _checked: NewFile = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._checked = checked_file(self.name, self.content, self.media_type)
+        return self
+
+    @property
+    def checked(self) -> NewFile:
+        return self._checked
+
+
+Attachments = Annotated[
+    list[NewAttachment],
+    Field(
+        max_length=MAX_FILES,
+        description=f"Files that people see with the request; {MAX_FILE_BYTES:,} bytes in total.",
+    ),
+]
 
 
 class NewRequest(Document):
@@ -123,6 +157,7 @@ class NewRequest(Document):
         default=None, description="The user who should answer. For an approval, a user who may decide it."
     )
 
+    attachments: Attachments = Field(default_factory=list)
     resume_state: Annotated[str, Field(min_length=1)] | None = Field(
         default=None,
         repr=False,
@@ -134,11 +169,18 @@ class NewRequest(Document):
     def has_default(self) -> bool:
         return "default_response" in self.model_fields_set
 
+    @property
+    def files(self) -> list[dict[str, Any]]:
+        """What a digest covers of the files, in place of their contents."""
+        return [file.checked.known.approved for file in self.attachments]
+
     def digest(self) -> str:
         """Return the digest of the whole request; the same whether a default is written out or left out."""
         # Requests from before there were these fields keep their digest.
         absent = {name for name in ("messages", "workflow_title", "resume_state") if not getattr(self, name)}
-        body = self.model_dump(mode="json", exclude=absent) | {"has_default": self.has_default}
+        body = self.model_dump(mode="json", exclude={*absent, "attachments"}) | {"has_default": self.has_default}
+        if files := self.files:
+            body["attachments"] = files
         return digest(body, max_bytes=2 * MAX_BYTES)
 
 
@@ -175,4 +217,5 @@ def ask_from(sent: NewRequest) -> Ask:
         step_path=sent.step_path,
         callback_url=sent.callback_url or "",
         assigned_to=None if sent.assigned_to is None else queries.user_named(sent.assigned_to),
+        attachments=[file.checked for file in sent.attachments],
     )

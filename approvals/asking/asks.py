@@ -12,8 +12,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.utils.translation import gettext as _
 
 from approvals.addresses import RefusedAddress, parse_destination
-from approvals.asking import titles, transcripts
+from approvals.asking import attachments, titles, transcripts
 from approvals.asking.answers import ABSENT, to_choice
+from approvals.asking.attachments import NewFile
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.schema.check import schema_errors, schema_problem
@@ -73,6 +74,12 @@ class Ask:
     source_url: str = ""
     callback_url: str = ""
     assigned_to: User | AnonymousUser | None = None
+    attachments: Sequence[NewFile] = ()
+
+    @property
+    def input_digest(self) -> str:
+        """The digest of what a person approves: the input, with the files."""
+        return attachments.approved_digest(self.input, [file.known for file in self.attachments])
 
     def check(self) -> None:
         """Raise Invalid, naming every field that is out of bounds."""
@@ -111,6 +118,8 @@ class Ask:
             errors.append(("deadline", _("is too far away; leave it out for a request that never expires")))
         if problem := transcripts.problem(self.said_before):
             errors.append(("said_before", problem))
+        if problem := attachments.problem(self.attachments):
+            errors.append(("attachments", problem))
         return errors + self._json_errors() + self._schema_errors() + self._choice_errors()
 
     @property

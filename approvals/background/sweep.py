@@ -176,6 +176,11 @@ def free_lost_resumes() -> None:
         actions.free_lost_resume(request_id)
 
 
+def erase_due_attachments() -> None:
+    """Remove the files that no request was made with, and those that retention has begun to remove."""
+    actions.erase_attachments(actions.due_attachments(Now()))
+
+
 def overdue(now: Any) -> QuerySet[ApprovalRequest]:
     """Return pending requests whose deadline has passed."""
     return ApprovalRequest.objects.filter(status=Status.PENDING, deadline_at__lte=now)

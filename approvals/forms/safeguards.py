@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -84,21 +84,22 @@ def amount_of(left: Sequence[Part]) -> dict[str, int]:
     """Return how much these parts hold, as the audit log keeps it; empty if there are none."""
     if not left:
         return {}
-    values, characters = _totals(left)
-    return {"parts": len(left), "values": values, "characters": characters}
+    values, characters, files = _totals(left)
+    return {"parts": len(left), "values": values, "characters": characters} | ({"files": files} if files else {})
 
 
-def _totals(left: Iterable[Part]) -> tuple[int, int]:
-    return sum(part.values for part in left), sum(part.characters for part in left)
+def _totals(left: Sequence[Part]) -> tuple[int, int, int]:
+    return sum(part.values for part in left), sum(part.characters for part in left), sum(part.files for part in left)
 
 
 def how_much(left: Sequence[Part]) -> str:
     """Return how much is in these parts, in words."""
-    values, characters = _totals(left)
+    values, characters, files = _totals(left)
     amounts = [
         ngettext("%(count)s value", "%(count)s values", values) % {"count": f"{values:,}"} if values else "",
         ngettext("%(count)s character", "%(count)s characters", characters) % {"count": f"{characters:,}"}
         if characters
         else "",
+        ngettext("%(count)s file", "%(count)s files", files) % {"count": f"{files:,}"} if files else "",
     ]
     return _(" and ").join(filter(None, amounts))

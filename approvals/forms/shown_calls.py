@@ -13,6 +13,7 @@ from typing import Any
 from django.utils.translation import ngettext
 
 from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.forms.shown_files import ShownFile, shown_files, unseen_files
 from approvals.forms.shown_messages import ShownMessage, shown_message
 from approvals.models import ApprovalRequest
 from approvals.states import ASKS
@@ -116,6 +117,7 @@ class ShownInput:
     rows: Sequence[Row] = ()
     context: Sequence[Row] = ()
     message: ShownMessage | None = None
+    files: Sequence[ShownFile] = ()
 
     @property
     def whole(self) -> bool:
@@ -137,6 +139,7 @@ class ShownInput:
             CALL,
             ShownMessage.place,
             *(diff.place for diff in self.diffs),
+            *(file.place for file in self.files if file.known.is_picture),
             *open_places([*self.rows, *self.context]),
         }
         return frozenset(places if self.value is None else {*places, self.value.place})
@@ -155,11 +158,12 @@ class ShownInput:
         yield from unseen_rows(self.context, viewed, RAW_CONTEXT)
         if self.message is not None:
             yield from self.message.unseen(viewed)
+        yield from unseen_files(self.files, viewed)
 
 
 def shown_input(request: ApprovalRequest) -> ShownInput:
-    """Return how the input, the context and the message of a request are shown."""
-    return replace(_shown_values(request), message=shown_message(request))
+    """Return how the input, the context, the message and the files of a request are shown."""
+    return replace(_shown_values(request), message=shown_message(request), files=shown_files(request))
 
 
 def _shown_values(request: ApprovalRequest) -> ShownInput:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from approvals.models.attachments import RequestAttachment
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
 from approvals.models.keys import ApiKey
@@ -30,6 +31,7 @@ __all__ = [
     "Preferences",
     "PrioritySettings",
     "PushSubscription",
+    "RequestAttachment",
     "RequestComment",
     "ResumeState",
     "Resumption",

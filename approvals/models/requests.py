@@ -101,6 +101,8 @@ class ApprovalRequest(models.Model):
     field_name = models.CharField(max_length=100, blank=True)
     suggestions = ExactJSONField(default=list)
     context = ExactJSONField(null=True)
+    #: Its files: `{"id", "name", "media_type", "size", "sha256", "width"?, "height"?}` objects, in order; null without any.
+    attachments = ExactJSONField(null=True)
     #: The conversation before the request: `{"role", "text"}` objects, oldest first.
     said_before = ExactJSONField(default=list)
     priority = models.CharField(max_length=8, choices=Priority, default=Priority.NORMAL)

@@ -27,6 +27,7 @@ from django.utils import timezone
 from approvals.addresses import RefusedAddress, parse_destination
 from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest, OutboxEvent, Workflow
+from approvals.models.attachments import public_documents
 from approvals.models.subscriptions import subscribers
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority
@@ -153,6 +154,7 @@ def stream_of(scope: str, run_id: str) -> str:
 
 def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]:
     """Return the data of request events, without input and answer, which only some people may see."""
+    files = public_documents(request)
     return {
         "request_id": str(request.pk),
         "run_id": workflow.key,
@@ -164,6 +166,7 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]
         "thread_id": workflow.thread_id,
         "agent": workflow.agent,
         "created_at": utc(request.created_at),
+        **({"attachments": files} if files else {}),
     }
 
 

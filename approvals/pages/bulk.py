@@ -18,6 +18,7 @@ from approvals.db.canonical_json import clean_text
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.forms.safeguards import amount_of
 from approvals.forms.shown_calls import shown_input
+from approvals.forms.shown_files import unseen_files
 from approvals.models import ApprovalRequest
 from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
@@ -103,14 +104,14 @@ def decide_all(user: User, order: Order) -> list[Step]:
 
 
 def _unseen(steps: Sequence[Step]) -> dict[UUID, dict[str, int]]:
-    """Return how much of each request the confirmation did not show: folded parts, values left out, and the context."""
+    """Return how much of each request the confirmation did not show: folded parts, values left out, context and files."""
     lines = ((line, [*tool.same, *line.shown]) for tool in compare_by_tool(steps) for line in tool.lines)
-    return {
-        line.request.pk: amount_of(
-            [*folded_rows(shown), *unseen_rows(shown_input(line.request).context, (), RAW_CONTEXT)]
-        )
-        for line, shown in lines
-    }
+    unseen = {}
+    for line, shown in lines:
+        card = shown_input(line.request)
+        left = [*folded_rows(shown), *unseen_rows(card.context, (), RAW_CONTEXT), *unseen_files(card.files, ())]
+        unseen[line.request.pk] = amount_of(left)
+    return unseen
 
 
 def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:

@@ -86,6 +86,7 @@ class Part:
     place: str
     values: int = 0
     characters: int = 0
+    files: int = 0
 
 
 def rows(value: Any, place: str = "") -> list[Row]:

@@ -13,23 +13,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.db.canonical_json import clean_text
 from approvals.text.file_references import file_id_of, references_in
+from approvals.text.file_types import media_type_of, readable_name
 from chats.exceptions import BadFile
 from chats.models import Attachment, Chat
 from chats.queries import file_parts
 
 #: Files in one message, their bytes together, and those of all files in one chat, which are all sent to the model again.
 MAX_FILES, MAX_BYTES, MAX_CHAT_BYTES = 5, 5_000_000, 20_000_000
-MAX_NAME = 200
-#: How the files that models read begin. What a client calls a file does not count.
-SIGNATURES = (
-    (re.compile(rb"\x89PNG\r\n\x1a\n"), "image/png"),
-    (re.compile(rb"\xff\xd8\xff"), "image/jpeg"),
-    (re.compile(rb"GIF8[79]a"), "image/gif"),
-    (re.compile(rb"RIFF[\s\S]{4}WEBP"), "image/webp"),
-    (re.compile(rb"%PDF-[12]\."), "application/pdf"),
-)
 DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w-]+=[\w.-]+)*;base64,")
 
 
@@ -58,11 +49,6 @@ def checked_file(url: str, name: str) -> SentFile:
     return SentFile(name, content)
 
 
-def media_type_of(content: bytes) -> str:
-    """Return the media type by what a file begins with; "" for all but pictures and PDFs."""
-    return next((media_type for signature, media_type in SIGNATURES if signature.match(content)), "")
-
-
 def store_files(chat: Chat, files: Sequence[SentFile]) -> list[dict[str, Any]]:
     """Store the files of a message that is about to be added; return their parts. The caller has locked the chat. BadFile."""
     if not files:
@@ -81,7 +67,7 @@ def new_file(content: bytes, name: str) -> Attachment:
     """Return a file that is not yet stored; its media type is "" if it is of none that is taken."""
     return Attachment(
         media_type=media_type_of(content),
-        name=_readable(name),
+        name=readable_name(name),
         size=len(content),
         digest=f"sha256:{hashlib.sha256(content).hexdigest()}",
         content=content,
@@ -151,9 +137,3 @@ def _store(chat: Chat, file: SentFile, known: dict[uuid.UUID, Attachment]) -> At
     row.chat = chat
     row.save(force_insert=True)
     return row
-
-
-def _readable(name: str) -> str:
-    """Return a file's name in one line, without what cannot be printed."""
-    printed = "".join(letter if letter.isprintable() else " " for letter in clean_text(name))
-    return " ".join(printed.split())[:MAX_NAME]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from approvals.api.fields import WHOLE, Document
 from approvals.api.outcomes import MAX_ERROR
-from approvals.api.requests import MAX_TIMEOUT, Label, NewRequest, Option
+from approvals.api.requests import MAX_TIMEOUT, Attachments, Label, NewRequest, Option
 from approvals.asking.asks import MAX_MESSAGE, MAX_OPTIONS
 from approvals.asking.titles import title_and_message
 
@@ -50,6 +50,7 @@ class AskHuman(Document):
     priority: Literal["low", "normal", "high", "critical"] = "normal"
     """How urgent it is."""
     timeout_seconds: Timeout = 0
+    attachments: Attachments = Field(default_factory=list)
 
     def request(self) -> NewRequest:
         title, message = title_and_message(self.question)
@@ -65,6 +66,7 @@ class AskHuman(Document):
             context=self.context,
             priority=self.priority,
             timeout=self.timeout_seconds * 1000,
+            attachments=self.attachments,
         )
 
 
@@ -77,6 +79,7 @@ class RequestApproval(Document):
     risk: Literal["low", "medium", "high", "critical"] = "medium"
     """What could go wrong. A critical request is confirmed by typing."""
     timeout_seconds: Timeout = 0
+    attachments: Attachments = Field(default_factory=list)
 
     def request(self) -> NewRequest:
         named = _NAME.fullmatch(self.action) is not None
@@ -89,6 +92,7 @@ class RequestApproval(Document):
             input=self.input,
             priority=_PRIORITIES[self.risk],
             timeout=self.timeout_seconds * 1000,
+            attachments=self.attachments,
         )
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from approvals import actions, queries
 from approvals.access.callers import Caller, Credentials, credentials_of
+from approvals.api.bodies import without_contents
 from approvals.api.long_poll import read_due_request
 from approvals.api.mcp import messages, repeats, results
 from approvals.api.mcp.arguments import PATIENCE
@@ -84,7 +85,7 @@ def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[
     if tool is None or not isinstance(sent, dict):
         message = _("`name` must be one of %(names)s, and `arguments` a JSON object.")
         raise RpcError(messages.INVALID_PARAMS, message % {"names": ", ".join(TOOLS)})
-    about = digest([tool.name, sent])
+    about = digest([tool.name, without_contents(sent, ["attachments"])[0]])
     state = _state_of(call, caller.scope, about)
     call = call if state is None else replace(call, taker=state.taker)
     try:

@@ -16,15 +16,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.access.callers import Caller
-from approvals.api.bodies import json_body
+from approvals.api.bodies import json_with_files
 from approvals.api.frame import Endpoint
 from approvals.api.mcp import messages
 from approvals.api.mcp.calls import call_tool, continue_stream
 from approvals.api.mcp.messages import HANDSHAKE, MODERN, Call, RpcError
 from approvals.api.mcp.tools import TOOLS
-from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.exceptions import NotAllowed, Refusal
-from approvals.text.translation import translated
 
 SERVER = {"name": "pausepoint", "title": "Pausepoint", "version": "1"}
 INSTRUCTIONS = (
@@ -85,13 +83,9 @@ def _check_origin(request: HttpRequest) -> None:
 def _body(request: HttpRequest) -> Any:
     """Return the message in the body. RpcError."""
     try:
-        message = json_body(request)
-        canonical(message)
-    except NotCanonical as error:
-        raise RpcError(messages.PARSE_ERROR, translated(error)) from error
+        return json_with_files(request, "params", "arguments", "attachments")
     except Refusal as refusal:
         raise RpcError(messages.PARSE_ERROR, str(refusal), http_status=refusal.status) from refusal
-    return message
 
 
 def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:

@@ -18,10 +18,12 @@ from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, Repo
 from approvals.api.mcp.messages import Call
 from approvals.api.requests import ask_from
 from approvals.asking.answers import ABSENT
+from approvals.asking.attachments import approved_digest
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
+from approvals.models.attachments import files_of
 from approvals.record.audit import Subject
 from approvals.states import MCP, Door
 
@@ -72,7 +74,8 @@ def _ask(caller: Caller, arguments: AskHuman | RequestApproval | Permission, cal
     if sent.tool_call_id:
         sent.tool_call_id = repeats.name_of_call(session, sent.tool_call_id)
     # Larger than what was sent, with the defaults.
-    body = digest(arguments.model_dump(mode="json"), max_bytes=2 * MAX_BYTES)
+    about = arguments.model_dump(mode="json", exclude={"attachments"})
+    body = digest(about | ({"attachments": sent.files} if sent.files else {}), max_bytes=2 * MAX_BYTES)
     origin = Origin(
         scope=caller.scope,
         digest=body,
@@ -117,7 +120,7 @@ def _report(caller: Caller, arguments: ReportResult, call: Call) -> dict[str, An
     request = queries.get_request_for(caller.user, arguments.request_id)
     approved = "" if request.pending else request.decision.approved_digest
     result = actions.Result(
-        input_digest=approved if arguments.input is None else digest(arguments.input),
+        input_digest=approved if arguments.input is None else approved_digest(arguments.input, files_of(request)),
         output=arguments.output if has_output else ABSENT,
         error_text=arguments.error or "",
     )

@@ -97,6 +97,14 @@ class Brief(BaseModel):
     deadline_at: Moment | None
 
 
+class AttachmentDocument(BaseModel):
+    name: str
+    media_type: str
+    size: int = Field(description="Bytes.")
+    sha256: str = Field(description="Of the content, in hexadecimal digits.")
+    url: str = Field(description="Where its content is read.")
+
+
 class RequestDocument(Brief):
     message: str
     input: dict[str, Any]
@@ -108,6 +116,7 @@ class RequestDocument(Brief):
     field_name: str
     suggestions: list[str]
     context: Any
+    attachments: list[AttachmentDocument] = Field(description="Its files, which `input_digest` covers too.")
     messages: list[dict[str, str]] = Field(description="The conversation before the request, oldest first.")
     has_default: bool
     default_response: Any

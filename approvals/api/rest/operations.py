@@ -15,13 +15,11 @@ from ninja.params.models import Body, BodyModel
 from ninja.security import HttpBearer
 
 from approvals.access.callers import Caller, caller_of
-from approvals.api.bodies import json_body
+from approvals.api.bodies import json_with_files
 from approvals.api.fields import Document
 from approvals.api.frame import ELSEWHERE, Framed, counted
-from approvals.db.canonical_json import NotCanonical, canonical
-from approvals.exceptions import BadBody, Invalid, Refusal
+from approvals.exceptions import Invalid, Refusal
 from approvals.http import refusal_page
-from approvals.text.translation import translated
 
 MAX_ERRORS = 50
 
@@ -124,12 +122,7 @@ class _JsonModel(BodyModel):
 
     @classmethod
     def get_request_data(cls, request: HttpRequest, api: Any, path_params: Any) -> dict[str, Any]:
-        value = json_body(request)
-        try:
-            canonical(value)
-        except NotCanonical as error:
-            raise BadBody(_("The body could not be read: %(error)s.") % {"error": translated(error)}) from error
-        return {cls.__read_from_single_attr__: value}
+        return {cls.__read_from_single_attr__: json_with_files(request, "attachments")}
 
 
 class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit like this

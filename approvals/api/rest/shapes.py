@@ -11,12 +11,14 @@ from django.utils import timezone
 from approvals.access.assignees import LAPSES, assignee_name, claimant
 from approvals.api.outcomes import decision, report
 from approvals.api.rest.documents import (
+    AttachmentDocument,
     Brief,
     RequestDocument,
     WorkflowDocument,
 )
 from approvals.api.rest.people_documents import CommentDocument, HandlingDocument
 from approvals.models import ApprovalRequest, Workflow
+from approvals.models.attachments import public_documents
 from approvals.models.comments import RequestComment
 from approvals.states import Status, WorkflowState
 
@@ -70,6 +72,7 @@ def document(request: ApprovalRequest) -> RequestDocument:
     return RequestDocument(
         **_brief(request),
         **{name: getattr(request, name) for name in names + more},
+        attachments=[AttachmentDocument(**file) for file in public_documents(request)],
         messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),

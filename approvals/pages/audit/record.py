@@ -18,6 +18,7 @@ from approvals.access import permissions
 from approvals.forms.safeguards import APPROVING, name_to_type
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.models.attachments import files_of
 from approvals.pages.audit.lines import words_of
 from approvals.queries.results import results_of
 from approvals.states import OWN_PAGES
@@ -62,6 +63,7 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         "answer": _value(decision.answer, MAX_OUTPUT) if decision and decision.answer is not None else None,
         "output": _value(output, MAX_OUTPUT) if output is not None else None,
         "message": _beginning(visible(approval_request.message), MAX_OUTPUT) if approval_request.message else None,
+        "files": files_of(approval_request),
         "typed_name": _typed_name(approval_request, decision),
         "own_workflow": approval_request.workflow.key == str(approval_request.pk),
         "entries": _entries(approval_request) if _sees_entries(request.user, approval_request) else [],

@@ -45,6 +45,8 @@ export interface Asked {
   agent?: string;
   callbackUrl?: string;
   assignedTo?: string;
+  /** Files that people see with the request: bytes, or text in base64. */
+  attachments?: readonly { name: string; content: Uint8Array | string; mediaType?: string }[];
 }
 
 export interface DeskOptions {
@@ -235,11 +237,21 @@ export class Desk {
 function bodyOf(title: string, asked: Asked): Json {
   const kind = QUESTION_FIELDS.some((name) => asked[name] !== undefined) ? "question" : "approval";
   const options = asked.options?.map((option) => (typeof option === "string" ? { label: option } : option));
+  const attachments = asked.attachments?.map(({ content, ...file }) =>
+    sent({ ...file, content: typeof content === "string" ? content : base64(content) }),
+  );
   return {
     kind,
-    ...sent({ ...asked, options, timeout: asked.timeout === undefined ? undefined : Math.ceil(asked.timeout) }),
+    ...sent({ ...asked, options, attachments, timeout: asked.timeout === undefined ? undefined : Math.ceil(asked.timeout) }),
     title,
   };
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  // In parts, because a call takes only so many arguments.
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(text);
 }
 
 /** Return fields with the names of the API: `toolName` is `tool_name`. Undefined fields are left out. */

@@ -34,6 +34,21 @@ test("fields get the names of the API, and values stay as they are", async () =>
   assert.equal(calls[0].headers["Idempotency-Key"], undefined);
 });
 
+test("files are sent in base64, under the names of the API", async () => {
+  const { desk, calls } = deskThatHears([[201, WAITING]]);
+  const content = Uint8Array.from({ length: 20_000 }, (_, at) => at % 256);
+  await desk.ask("Pay?", {
+    attachments: [
+      { name: "a.bin", content },
+      { name: "b.txt", content: "aGVsbG8=", mediaType: "text/plain" },
+    ],
+  });
+  assert.deepEqual(calls[0].body.attachments, [
+    { name: "a.bin", content: Buffer.from(content).toString("base64") },
+    { name: "b.txt", content: "aGVsbG8=", media_type: "text/plain" },
+  ]);
+});
+
 test("waiting is repeated until someone has decided", async () => {
   const { desk, calls } = deskThatHears([
     [201, WAITING],

@@ -17,6 +17,7 @@ restarted after a crash finds its request and the answer, instead of asking a se
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 import math
@@ -29,6 +30,7 @@ import uuid
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 from urllib.parse import quote, urlencode
 
@@ -109,8 +111,9 @@ QUESTION_FIELDS = frozenset({"options", "multiple", "allow_text", "field_name", 
 class Asked(TypedDict, total=False):
     """The fields of `POST /api/v1/requests` except the title; the page /api/v1/ describes each.
 
-    `options` may be plain texts, `timeout` is a timedelta or milliseconds, `deadline` a datetime with a time zone. Without a
-    `kind`, a request with a field that only questions have is a question, and any other an approval.
+    `options` may be plain texts, `timeout` is a timedelta or milliseconds, `deadline` a datetime with a time zone.
+    `attachments` are paths of files, or `{"name", "content"}` with bytes. Without a `kind`, a request with a field that only
+    questions have is a question, and any other an approval.
     """
 
     kind: Literal["approval", "question", "form"]
@@ -138,6 +141,7 @@ class Asked(TypedDict, total=False):
     callback_url: str
     assigned_to: str
     resume_state: str
+    attachments: Sequence[str | os.PathLike[str] | Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +312,8 @@ def _ask(patience: float, title: str, key: str, fields: Asked) -> Flow[dict[str,
     body = {"kind": kind, **fields, "title": title}
     if "options" in body:
         body["options"] = [{"label": option} if isinstance(option, str) else option for option in fields["options"]]
+    if "attachments" in body:
+        body["attachments"] = [_attachment(file) for file in fields["attachments"]]
     if isinstance(timeout := body.get("timeout"), timedelta):
         body["timeout"] = math.ceil(timeout / timedelta(milliseconds=1))
     if isinstance(deadline := body.get("deadline"), datetime):
@@ -317,6 +323,15 @@ def _ask(patience: float, title: str, key: str, fields: Asked) -> Flow[dict[str,
     # A request without a name gets one here, so that a lost response does not create a second request.
     name = _sendable("idempotency_key", key) or ("" if fields.get("tool_call_id") else str(uuid.uuid4()))
     return (yield from _sure(Call("POST", "/requests", body, {"Idempotency-Key": name} if name else {}), patience))
+
+
+def _attachment(file: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a file as it is sent: its content in base64."""
+    if not isinstance(file, Mapping):
+        path = Path(file)
+        file = {"name": path.name, "content": path.read_bytes()}
+    content = file["content"]
+    return file if isinstance(content, str) else {**file, "content": base64.b64encode(content).decode()}
 
 
 def _sendable(name: str, value: str) -> str:

@@ -46,7 +46,8 @@ def age(text: str) -> timedelta:
 class Command(RefusingCommand):
     help = gettext_noop(
         "List old data, and with --yes remove it: the contents of chats that no one has used for this long, delivered "
-        "events, stored states of runs, and ended sessions. Requests, decisions and the audit log are kept. You can "
+        "events, stored states of runs, files of requests, and ended sessions. "
+        "Requests, decisions and the audit log are kept. You can "
         "interrupt this command and run it again, also beside running servers."
     )
 
@@ -80,6 +81,13 @@ class Command(RefusingCommand):
             ngettext("Removed %(count)s stored state.", "Removed %(count)s stored states.", states)
             % {"count": f"{states:,}"}
         )
+        files = 0
+        while removed := desk.prune_attachments(before):
+            files += removed
+        self.stdout.write(
+            ngettext("Removed %(count)s file of a request.", "Removed %(count)s files of requests.", files)
+            % {"count": f"{files:,}"}
+        )
         sessions = 0
         while removed := desk.prune_sessions():
             sessions += removed
@@ -100,6 +108,7 @@ class Command(RefusingCommand):
             self._print_count(chats.partly_pruned_chats().count(), _("chats partly removed by an interrupted run"))
         self._print_count(desk.old_delivered(before).count(), _("delivered events"))
         self._print_count(desk.old_states(before).count(), _("stored states of runs"))
+        self._print_count(desk.old_attachments(before).count(), _("files of requests"))
         self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
             _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")

@@ -60,6 +60,8 @@
       const place = part.dataset.view;
       if (!viewed.has(place)) {
         if (part.closest("details:not([open])")) continue;
+        // A picture has its place before it is there, and also if it never comes.
+        if (part instanceof HTMLImageElement && !part.naturalWidth) continue;
         const { top, bottom, height } = part.getBoundingClientRect();
         const from = Math.max(top, frame.top), to = Math.min(bottom, frame.bottom);
         if (!height || to <= from) continue;
@@ -119,6 +121,15 @@
     Object.assign(field, { type: "hidden", name: "viewed", value: [...reportOf(card).viewed].join(" ") });
     event.target.append(field);
   }, true);
+
+  // --- A file that the page does not show was seen when it was opened.
+  /** @param {MouseEvent} event */
+  function open({ target }) {
+    const link = target instanceof Element ? target.closest("a[data-opens]") : null, card = link?.closest(CARDS);
+    if (link && card) reportOf(card).viewed.add(link.getAttribute("data-opens") ?? "");
+    plan();
+  }
+  for (const name of /** @type {const} */ (["click", "auxclick"])) document.addEventListener(name, open);
 
   // --- Folds stay open when a push or a refusal replaces their card.
   document.addEventListener("toggle", (event) => {

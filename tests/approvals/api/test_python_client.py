@@ -260,3 +260,12 @@ def test_who_offers_options_asks_a_question():
         asking(kind="form", options=["red"]).body["kind"],
     ]
     assert kinds == ["approval", "question", "question", "approval", "form"]
+
+
+def test_files_are_sent_in_base64_by_path_or_by_content(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"hello")
+    files = [path, str(path), {"name": "a.csv", "content": b"x"}, {"name": "b.csv", "content": "eA=="}]
+    sent = {"name": "note.txt", "content": "aGVsbG8="}
+    expected = [sent, sent, {"name": "a.csv", "content": "eA=="}, {"name": "b.csv", "content": "eA=="}]
+    assert asking(attachments=files).body["attachments"] == expected

@@ -64,6 +64,7 @@ def test_a_new_request_is_stored_and_returned():
         "field_name": "",
         "suggestions": [],
         "context": {"customer": 4711},
+        "attachments": [],
         "messages": [{"role": "user", "text": "It arrived broken."}],
         "priority": "high",
         "status": "pending",

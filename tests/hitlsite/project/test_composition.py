@@ -43,12 +43,12 @@ def test_the_composition_has_two_web_processes_two_workers_postgresql_redis_and_
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_our_containers_write_only_to_tmp_and_have_no_capabilities(name):
+def test_our_containers_write_only_to_tmp_and_the_files_of_requests_and_have_no_capabilities(name):
     service = SERVICES[name]
     hardened = ("read_only", "tmpfs", "cap_drop", "security_opt")
     temporary = "/tmp"  # noqa: S108 - the container's
     assert [service[key] for key in hardened] == [True, [temporary], ["ALL"], ["no-new-privileges:true"]]
-    assert "volumes" not in service
+    assert service["volumes"] == ["attachments:/app/var/attachments"]
 
 
 def test_only_web_processes_publish_ports_and_only_locally_by_default():

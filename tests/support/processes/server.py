@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -64,6 +65,8 @@ class Server:
         """
         self.database = beside.database if beside is not None else databases.make(database, folder / "served.sqlite3")
         self.owns_database = beside is None
+        #: Where the files of requests are, as the setting of that name says it.
+        self.attachments = json.dumps({"location": str(folder / "attachments")})
         self.log = folder / ("beside.log" if beside is not None else "served.log")
         self.settings, self.prepare = settings, prepare
         self.port = 0
@@ -91,7 +94,7 @@ class Server:
         if self.prepare:
             words = ["-c", PREPARED.format(prepare=self.prepare, port=self.port)]
         with self.log.open("wb") as log:
-            env = environment(self.database, **self.settings)
+            env = environment(self.database, ATTACHMENTS_OPTIONS=self.attachments, **self.settings)
             self.process = starting.start(words, env=env, stdout=log, stderr=log)
         until(self._listens, "`serve` says where it listens")
 

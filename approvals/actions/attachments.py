@@ -1,0 +1,98 @@
+"""Store the files of requests, and remove them: those that no request was made with, and those that are old.
+
+A file is stored before the transaction that makes its request, so that a slow storage holds no lock. Its row is there from
+before the file until after it: whatever a crash leaves behind has a row, which the sweep finds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from django.core.files.base import ContentFile
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from approvals.asking.attachments import NewFile, StorageFailed
+from approvals.db.canonical_json import utc
+from approvals.models import ApprovalRequest, RequestAttachment
+from approvals.models.attachments import file_storage, path_of
+from approvals.record import audit
+from approvals.states import Door, Status
+
+logger = logging.getLogger(__name__)
+
+#: How long a file is kept without a request, and what must be left of that for a request to take it.
+UNCLAIMED, MARGIN = timedelta(hours=1), timedelta(minutes=10)
+#: After how long a file is tried again that could not be removed.
+AGAIN = timedelta(hours=1)
+BATCH = 100
+
+
+@contextmanager
+def stored(files: Sequence[NewFile]) -> Iterator[None]:
+    """Store these files, and in the end remove those that no request has. StorageFailed."""
+    ids = [file.known.id for file in files]
+    erase_at = timezone.now() + UNCLAIMED
+    RequestAttachment.objects.bulk_create(RequestAttachment(pk=pk, erase_at=erase_at) for pk in ids)
+    try:
+        for file in files:
+            _save(file)
+        yield
+    finally:
+        erase_attachments(RequestAttachment.objects.filter(pk__in=ids, request=None))
+
+
+def _save(file: NewFile) -> None:
+    try:
+        path = file_storage().save(file.known.path, ContentFile(file.content))
+    except Exception as error:
+        # Each storage has errors of its own.
+        raise StorageFailed from error
+    assert path == file.known.path, f"{path} was there before"
+
+
+def attach(request: ApprovalRequest, files: Sequence[NewFile]) -> None:
+    """Give a request its stored files, in the transaction that makes it. StorageFailed if that took too long."""
+    ids = [file.known.id for file in files]
+    free = RequestAttachment.objects.filter(pk__in=ids, request=None, erase_at__gt=timezone.now() + MARGIN)
+    if ids and free.update(request=request, erase_at=None) != len(ids):
+        raise StorageFailed
+
+
+def due_attachments(now: object) -> QuerySet[RequestAttachment]:
+    """Return the files that are to be removed by now."""
+    return RequestAttachment.objects.filter(erase_at__lte=now)
+
+
+def erase_attachments(rows: QuerySet[RequestAttachment]) -> None:
+    """Remove these files, and then their rows; one that cannot be removed is tried again later."""
+    for pk in rows.values_list("pk", flat=True)[:BATCH]:
+        try:
+            file_storage().delete(path_of(pk))
+        except Exception:
+            logger.warning("The file of attachment %s could not be removed; it will be tried again", pk, exc_info=True)
+            RequestAttachment.objects.filter(pk=pk).update(erase_at=timezone.now() + AGAIN)
+        else:
+            RequestAttachment.objects.filter(pk=pk).delete()
+
+
+def old_attachments(before: datetime) -> QuerySet[RequestAttachment]:
+    """Return the files of requests that ended before then."""
+    ended = RequestAttachment.objects.filter(erase_at=None, request__changed_at__lt=before)
+    return ended.exclude(request__status=Status.PENDING)
+
+
+def prune_attachments(before: datetime) -> int:
+    """Remove one batch of `old_attachments`, on record; return how many. Names, sizes and digests stay in the requests."""
+    with transaction.atomic():
+        ids = list(old_attachments(before).order_by("pk").values_list("pk", flat=True)[:BATCH])
+        RequestAttachment.objects.filter(pk__in=ids).update(erase_at=timezone.now())
+        if ids:
+            data = {"before": utc(before), "attachments": len(ids)}
+            audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)
+    erase_attachments(RequestAttachment.objects.filter(pk__in=ids))
+    return len(ids)

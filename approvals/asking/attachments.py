@@ -1,0 +1,107 @@
+"""Files that come with a request, before they are stored: their bounds, their types, and what a person approves with them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from django.utils.translation import gettext as _
+
+from approvals.db.canonical_json import MAX_DEPTH, digest
+from approvals.exceptions import Refusal
+from approvals.models.attachments import AttachedFile
+from approvals.text.file_types import checked_type, picture_size, readable_name
+
+#: Files of one request, and their bytes together.
+MAX_FILES, MAX_BYTES = 10, 5_000_000
+#: Characters of all files in base64, which come in addition to the rest of a body.
+MAX_CHARACTERS = (MAX_BYTES + 2) // 3 * 4 + 4 * MAX_FILES
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A checked file that is not stored yet."""
+
+    known: AttachedFile
+    content: bytes = field(repr=False)
+
+
+class RefusedFile(ValueError):
+    """The file cannot be taken; the message says why."""
+
+
+class StorageFailed(Refusal):
+    """The storage of files did not store or return one."""
+
+    code = "storage_failed"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__(_("Files cannot be stored or read at the moment. Send the same again in a minute."))
+
+
+class FileRemoved(Refusal):
+    """Retention has removed the file, or it is not the one that was sent."""
+
+    code = "file_removed"
+    status = 410
+
+    def __init__(self) -> None:
+        super().__init__(_("This file is no longer stored. The request keeps its name, size and SHA-256."))
+
+
+def checked_file(name: str, content: str, media_type: str | None = None) -> NewFile:
+    """Return the file that a client sends in base64. `media_type` is what it is declared as, if it is. RefusedFile."""
+    shown = readable_name(name)
+    if not shown:
+        raise RefusedFile(_("needs a name with letters or digits"))
+    if len(content) > MAX_CHARACTERS:
+        raise RefusedFile(_too_large())
+    try:
+        decoded = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise RefusedFile(_("is not valid base64")) from None
+    if not decoded:
+        raise RefusedFile(_("is empty"))
+    checked = checked_type(decoded, shown)
+    if not checked:
+        raise RefusedFile(_("is not a PNG, JPEG, GIF, WebP, PDF, text (UTF-8) or CSV file"))
+    if media_type is not None and media_type != checked:
+        raise RefusedFile(_("is %(type)s, not what `media_type` says") % {"type": checked})
+    size = picture_size(decoded)
+    if checked.startswith("image/") and size is None:
+        raise RefusedFile(_("is a broken picture: its width and height cannot be read"))
+    width, height = size or (None, None)
+    known = AttachedFile(
+        id=str(uuid4()),
+        name=shown,
+        media_type=checked,
+        size=len(decoded),
+        sha256=hashlib.sha256(decoded).hexdigest(),
+        width=width,
+        height=height,
+    )
+    return NewFile(known, decoded)
+
+
+def problem(files: Sequence[NewFile]) -> str:
+    """Return why a request cannot have these files; empty if it can."""
+    if len(files) > MAX_FILES:
+        return _("has more than %(limit)s items") % {"limit": MAX_FILES}
+    return _too_large() if sum(file.known.size for file in files) > MAX_BYTES else ""
+
+
+def _too_large() -> str:
+    return _("has more than %(limit)s bytes in all files together") % {"limit": f"{MAX_BYTES:,}"}
+
+
+def approved_digest(value: Mapping[str, Any], files: Sequence[AttachedFile]) -> str:
+    """Return the digest of what a person approves: of the input alone, or of the input with its files."""
+    if not files:
+        return digest(dict(value))
+    return digest({"input": dict(value), "attachments": [file.approved for file in files]}, max_depth=MAX_DEPTH + 1)

@@ -1,0 +1,76 @@
+"""The beginning of a text or a CSV table among the files of a request, for its fold on the page."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from approvals.exceptions import NotFound
+from approvals.forms.shown_files import shown_files
+from approvals.http import SignedIn, refusals_as_pages
+from approvals.queries import get_request_for
+from approvals.queries.attachments import content_of
+from approvals.text.file_types import CSV
+from approvals.text.text import visible
+
+#: Lines and characters of a text, and rows, columns and characters of a cell that a page shows.
+MAX_LINES, MAX_CHARACTERS = 500, 30_000
+MAX_ROWS, MAX_COLUMNS, MAX_CELL = 100, 30, 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The beginning of a file, as `text` or as a table; `whole` if nothing is left out."""
+
+    whole: bool
+    text: str = ""
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+@require_GET
+@refusals_as_pages
+def attachment(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse:
+    """Show the beginning of a text or a CSV table of a request that the person may see."""
+    files = shown_files(get_request_for(request.user, pk))
+    file = next((file for file in files if file.known.id == str(attachment_id) and file.preview), None)
+    if file is None:
+        raise NotFound
+    text = content_of(file.known).decode("utf-8-sig")
+    preview = table_of(text) if file.known.media_type == CSV else None
+    context = {"file": file, "preview": preview or text_of(text)}
+    return render(request, "approvals/request/_attachment_preview.html", context)
+
+
+def text_of(text: str) -> Preview:
+    """Return the beginning of a text."""
+    shown = "\n".join(text[:MAX_CHARACTERS].split("\n")[:MAX_LINES])
+    return Preview(text=visible(shown), whole=len(shown) == len(text))
+
+
+def table_of(text: str) -> Preview | None:
+    """Return the beginning of a CSV table; None if it is none. A cell is text, whatever a spreadsheet would make of it."""
+    first_line = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first_line.count)
+    try:
+        rows = list(islice(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True), MAX_ROWS + 1))
+    except csv.Error:
+        return None
+    if not rows:
+        return None
+    whole = len(rows) <= MAX_ROWS and all(
+        len(row) <= MAX_COLUMNS and all(len(cell) <= MAX_CELL for cell in row) for row in rows
+    )
+    shown = [[visible(_cut(cell)) for cell in row[:MAX_COLUMNS]] for row in rows[:MAX_ROWS]]
+    return Preview(head=shown[0], rows=shown[1:], whole=whole)
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= MAX_CELL else f"{cell[:MAX_CELL]}…"

@@ -1,0 +1,41 @@
+"""The contents of the files of requests, for people who may see the request. Each is checked against its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from uuid import UUID
+
+from approvals.access.permissions import Person
+from approvals.asking.attachments import FileRemoved, StorageFailed
+from approvals.exceptions import NotFound
+from approvals.models.attachments import AttachedFile, file_storage, files_of
+from approvals.queries.requests import get_request_for
+
+logger = logging.getLogger(__name__)
+
+
+def attachment_for(user: Person, request_id: UUID, attachment_id: UUID) -> AttachedFile:
+    """Return what is known of a file of a request that this person may see. NotFound."""
+    files = files_of(get_request_for(user, request_id))
+    file = next((file for file in files if file.id == str(attachment_id)), None)
+    if file is None:
+        raise NotFound
+    return file
+
+
+def content_of(file: AttachedFile) -> bytes:
+    """Return the bytes of a file. FileRemoved if they are gone or are others than were sent; StorageFailed."""
+    try:
+        with file_storage().open(file.path) as stored:
+            # One byte more than it has, if it is not the same file.
+            content: bytes = stored.read(file.size + 1)
+    except FileNotFoundError:
+        raise FileRemoved from None
+    except Exception as error:
+        # Each storage has errors of its own.
+        raise StorageFailed from error
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        logger.error("The file of attachment %s is not the one that was sent", file.id)
+        raise FileRemoved
+    return content

@@ -1,0 +1,114 @@
+"""What a file is, by its content: pictures, PDF, text and CSV. Of a picture only the header is read. Pure."""
+
+from __future__ import annotations
+
+import re
+
+MAX_NAME = 200
+PNG, JPEG, GIF, WEBP, PDF = "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"
+TEXT, CSV = "text/plain", "text/csv"
+#: How files with a signature begin. What a client calls a file does not count.
+SIGNATURES = (
+    (re.compile(rb"\x89PNG\r\n\x1a\n"), PNG),
+    (re.compile(rb"\xff\xd8\xff"), JPEG),
+    (re.compile(rb"GIF8[79]a"), GIF),
+    (re.compile(rb"RIFF[\s\S]{4}WEBP"), WEBP),
+    (re.compile(rb"%PDF-[12]\."), PDF),
+)
+#: The endings of names that fit a type, the first for a name without one of them.
+ENDINGS = {
+    PNG: (".png",),
+    JPEG: (".jpg", ".jpeg"),
+    GIF: (".gif",),
+    WEBP: (".webp",),
+    PDF: (".pdf",),
+    TEXT: (".txt", ".log", ".md"),
+    CSV: (".csv",),
+}
+#: Characters that no text has, but for a byte order mark at its beginning.
+_NO_TEXT = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+#: How HTML, SVG and XML begin: documents that a browser might run.
+_MARKUP = re.compile(r"\s*<[!?/a-zA-Z]")
+#: The segments of a JPEG with its size, and those without a length.
+_JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_BARE = frozenset(range(0xD0, 0xD9)) | {0x01}
+
+
+def media_type_of(content: bytes) -> str:
+    """Return the media type by what a file begins with; "" for all but pictures and PDFs."""
+    return next((media_type for signature, media_type in SIGNATURES if signature.match(content)), "")
+
+
+def checked_type(content: bytes, name: str) -> str:
+    """Return the media type of a picture, a PDF or a text, which is CSV if its name says so; "" for anything else.
+
+    A text is UTF-8 without control characters, and no markup, which a browser might run.
+    """
+    if media_type := media_type_of(content):
+        return media_type
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return ""
+    if _NO_TEXT.search(text) or _MARKUP.match(text):
+        return ""
+    return CSV if name.lower().endswith(ENDINGS[CSV]) else TEXT
+
+
+def readable_name(name: str) -> str:
+    """Return a file's name in one line, without directories and without what cannot be printed."""
+    printed = "".join(letter if letter.isprintable() else " " for letter in re.split(r"[/\\]", name)[-1])
+    return " ".join(printed.split())[:MAX_NAME]
+
+
+def download_name(name: str, media_type: str) -> str:
+    """Return the name under which a file is saved, which ends as its type says: programs go by it."""
+    endings = ENDINGS[media_type]
+    return name if name.lower().endswith(endings) else f"{name}{endings[0]}"
+
+
+def picture_size(content: bytes) -> tuple[int, int] | None:
+    """Return width and height as the header of a picture says; None if it does not."""
+    match media_type_of(content):
+        case "image/png" if content[12:16] == b"IHDR":
+            size = _big(content[16:20]), _big(content[20:24])
+        case "image/gif":
+            size = _little(content[6:8]), _little(content[8:10])
+        case "image/jpeg":
+            size = _jpeg_size(content)
+        case "image/webp":
+            size = _webp_size(content)
+        case _:
+            return None
+    return size if min(size) > 0 else None
+
+
+def _jpeg_size(content: bytes) -> tuple[int, int]:
+    at = 2
+    while at + 9 <= len(content) and content[at] == 0xFF:
+        marker = content[at + 1]
+        if marker in _JPEG_SIZES:
+            return _big(content[at + 7 : at + 9]), _big(content[at + 5 : at + 7])
+        # Any number of 0xFF may stand before a marker.
+        at += 1 if marker == 0xFF else 2 if marker in _JPEG_BARE else 2 + max(2, _big(content[at + 2 : at + 4]))
+    return 0, 0
+
+
+def _webp_size(content: bytes) -> tuple[int, int]:
+    match content[12:16]:
+        case b"VP8X":
+            return _little(content[24:27]) + 1, _little(content[27:30]) + 1
+        case b"VP8L" if content[20:21] == b"\x2f":
+            bits = _little(content[21:25])
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8 " if content[23:26] == b"\x9d\x01\x2a":
+            return _little(content[26:28]) & 0x3FFF, _little(content[28:30]) & 0x3FFF
+    return 0, 0
+
+
+def _big(content: bytes) -> int:
+    return int.from_bytes(content, "big")
+
+
+def _little(content: bytes) -> int:
+    return int.from_bytes(content, "little")

@@ -1,0 +1,169 @@
+"""Files on the page of their request: what is shown of them, and what counts as seen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from approvals.models import AuditEntry
+from approvals.pages.attachments import MAX_CHARACTERS, MAX_ROWS, table_of, text_of
+from tests.support.desk.files import CSV, PDF, PNG, TEXT, attachment, folder, giant_png
+from tests.support.machine import Machine
+from tests.support.markup import parse
+from tests.support.people import alice, bob, mallory
+
+__all__ = ["folder"]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
+
+FILES = {"photo.png": PNG, "bomb.png": giant_png(60_000, 60_000), "a.pdf": PDF, "note.txt": TEXT, "payouts.csv": CSV}
+
+
+def browser(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def ask(files: dict[str, bytes] = FILES, **changes: object) -> dict:
+    return Machine(alice()).ask(attachments=[attachment(content, name) for name, content in files.items()], **changes)
+
+
+def page(client: Client, document: dict) -> str:
+    return client.get(f"/requests/{document['id']}/").content.decode()
+
+
+def previews(html: str) -> list[str]:
+    """The addresses from which the folds of texts and tables are filled."""
+    return re.findall(r'hx-get="(/requests/[^"]+/attachments/[^"]+)"', html)
+
+
+def decide(client: Client, document: dict, **fields: str):
+    body = {"verdict": "approve", "digest": document["input_digest"], **fields}
+    return client.post(f"/requests/{document['id']}/decide/", body, headers={"HX-Request": "true"})
+
+
+def test_a_page_names_every_file_with_its_type_and_shows_small_pictures():
+    html = page(browser(bob()), ask())
+    figure = parse(html).find("figure", class_="attachments")[0]
+    lines = [line.words for line in figure.find("p") if line.find("a")]
+    assert lines == [
+        "photo.png PNG picture, 70 bytes",
+        "bomb.png PNG picture, 33 bytes",
+        "a.pdf PDF, 49 bytes",
+        "note.txt Text, 26 bytes",
+        "payouts.csv CSV table, 32 bytes",
+    ]
+    pictures = [
+        (one.attributes["alt"], one.attributes["width"], one.attributes["height"]) for one in figure.find("img")
+    ]
+    assert pictures == [("photo.png", "1", "1")]
+    assert len(previews(html)) == 2
+
+
+def test_a_large_picture_is_shown_within_bounds_and_with_its_proportions():
+    html = page(browser(bob()), ask({"photo.png": giant_png(4000, 1000)}))
+    (picture,) = parse(html).find("figure", class_="attachments")[0].find("img")
+    assert (picture.attributes["width"], picture.attributes["height"]) == ("640", "160")
+
+
+def test_a_text_and_a_table_are_shown_without_leaving_the_page():
+    client = browser(bob())
+    text, table = (client.get(path).content.decode() for path in previews(page(client, ask())))
+    assert parse(text).find("pre")[0].words == TEXT.decode().strip()
+    rows = [[cell.words for cell in row.find("th") + row.find("td")] for row in parse(table).find("tr")]
+    assert rows == [["order", "amount"], ["4711", "120"], ["4712", "=1+1"]]
+
+
+def test_nothing_in_a_text_becomes_a_part_of_the_page():
+    client = browser(bob())
+    files = {"a.txt": b"hello <script>alert(1)</script>\xe2\x80\xae", "b.csv": b"name\n<img src=x onerror=alert(1)>\n"}
+    text, table = (client.get(path).content.decode() for path in previews(page(client, ask(files))))
+    assert "hello &lt;script&gt;alert(1)&lt;/script&gt;⟨U+202E⟩" in text
+    assert (parse(table).find("img"), parse(text).find("script")) == ([], [])
+
+
+def test_only_people_who_may_see_the_request_see_the_beginning_of_a_file():
+    document = ask()
+    (path, _) = previews(page(browser(bob()), document))
+    assert browser(mallory()).get(path).status_code == 404
+    assert Client().get(path).status_code == 302
+
+
+def test_pictures_and_pdfs_have_no_preview_of_their_text():
+    document = ask()
+    client = browser(bob())
+    path = previews(page(client, document))[0]
+    for file in document["attachments"][:3]:
+        other = re.sub(r"attachments/[^/]+", f"attachments/{file['url'].rpartition('/')[2]}", path)
+        assert client.get(other).status_code == 404
+
+
+def test_a_preview_that_is_no_longer_stored_says_so(folder):
+    client, document = browser(bob()), ask({"note.txt": TEXT})
+    (path,) = previews(page(client, document))
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.unlink()
+    response = client.get(path, headers={"HX-Request": "true"})
+    assert (response.status_code, "no longer stored" in response.content.decode()) == (410, True)
+    assert "note.txt" in page(client, document)
+
+
+def test_long_texts_and_tables_are_cut_and_say_that_they_are():
+    assert text_of("x" * (MAX_CHARACTERS + 1)).whole is False
+    assert text_of("line\n" * 1_000).text.count("\n") == 499
+    table = table_of("a,b\n" + "1,2\n" * (MAX_ROWS + 5))
+    assert table is not None
+    assert (table.whole, len(table.rows)) == (False, MAX_ROWS - 1)
+    wide = table_of(",".join("abc" * 20) + "\n")
+    assert wide is not None
+    assert (wide.whole, len(wide.head)) == (False, 30)
+
+
+def test_a_table_may_be_separated_by_semicolons_and_a_broken_one_is_shown_as_text():
+    table = table_of("name;amount\nA, B;1\n")
+    assert table is not None
+    assert (list(table.head), [list(row) for row in table.rows], table.whole) == (
+        ["name", "amount"],
+        [["A, B", "1"]],
+        True,
+    )
+    assert table_of('a,"b\nc') is None
+    assert table_of("x" * 200_000) is None
+
+
+def test_files_that_were_not_seen_are_warned_about_and_on_record():
+    client, document = browser(bob()), ask()
+    seen = decide(client, document, viewed="input.0 input.1 file.0")
+    assert (seen.status_code, "4 files" in seen.content.decode()) == (422, True)
+    assert decide(client, document, viewed="input.0 file.0", unread="accepted").status_code == 200
+    assert AuditEntry.objects.get(event="request.decided").data["unseen"] == {
+        "parts": 4,
+        "values": 0,
+        "characters": 0,
+        "files": 4,
+    }
+
+
+def test_a_request_whose_files_were_seen_is_approved_at_once():
+    viewed = " ".join(["input.0", *(f"file.{number}" for number in range(len(FILES)))])
+    assert decide(browser(bob()), ask(), viewed=viewed).status_code == 200
+    assert "unseen" not in AuditEntry.objects.get(event="request.decided").data
+
+
+def test_files_count_as_unseen_in_bulk():
+    client, document = browser(bob()), ask()
+    pick = f"{document['id']}:{document['input_digest']}"
+    client.post("/requests/bulk/", {"pick": pick, "verdict": "approve", "confirmed": "yes"})
+    assert AuditEntry.objects.get(event="request.decided").data["unseen"]["files"] == len(FILES)
+
+
+def test_the_decision_record_lists_name_type_size_and_digest():
+    document = ask({"note.txt": TEXT})
+    html = parse(browser(bob()).get(f"/requests/{document['id']}/record/").content.decode())
+    (table,) = html.find("table", class_="record-files")
+    file = document["attachments"][0]
+    assert [cell.words for cell in table.find("td")] == ["note.txt", "text/plain", "26", file["sha256"]]

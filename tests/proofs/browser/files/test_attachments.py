@@ -1,0 +1,90 @@
+"""Files on the page of their request, in a browser: shown in place, seen when they were in view or opened, and never run."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.browser.places import axe, violations
+from tests.proofs.browser.test_inbox import status
+from tests.proofs.browser.test_live import card
+from tests.support.desk.files import CSV, PDF, TEXT, attachment
+from tests.support.machine import Remote
+
+__all__ = ["axe"]
+pytestmark = pytest.mark.browser
+
+
+def picture(width: int, height: int) -> bytes:
+    """A PNG of one colour, which a browser shows."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    lines = zlib.compress((b"\0" + b"\x90" * width) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", lines) + chunk(b"IEND", b"")
+
+
+FILES = {"parcel.png": picture(1600, 900), "R-2291.pdf": PDF, "note.txt": TEXT, "payouts.csv": CSV}
+
+
+@pytest.fixture
+def request_id(server):
+    files = [attachment(content, name) for name, content in FILES.items()]
+    body = {"title": "Pay invoice R-2291?", "tool_name": "pay", "input": {"amount": 1890}, "attachments": files}
+    return Remote(server, "requester", ("ask", "read")).ask(**body)["id"]
+
+
+def see(page, part, selector: str) -> None:
+    """Scroll to a part, and wait until the page has noted that it was in view."""
+    part.evaluate("part => part.scrollIntoView({ block: 'center' })")
+    page.locator(f".attachments {selector}[data-viewed]").wait_for()
+
+
+def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(windows, people, server, request_id):
+    windows.tolerate(" 422 ")
+    page = windows.open(people("approver"), f"/requests/{request_id}/")
+    shown = card(page, request_id)
+    image = shown.get_by_role("img", name="parcel.png")
+    see(page, image, "img")
+    box = image.bounding_box()
+    assert (box["width"] <= 642, round(box["width"] / box["height"], 1)) == (True, 1.8)
+
+    approve = shown.locator("button[data-key=a]")
+    approve.click()
+    # What is above the picture may not have been in view long enough.
+    shown.get_by_text(re.compile(r"You have not seen all of it: (.* and )?3 files\.")).wait_for()
+    # The refusal has opened the folds, which load when they are in view.
+    see(page, shown.locator(".attachment-preview").last, "div[data-view]")
+    assert shown.get_by_role("cell", name="=1+1").is_visible()
+    see(page, shown.locator(".attachment-preview").first, "pre[data-view]")
+    assert shown.get_by_text("Müller asks for 120 €.").is_visible()
+    assert status(server, request_id) == "pending"
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(folder) / "attachments.png", full_page=True)
+    with page.expect_download() as downloaded:
+        shown.get_by_role("link", name="R-2291.pdf").click()
+    assert downloaded.value.suggested_filename == "R-2291.pdf"
+    page.wait_for_function("() => document.querySelector('.is-pending button[data-key=a]').textContent === 'Approve'")
+    approve.click()
+    shown.locator(".outcome").wait_for()
+    assert status(server, request_id) == "approved"
+
+
+def test_files_fit_into_a_narrow_window_and_are_read_by_screen_readers(windows, people, request_id, axe):
+    page = windows.open(people("approver"), f"/requests/{request_id}/", viewport={"width": 360, "height": 740})
+    page.wait_for_function("() => document.querySelector('.attachments img').naturalWidth > 0")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(folder) / "attachments-phone.png", full_page=True)
+    for fold in page.locator(".attachments summary").all():
+        fold.click()
+    page.get_by_role("cell", name="=1+1").wait_for()
+    page.get_by_text("Müller asks for 120 €.").wait_for()
+    assert violations(page, axe) == {}
