@@ -18,10 +18,10 @@ from approvals.text.differences import changes
 @refusals_as_pages
 def difference(request: SignedIn, pk: UUID, other: UUID) -> HttpResponse:
     """Show each value that is another than in a request that was decided, which counts as it was approved."""
-    asked, past = (queries.get_request_for(request.user, each) for each in (pk, other))
+    current, past = (queries.get_request_for(request.user, each) for each in (pk, other))
     decision = getattr(past, "decision", None)
     if decision is None:
         raise NotFound
     before = past.input if decision.edited_input is None else decision.edited_input
-    context = {"asked": asked, "past": past, "rows": changes(before, asked.input)}
+    context = {"asked": current, "past": past, "rows": changes(before, current.input)}
     return render(request, "approvals/request/difference.html", context)

@@ -49,28 +49,28 @@ def hunks(before: str, after: str) -> list[Hunk]:
     """Return the lines of two texts in hunks; nothing if neither has more than one line, or if there are too many."""
     if not 0 < before.count("\n") + after.count("\n") <= MAX_LINES:
         return []
-    found: list[Hunk] = []
+    finished: list[Hunk] = []
     same: list[Pair] = []
     changed: list[Pair] = []
     for pair in _pairs(before.split("\n"), after.split("\n")):
         if not pair.changed:
             same.append(pair)
             continue
-        changed += _shown_before(same, found, changed)
+        changed += _shown_before(same, finished, changed)
         same = []
         changed.append(pair)
-    return [*found, *_end(same, changed)]
+    return [*finished, *_end(same, changed)]
 
 
-def _shown_before(same: list[Pair], found: list[Hunk], changed: list[Pair]) -> list[Pair]:
+def _shown_before(same: list[Pair], finished: list[Hunk], changed: list[Pair]) -> list[Pair]:
     """Return the unchanged lines to show before the next change; fold those before them, after what `changed` holds."""
     first = CONTEXT if changed else 0
     if len(same) < first + CONTEXT + SHORTEST:
         return same
     if changed:
-        found.append(Hunk([*changed, *same[:first]]))
+        finished.append(Hunk([*changed, *same[:first]]))
         changed.clear()
-    found.append(Hunk(same[first:-CONTEXT], folded=True))
+    finished.append(Hunk(same[first:-CONTEXT], folded=True))
     return same[-CONTEXT:]
 
 
