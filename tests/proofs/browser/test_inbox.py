@@ -155,6 +155,7 @@ def test_filters_views_palette_and_snooze(windows, people, server, asked):
     first, second = ask(), ask()
     bob = people("approver")
     page = windows.open(bob, f"/?q={word}")
+    page.locator(".filter-menu > summary").click()
     page.locator("summary", has_text="Tool").click()
     page.locator(".suggestions a", has_text="issueRefund").wait_for()
     # The field of the menu has the focus. What is typed filters, and Enter takes the first suggestion.
