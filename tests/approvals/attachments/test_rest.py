@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals.db.canonical_json import digest
-from approvals.models import ApprovalRequest, AuditEntry, OutboxEvent, RequestAttachment
+from approvals.models import ApprovalRequest, AuditEntry, RequestAttachment
 from tests.support.desk.files import CSV, GIF, JPEG, PDF, PNG, TEXT, WEBP, attachment, folder, giant_png, stored_names
 from tests.support.machine import APPROVAL, Machine
 from tests.support.people import alice, bob, mallory
@@ -292,12 +292,3 @@ def test_the_addresses_of_files_are_those_of_the_api():
     path = reverse("api:read_attachment", args=[document["id"], row.pk])
     assert document["attachments"][0]["url"] == f"http://127.0.0.1:8000{path}"
     assert (str(row.request_id), row.erase_at) == (document["id"], None)
-
-
-def test_events_list_the_files_of_a_request_and_say_nothing_where_there_are_none(settings):
-    settings.HITL_EVENT_HANDLERS = ["tests.support.receiver.nothing"]
-    machine = Machine(alice())
-    with_files, without = machine.ask(attachments=[attachment()]), machine.ask()
-    payloads = {event.payload["request_id"]: event.payload for event in OutboxEvent.objects.all()}
-    assert payloads[with_files["id"]]["attachments"] == with_files["attachments"]
-    assert "attachments" not in payloads[without["id"]]

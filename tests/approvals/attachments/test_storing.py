@@ -17,7 +17,7 @@ from approvals.api.requests import NewRequest, ask_from
 from approvals.asking.attachments import checked_file
 from approvals.asking.origins import Origin
 from approvals.background import sweep
-from approvals.models import ApprovalRequest, AuditEntry, RequestAttachment
+from approvals.models import ApprovalRequest, AuditEntry, OutboxEvent, RequestAttachment
 from hitlsite.storage import PrivateFiles
 from tests.support.desk.files import PNG, TEXT, attachment, folder, stored_names
 from tests.support.machine import APPROVAL, Machine
@@ -147,3 +147,12 @@ def test_a_stored_file_is_flushed_to_disk(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda number: flushed.append(os.readlink(f"/proc/self/fd/{number}")))
     PrivateFiles(tmp_path / "files").save("ab/abc", ContentFile(b"x"))
     assert flushed == [f"{tmp_path}/files/ab/abc", f"{tmp_path}/files/ab", f"{tmp_path}/files"]
+
+
+def test_events_list_the_files_of_a_request_and_say_nothing_where_there_are_none(settings):
+    settings.HITL_EVENT_HANDLERS = ["tests.support.receiver.nothing"]
+    machine = Machine(alice())
+    with_files, without = machine.ask(attachments=[attachment()]), machine.ask()
+    payloads = {event.payload["request_id"]: event.payload for event in OutboxEvent.objects.all()}
+    assert payloads[with_files["id"]]["attachments"] == with_files["attachments"]
+    assert "attachments" not in payloads[without["id"]]

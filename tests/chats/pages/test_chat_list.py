@@ -22,7 +22,7 @@ def browser(user) -> Client:
 
 def listed(client: Client, query: str = "") -> list[tuple[str, str]]:
     """Return the title and state of each chat of the list."""
-    rows = parse(client.get(f"/chats/{query}").text).find("li", class_="row")
+    rows = parse(client.get(f"/chats/{query}").text).find("li", class_="list-row")
     return [
         (row.find("a")[0].words, "".join(badge.words for badge in row.find("span", class_="badge"))) for row in rows
     ]

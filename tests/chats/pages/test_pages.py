@@ -229,7 +229,7 @@ def test_auditors_read_chats_but_cannot_write_or_stop(chat):
 def test_approvers_decide_and_stop_but_cannot_write_in_chats_of_others(chat):
     paused(chat)
     page = browser(bob()).get(chat.get_absolute_url()).text
-    assert buttons(page) == ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request", "Stop"]
+    assert buttons(page) == ["Review changes", "Edit as JSON", "Cancel request", "Approve", "Reject", "Stop"]
 
 
 def test_state_of_a_turn_is_shown(chat):

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.django_db
 FEW, MANY = 2, 20
 #: The session, the user, their preferences, and what the user may do, of their own and through groups.
 SIGNED_IN = 5
-#: A push does without the preferences.
-PUSHED = SIGNED_IN - 1
+#: A push reads of the preferences the language and the time zone.
+PUSHED = SIGNED_IN
 
 
 def queries(work) -> list[str]:

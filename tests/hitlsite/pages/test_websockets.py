@@ -98,7 +98,7 @@ async def test_a_request_is_pushed_when_it_is_asked_and_when_it_is_decided():
         await turn_of(chat)
         request = await run(only)
         seen = await page.until(f'id="request-{request.pk}"')
-        shown = ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"]
+        shown = ["Review changes", "Edit as JSON", "Cancel request", "Approve", "Reject"]
         assert cards(seen) == {f"request-{request.pk}": shown}
         assert [one.words for one in parse(seen).find("span", id="tab-workflows")] == ["1"]
 
@@ -121,7 +121,7 @@ async def test_each_person_is_pushed_only_what_they_may_see_and_do():
         seen = {name: await pages[name].until("request-") for name in ("Alice", "Bob", "Carol")}
         assert {name: cards(html)[f"request-{request.pk}"] for name, html in seen.items()} == {
             "Alice": ["Cancel request"],
-            "Bob": ["Approve", "Reject", "Review changes", "Edit as JSON", "Cancel request"],
+            "Bob": ["Review changes", "Edit as JSON", "Cancel request", "Approve", "Reject"],
             "Carol": [],
         }
         assert await pages["Mallory"].receive_nothing(QUIET)
