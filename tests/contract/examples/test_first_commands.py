@@ -75,6 +75,7 @@ NOT_RUN = {
     "examples/bakery/README.md: .venv/bin/python manage.py test": "test_examples.py runs it",
     "examples/cedar/README.md: cd examples/cedar": NPM,
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
+    "docs/how-to/send-files.md: pip install": ENVIRONMENT,
     "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude -p": CLAUDE_CODE,
