@@ -7,11 +7,22 @@ import itertools
 import pytest
 
 from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
-from tests.proofs.browser.test_inbox import ASK, FLOWING, FROZEN, announced, batches, card, opened, row, status
+from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, batches, card, opened, row, status
 from tests.support.machine import Remote
 from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
+
+ASK = """
+from django.contrib.auth.models import User
+from approvals import actions
+from approvals.asking.asks import Ask
+from approvals.states import Kind, Priority
+owner = User.objects.get(username="requester")
+workflow = actions.open_workflow(scope="key:9", key="{word}", title="By itself", source="api", owner=owner)
+ask = Ask(kind=Kind.{kind}, title="Drop {word}", tool_name="dropTable", input={{"table": "{word}"}}, priority=Priority.{priority})
+actions.request_approval(workflow, ask, requested_by=owner)
+"""
 
 
 @pytest.fixture
