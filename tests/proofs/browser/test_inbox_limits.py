@@ -49,7 +49,7 @@ def test_critical_request_asks_for_its_name(windows, people, server, asked):
     announced(page, "Critical: press the button to decide it.")
     page.keyboard.press("Enter")
     card.locator(".field-error", has_text="Type exactly this: dropTable").wait_for()
-    card.get_by_label("Critical: type dropTable to approve").first.fill("dropTable")
+    card.locator(".verdicts").get_by_label("Critical: type dropTable to approve").fill("dropTable")
     card.get_by_role("button", name="Approve", exact=True).click()
     assert card.locator(".outcome p").first.inner_text().startswith("Approved by approver")
 
