@@ -280,6 +280,7 @@ def test_a_name_and_a_time_zone_are_chosen_and_shown(windows, people, axe):
 def test_a_mention_is_suggested_taken_with_the_keyboard_and_marked(windows, people, axe):
     _, request = people("requester").pause("Please refund order 932, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_role("tab", name="Notes").click()
     note = page.get_by_label(re.compile("^Your note"))
     note.press_sequentially("Please look, @reque")
     options = page.locator("#mention-options [role=option]")
