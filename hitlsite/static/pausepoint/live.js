@@ -56,12 +56,14 @@
   }
 
   // --- Do not replace decided cards, or forms that someone is filling in.
+  // A form that is being sent and whose response replaces the shown element.
+  const SENT = 'form.htmx-request[hx-target="closest .request"], .assignee:scope > form.htmx-request';
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
     if (!fresh || fresh.id !== shown.id) return;
     const unchanged = fresh.dataset.version !== undefined && fresh.dataset.version === shown.dataset.version;
     // While a form of the card is being sent, wait for its response, which may be a refusal.
-    const sending = shown.querySelector('form.htmx-request[hx-target="closest .request"]') !== null && fresh.dataset.version !== undefined;
+    const sending = shown.querySelector(SENT) !== null && fresh.dataset.version !== undefined;
     // Replacing a decided card would take the focus from its outcome.
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
     if (shown.id === "composer-state") keepQuestion(shown, fresh);
@@ -75,12 +77,14 @@
       queueMicrotask(() => keepHeight(fresh, before));
     }
     const focused = document.activeElement;
+    // The button of an assignee is disabled while it is sent, and has lost the focus.
+    const claiming = focused === document.body && shown.querySelector(".assignee > form.htmx-request") !== null;
     if (event.detail.shouldSwap && shown.contains(focused) && !isOwn(shown, focused)) {
       // Not every browser keeps the focus in what is moved to the new card.
       queueMicrotask(() => { if (document.activeElement !== focused) /** @type {HTMLElement} */ (focused).focus({ preventScroll: true }); });
-    } else if (event.detail.shouldSwap && shown.contains(focused)) {
+    } else if (event.detail.shouldSwap && (shown.contains(focused) || claiming)) {
       // Keep the focus: on the outcome of the decision, or on the whole line with the assignee, whose button may have changed.
-      queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome"))?.focus());
+      queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome") ?? (claiming ? fresh.querySelector(".assignee") : null))?.focus());
     }
   });
 

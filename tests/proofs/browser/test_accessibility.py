@@ -66,9 +66,9 @@ ROW = """\
   - 'checkbox "Select: Ship order 1?"'
   - text: Approval
   - link "Ship order 1?"
-  - text: High
+  - text: High order 1
   - time
-  - text: order 1 requested by requester"""
+  - text: requested by requester"""
 DETAIL = """\
 - article:
   - heading "Run shipOrder?" [level=1]:
@@ -101,8 +101,8 @@ DETAIL = """\
     - region "Internal notes for people only; the agent does not see them":
       - group: Assign to…
       - heading "Internal notes for people only; the agent does not see them" [level=2]
-      - text: Your note (Markdown; it cannot be changed or deleted)
-      - textbox "Your note (Markdown; it cannot be changed or deleted)"
+      - text: Your note (Markdown; @ and a name notify a person; it cannot be changed or deleted)
+      - textbox "Your note (Markdown; @ and a name notify a person; it cannot be changed or deleted)"
       - button "Add note"
       - list:
         - listitem: No notes yet.

@@ -33,9 +33,9 @@ Object.defineProperty(Notification, "permission", { get: () => "granted" });
 """
 #: Whether this tab has noted that it told of the subscription, which it does when the answer has come.
 NOTED = "() => sessionStorage.getItem('pausepoint.push') === document.body.dataset.session"
-#: Whether the page was pushed something about this request.
-TOLD = """id => document.addEventListener("htmx:wsBeforeMessage", event => {
-  window.told ||= event.detail.message.includes(id);
+#: Whether the page was pushed something with all of these words.
+TOLD = """words => document.addEventListener("htmx:wsAfterMessage", event => {
+  window.told ||= words.every(word => event.detail.message.includes(word));
 })"""
 
 
@@ -75,6 +75,21 @@ def test_claim_shows_in_the_other_window_and_nothing_moves(windows, people):
     says(bob, request, "Unassigned")
 
 
+def test_push_before_the_answer_to_a_claim_leaves_the_focus_at_its_button(windows, people):
+    _, request = people("requester").pause("Please refund order 913, 500 euros")
+    page = windows.open(people("approver"), f"/#{request}")
+    held = []
+    page.route(f"**/requests/{request}/claim/", lambda route: held.append(route), times=1)
+    page.evaluate(TOLD, [f"assignee-{request}", "Assigned to you"])
+    holder(page, request).get_by_role("button", name="Assign to me").click()
+    claim = caught(page, held)
+    answer = claim.fetch()
+    page.wait_for_function("() => window.told")
+    claim.fulfill(response=answer)
+    says(page, request, r"^\s*Assigned to you")
+    page.wait_for_function("() => document.activeElement.textContent.trim() === 'Unassign'")
+
+
 def test_reassigning_asks_for_confirmation_and_the_former_assignee_sees_it(windows, people):
     _, request = people("requester").pause("Please refund order 903, 500 euros")
     bob, other = (windows.open(people(name), f"/#{request}") for name in ("approver", "admin"))
@@ -98,7 +113,7 @@ def test_request_that_changes_while_it_is_loaded_is_loaded_again(windows, people
         row(page, request).locator(".row-title").click()
     load = caught(page, held)
     before = load.fetch()
-    page.evaluate(TOLD, request)
+    page.evaluate(TOLD, [request])
     people("admin").post(f"/requests/{request}/claim/")
     page.wait_for_function("() => window.told")
     load.fulfill(response=before)
@@ -265,6 +280,7 @@ def test_a_name_and_a_time_zone_are_chosen_and_shown(windows, people, axe):
 def test_a_mention_is_suggested_taken_with_the_keyboard_and_marked(windows, people, axe):
     _, request = people("requester").pause("Please refund order 932, 500 euros")
     page = windows.open(people("approver"), f"/requests/{request}/")
+    page.get_by_role("tab", name="Notes").click()
     note = page.get_by_label(re.compile("^Your note"))
     note.press_sequentially("Please look, @reque")
     options = page.locator("#mention-options [role=option]")

@@ -90,7 +90,7 @@ def test_a_changed_input_is_reviewed_changed_again_and_approved(windows, people,
     if scripted:
         page.locator("details.edit > summary:focus").wait_for()
     assert page.get_by_label("amount").input_value() == "80"
-    page.get_by_label("name").fill("Joan")
+    page.get_by_label("name", exact=True).fill("Joan")
     page.get_by_role("button", name="Review changes").click()
     page.locator(".changes").wait_for()
     assert page.locator(".changes del").all_inner_texts() == ["120", "Jane"]

@@ -11,16 +11,6 @@ pytestmark = pytest.mark.browser
 
 #: Each test asks for orders of its own, and looks at those only.
 batches = itertools.count(1)
-ASK = """
-from django.contrib.auth.models import User
-from approvals import actions
-from approvals.asking.asks import Ask
-from approvals.states import Kind, Priority
-owner = User.objects.get(username="requester")
-workflow = actions.open_workflow(scope="key:9", key="{word}", title="By itself", source="api", owner=owner)
-ask = Ask(kind=Kind.{kind}, title="Drop {word}", tool_name="dropTable", input={{"table": "{word}"}}, priority=Priority.{priority})
-actions.request_approval(workflow, ask, requested_by=owner)
-"""
 
 
 @pytest.fixture

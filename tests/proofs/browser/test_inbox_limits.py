@@ -7,11 +7,22 @@ import itertools
 import pytest
 
 from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
-from tests.proofs.browser.test_inbox import ASK, FLOWING, FROZEN, announced, batches, card, opened, row, status
+from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, batches, card, opened, row, status
 from tests.support.machine import Remote
 from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
+
+ASK = """
+from django.contrib.auth.models import User
+from approvals import actions
+from approvals.asking.asks import Ask
+from approvals.states import Kind, Priority
+owner = User.objects.get(username="requester")
+workflow = actions.open_workflow(scope="key:9", key="{word}", title="By itself", source="api", owner=owner)
+ask = Ask(kind=Kind.{kind}, title="Drop {word}", tool_name="dropTable", input={{"table": "{word}"}}, priority=Priority.{priority})
+actions.request_approval(workflow, ask, requested_by=owner)
+"""
 
 
 @pytest.fixture
@@ -38,7 +49,7 @@ def test_critical_request_asks_for_its_name(windows, people, server, asked):
     announced(page, "Critical: press the button to decide it.")
     page.keyboard.press("Enter")
     card.locator(".field-error", has_text="Type exactly this: dropTable").wait_for()
-    card.get_by_label("Critical: type dropTable to approve").first.fill("dropTable")
+    card.locator(".verdicts").get_by_label("Critical: type dropTable to approve").fill("dropTable")
     card.get_by_role("button", name="Approve", exact=True).click()
     assert card.locator(".outcome p").first.inner_text().startswith("Approved by approver")
 

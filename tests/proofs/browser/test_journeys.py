@@ -70,8 +70,9 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
     page.get_by_role("searchbox", name="Search").fill("cello 777.25")
     press(page, "Search")
     assert told(page) == ["Approval requested", "Rejected", "Approval requested"]
+    page.locator("summary", has_text="Filter").click()
     page.get_by_label("Verdict").select_option("Rejected")
-    press(page, "Search")
+    press(page, "Apply")
     (line,) = page.locator(".audit-row").all()
     assert line.locator(".audit-event").inner_text().strip() == "Rejected"
     assert line.locator(".audit-note").inner_text() == "“It was insured.”"

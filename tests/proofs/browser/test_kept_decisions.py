@@ -7,10 +7,11 @@ import json
 import pytest
 
 from tests.proofs.browser.conftest import caught
-from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, LONG_HOLD, held
+from tests.proofs.browser.test_deliberate_decisions import FOLDED, HOLD, LONG, LONG_HOLD, held
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -153,7 +154,7 @@ def test_a_decision_whose_answer_is_slow_or_broken_is_looked_up_and_never_offere
     page = held(windows, server.person("approver"), slow, 1)
     # Time stands still but where it is moved on: a slow machine would skip a state.
     page.clock.install()
-    page.clock.pause_at(page.evaluate("Date.now() + 60_000"))
+    page.clock.pause_at(page.evaluate("Date.now() / 1000 + 60"))
     answers = []
     page.route("**/decide/", lambda route: answers.append(route))
     line = page.locator("#holds .toast")
@@ -243,3 +244,25 @@ def test_undo_opens_the_request_again_and_held_rows_are_left_out(windows, people
     for typed, label in (("aprove", "Approve"), ("wflow", "Workflows"), ("theme dark", "Theme: Dark")):
         page.locator(".palette input").fill(typed)
         assert first_of.inner_text() == label
+
+
+def test_what_was_typed_and_folded_is_there_again_on_the_next_visit(windows, people, ask):
+    windows.tolerate(" 422 ")
+    request = ask(input=LONG)
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    shown = card(page, request)
+    shown.get_by_placeholder("Message to the agent").fill("Half a thought")
+    summary = shown.locator("details.branch > summary").first
+    summary.focus()
+    page.keyboard.press("ArrowLeft")
+    until(lambda: page.evaluate("localStorage.getItem('pausepoint.folds') ?? ''").count("pay/rows"), "the fold")
+    page.reload()
+    page.wait_for_selector('#live[data-state="on"]')
+    assert shown.get_by_placeholder("Message to the agent").input_value() == "Half a thought"
+    assert not shown.locator("details.branch").first.evaluate("branch => branch.open")
+    # What this browser has folded is not in view.
+    shown.locator("button[data-key=a]").click()
+    shown.get_by_text("You have not seen all of it: 20 values.").wait_for()
+    shown.get_by_role("button", name="Approve unseen part").click()
+    shown.locator(".outcome").wait_for()
+    assert page.evaluate("Object.values(localStorage).join()").count("Half a thought") == 0
