@@ -33,9 +33,9 @@ Object.defineProperty(Notification, "permission", { get: () => "granted" });
 """
 #: Whether this tab has noted that it told of the subscription, which it does when the answer has come.
 NOTED = "() => sessionStorage.getItem('pausepoint.push') === document.body.dataset.session"
-#: Whether the page was pushed something with all of these words.
-TOLD = """words => document.addEventListener("htmx:wsAfterMessage", event => {
-  window.told ||= words.every(word => event.detail.message.includes(word));
+#: Whether the page was pushed something with all of these words, and has swapped it.
+TOLD = """words => document.addEventListener("htmx:wsBeforeMessage", event => {
+  if (words.every(word => event.detail.message.includes(word))) queueMicrotask(() => { window.told = true; });
 })"""
 
 
