@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -43,6 +43,14 @@ def age(text: str) -> timedelta:
     return timedelta(days=int(text[:-1]))
 
 
+def _in_batches(prune: Callable[[], int]) -> int:
+    """Prune one batch after the other until nothing is left; return how many rows went."""
+    pruned = 0
+    while count := prune():
+        pruned += count
+    return pruned
+
+
 class Command(RefusingCommand):
     help = gettext_noop(
         "List old data, and with --yes remove it: the contents of chats that no one has used for this long, delivered "
@@ -74,23 +82,17 @@ class Command(RefusingCommand):
             ngettext("Removed %(count)s delivered event.", "Removed %(count)s delivered events.", delivered)
             % {"count": f"{delivered:,}"}
         )
-        states = 0
-        while erased := desk.prune_states(before):
-            states += erased
+        states = _in_batches(lambda: desk.prune_states(before))
         self.stdout.write(
             ngettext("Removed %(count)s stored state.", "Removed %(count)s stored states.", states)
             % {"count": f"{states:,}"}
         )
-        files = 0
-        while removed := desk.prune_attachments(before):
-            files += removed
+        files = _in_batches(lambda: desk.prune_attachments(before))
         self.stdout.write(
             ngettext("Removed %(count)s file of a request.", "Removed %(count)s files of requests.", files)
             % {"count": f"{files:,}"}
         )
-        sessions = 0
-        while removed := desk.prune_sessions():
-            sessions += removed
+        sessions = _in_batches(desk.prune_sessions)
         self.stdout.write(
             ngettext("Removed %(count)s ended session.", "Removed %(count)s ended sessions.", sessions)
             % {"count": f"{sessions:,}"}
