@@ -13,6 +13,8 @@ DECIDE, VIEW = "approvals.decide_approvalrequest", "approvals.view_approvalreque
 ADMINISTER = "approvals.administer"
 #: To read the audit log on its page, in the admin and over REST.
 VIEW_RECORD = "approvals.view_auditentry"
+#: To see and decide as if there were no approver scopes; it gives no other right.
+IGNORE_SCOPES = "approvals.ignore_scopes"
 
 
 def holds(permission: str, user: str) -> Q:

@@ -91,7 +91,7 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
     with transaction.atomic():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        if not permissions.may_cancel(by, request.requested_by_id):
+        if not permissions.may_cancel(by, request):
             raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
         waits = request.pending and not locked.overdue
         if via == Door.ADMIN and waits and permissions.only_on_own_pages(request):

@@ -237,7 +237,7 @@ def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOA
         request=request,
         decision=getattr(request, "decision", None),
         may_close=request.pending and permissions.may_close(user, request),
-        may_cancel=request.pending and permissions.may_cancel(user, request.requested_by_id),
+        may_cancel=request.pending and permissions.may_cancel(user, request),
         holder=holder_for(user, request),
         door=door,
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import BooleanField, F, Func, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
@@ -16,8 +18,9 @@ from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from approvals import queries
-from approvals.access import permissions
+from approvals.access import permissions, scopes
 from approvals.db.cursors import number_from
+from approvals.db.many import any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.filters import (
@@ -38,7 +41,7 @@ from approvals.states import Status
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
 SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "workflow_id", "requested_by__username", "requested_by__first_name",
+         "changed_at", "workflow_id", "audience_id", "amount", "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__comment", "decision__decided_at",
@@ -49,6 +52,8 @@ GIST = 400
 #: Columns that a row does not show, or shows only the beginning of.
 HEAVY = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response",
          "decision__answer", "decision__edited_input")  # fmt: skip
+#: Lists read so many sets of scopes each by its index.
+MAX_SIDES = 64
 COLUMNS = {"agent": "agent", "tool": "tool_name", "workflow": "workflow_id"}
 
 
@@ -111,18 +116,24 @@ def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
     return _apply(queries.requests_for(user), user.pk, filters)
 
 
-def _sides(user: User, filters: Filters) -> list[QuerySet[ApprovalRequest]]:
+def _sides(user: User, filters: Filters, *, apart: bool = True) -> list[QuerySet[ApprovalRequest]]:
     """Return the same as querysets that an index can sort.
 
-    For people who see everything this is one queryset; for others, one of what they requested and one of what is assigned
-    to them.
+    For people who see everything this is one queryset; for others, one of what they requested, one of what is assigned
+    to them, and one of each set of scopes that lets them see requests, or one of all these sets unless `apart`.
     """
     requests = ApprovalRequest.objects.order_by()
     if not user.is_active:
         return [requests.none()]
     if permissions.sees_everything(user):
         return [_apply(requests, user.pk, filters)]
-    return [_apply(requests.filter(**{side: user.pk}), user.pk, filters) for side in ("requested_by", "assigned_to")]
+    sides = [requests.filter(requested_by=user.pk), requests.filter(assigned_to=user.pk)]
+    if audiences := scopes.audiences_of(user):
+        # Who is in many sets sees much of what there is: the next row that they see is near in any order.
+        apart = apart and len(audiences) <= MAX_SIDES
+        several = [requests.filter(audience__in=any_of(audiences, int))]
+        sides += [requests.filter(audience=audience) for audience in audiences] if apart else several
+    return [_apply(side, user.pk, filters) for side in sides]
 
 
 def all_rows(
@@ -208,9 +219,26 @@ def _rows_of(
         sides = [side.filter(_after(side, filters, part.order, cursor)) for side in sides]
     if len(sides) > 1:
         # The first page of the union consists of rows from the first page of each side.
-        first = {pk for side in sides for pk in side.values_list("pk", flat=True)[:limit]}
+        first = _first_of(sides, limit)
         sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
     return list(_rows_shown(sides[0], filters)[:limit])
+
+
+def _first_of(sides: Sequence[QuerySet[ApprovalRequest]], limit: int) -> set[UUID]:
+    """Return the keys of the first rows of each side, in one statement that no subquery lets a database reorder."""
+    connection, statements, parameters = connections[sides[0].db], [], list[Any]()
+    for number, side in enumerate(sides):
+        try:
+            sql, values = side.values("pk")[:limit].query.get_compiler(connection=connection).as_sql()
+        except EmptyResultSet:
+            continue
+        statements.append(f"SELECT * FROM ({sql}) AS side_{number}")
+        parameters += values
+    if not statements:
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(statements), parameters)
+        return {UUID(str(row[0])) for row in cursor.fetchall()}
 
 
 def _rows_shown(requests: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
@@ -254,9 +282,10 @@ def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
 
 def count_of(user: User, filters: Filters) -> int:
     """Return how many requests match, at most `queries.COUNT_LIMIT`."""
-    requested, *assigned = _sides(user, filters)
-    # Count a request that is assigned to its requester only once.
-    sides = [requested, *(side.exclude(requested_by=user.pk) for side in assigned)]
+    requested, *others = _sides(user, filters, apart=False)
+    # Count a request that is on several sides only once.
+    sides = [requested, *(side.exclude(requested_by=user.pk) for side in others)]
+    sides[2:] = [side.exclude(assigned_to=user.pk) for side in sides[2:]]
     return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 
