@@ -44,10 +44,10 @@ def decides_some(user: Person) -> bool:
     return user.has_perm(DECIDE)
 
 
-def in_reach(user: Person, request: ApprovalRequest, may: May = May.SEE, *, amount: float | None = None) -> bool:
-    """Return whether a scope lets this limited person do so with a request; `amount` is that of a changed input."""
+def in_reach(user: Person, request: ApprovalRequest, may: May = May.SEE) -> bool:
+    """Return whether a scope lets this limited person do so with a request."""
     reach = scopes.reach_of(user)
-    return reach is not None and reach.allows(may, request, amount=amount)
+    return reach is not None and reach.allows(may, request, request.amount)
 
 
 def load_permissions(users: Collection[User]) -> None:
@@ -119,16 +119,19 @@ def may_answer(user: Person, request: ApprovalRequest) -> bool:
     return decides_everything(user) or _is_own(user, request) or _decides_in_reach(user, request, May.ANSWER)
 
 
-def may_decide(user: Person, request: ApprovalRequest, *, amount: float | None = None) -> bool:
-    """Return whether this person may decide an approval or recovery; an assignee or requester does not get that right.
-
-    `amount` is that of a changed input, which has to be within the limit of a scope as well.
-    """
-    return decides_everything(user) or _decides_in_reach(user, request, May.DECIDE, amount=amount)
+def may_decide(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether this person may decide an approval or recovery; an assignee or requester does not get that right."""
+    return decides_everything(user) or _decides_in_reach(user, request, May.DECIDE)
 
 
-def _decides_in_reach(user: Person, request: ApprovalRequest, may: May, *, amount: float | None = None) -> bool:
-    return user.has_perm(DECIDE) and in_reach(user, request, may, amount=amount)
+def may_change_amount(user: Person, request: ApprovalRequest, amount: float | None) -> bool:
+    """Return whether someone who may decide a request may do so with an input that has another amount, or none."""
+    reach = scopes.reach_of(user)
+    return reach is None or reach.allows(May.DECIDE, request, request.amount, amount)
+
+
+def _decides_in_reach(user: Person, request: ApprovalRequest, may: May) -> bool:
+    return user.has_perm(DECIDE) and in_reach(user, request, may)
 
 
 def _is_own(user: Person, request: ApprovalRequest) -> bool:

@@ -45,10 +45,10 @@ class Reach:
 
     terms: Mapping[int, Collection[Term]] = field(default_factory=dict)
 
-    def allows(self, may: May, request: ApprovalRequest, *, amount: float | None = None) -> bool:
-        """Return whether a scope of the person allows this; `amount` is that of a changed input, beside the request's own."""
+    def allows(self, may: May, request: ApprovalRequest, *amounts: float | None) -> bool:
+        """Return whether one scope of the person that fits the request allows this with all of these amounts."""
         terms = self.terms.get(request.audience_id or 0, ())
-        return any(term.allows(may, request.amount) and (amount is None or term.allows(may, amount)) for term in terms)
+        return any(all(term.allows(may, amount) for amount in amounts) for term in terms)
 
 
 #: The reach of people whom no scope fits.

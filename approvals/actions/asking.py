@@ -17,6 +17,7 @@ from approvals.access import permissions
 from approvals.actions import attachments, publishing, repeating, rows
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import lock_known_workflow, lock_workflow
+from approvals.actions.policy import scoping
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
@@ -31,7 +32,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
-from approvals.record.amounts import amount_pointer
+from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Kind, WorkflowState
 from approvals.text.text import visible
 
@@ -182,8 +183,6 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     now, new = timezone.now(), workflow.pk is None
     least, key_fields = rules_for_asking(ask.tool_name)
     ask = replace(ask, priority=most_urgent(ask.priority, least))
-    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
-        raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]
     workflow.open_count += 1
     workflow.state = WorkflowState.SUSPENDED
@@ -193,9 +192,14 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
         rows.WORKFLOW.save(workflow)
     else:
         rows.count(workflow)
-    frozen = _frozen(workflow, ask, now) | {"amount_pointer": amount_pointer(ask.input, key_fields)}
+    pointer = amount_pointer(ask.input, key_fields)
+    frozen = _frozen(workflow, ask, now) | {"amount_pointer": pointer, "amount": amount_at(ask.input, pointer)}
     request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
-    rows.REQUEST.save(request)
+    if (scopes := rows.store_request(request)) is not None:
+        scoping.place(request, scopes)
+    # Who may decide it depends on the scopes that fit it.
+    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, request):
+        raise CannotBeAssigned("assigned_to")
     attachments.attach(request, ask.attachments)
     index_request(request)
     record = publishing.request_record(request)

@@ -1,0 +1,1 @@
+"""The writers of rules and of what follows from them."""

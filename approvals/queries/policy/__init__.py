@@ -1,0 +1,1 @@
+"""What rules say about requests."""
