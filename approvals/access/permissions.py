@@ -55,7 +55,7 @@ def load_permissions(users: Collection[User]) -> None:
     known: dict[int, set[str]] = {user.pk: set() for user in users}
     for way in ("user", "group__user"):
         granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
-        rows = granted.values_list(way, "content_type__app_label", "codename")
+        rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
         # The row of no user says that there are scopes.
         scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
         for user_id, app, name in rows.union(scoped):

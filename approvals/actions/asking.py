@@ -183,6 +183,8 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     now, new = timezone.now(), workflow.pk is None
     least, key_fields = rules_for_asking(ask.tool_name)
     ask = replace(ask, priority=most_urgent(ask.priority, least))
+    if ask.assigned_to is not None and not ask.assigned_to.is_active:
+        raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]
     workflow.open_count += 1
     workflow.state = WorkflowState.SUSPENDED

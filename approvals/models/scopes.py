@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import CharField, Count, Max, Subquery, Value
+from django.db.models import Case, CharField, Count, Max, Subquery, Value, When
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -85,5 +85,5 @@ def stamp_of_scopes() -> Subquery[Any]:
     """Return text that differs whenever other scopes exist, null if there are none; to be read with another statement."""
     parts = [Cast(part, CharField()) for part in (Count("pk"), Max("pk"), Max("created_at"))]
     stamp = Concat(parts[0], Value(" "), parts[1], Value(" "), parts[2], output_field=CharField())
-    every = ApproverScope.objects.order_by().values(every=Value(1))
-    return Subquery(every.annotate(stamp=stamp).values("stamp"), output_field=CharField())
+    every = ApproverScope.objects.order_by().values(every=Value(1)).annotate(number=Count("pk"))
+    return Subquery(every.values(stamp=Case(When(number__gt=0, then=stamp))), output_field=CharField())
