@@ -59,6 +59,9 @@ EVENTS = (
     "admin.changed",
     "webhook.changed",
     "rule.changed",
+    "scope.created",
+    "scope.changed",
+    "scope.deleted",
     "tool.changed",
     "priority.changed",
 )

@@ -14,8 +14,7 @@ from django.db.models import Exists, Q, QuerySet
 from approvals.db.canonical_json import digest
 from approvals.db.transactions import lock_name
 from approvals.models import ApprovalRequest, ApproverScope, Audience, AudienceScope, ScopeWalk
-from approvals.models.scopes import stamp_of_scopes
-from approvals.queries.policy.scopes import Scopes, scopes_of
+from approvals.queries.policy.scopes import Scopes, all_scopes, scopes_of
 from approvals.record.amounts import amount_at
 from approvals.states import Status
 
@@ -57,7 +56,7 @@ def _compare_waiting() -> bool:
     with transaction.atomic():
         requests = list(_readable(uncompared().order_by("scoped_upto"))[:BATCH])
         if requests:
-            _place(requests, _all_scopes())
+            _place(requests, all_scopes())
     return bool(requests)
 
 
@@ -72,7 +71,7 @@ def _compare_next() -> bool:
             older = Q(created_at__lt=walk.created_at) | Q(pk__lt=walk.request_id)
             requests = requests.filter(older, created_at__lte=walk.created_at)
         batch = list(requests[:BATCH])
-        _place([request for request in batch if (request.scoped_upto or 0) < walk.upto], _all_scopes())
+        _place([request for request in batch if (request.scoped_upto or 0) < walk.upto], all_scopes())
         walk.done = len(batch) < BATCH
         if batch:
             walk.created_at, walk.request_id = batch[-1].created_at, batch[-1].pk
@@ -82,11 +81,6 @@ def _compare_next() -> bool:
 
 def _readable(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
     return requests.select_related("workflow").only(*_READ)
-
-
-def _all_scopes() -> Scopes:
-    stamp: str | None = ApproverScope.objects.aggregate(stamp=stamp_of_scopes())["stamp"]
-    return scopes_of(stamp or "")
 
 
 def _place(requests: Sequence[ApprovalRequest], scopes: Scopes) -> None:

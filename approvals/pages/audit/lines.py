@@ -61,6 +61,9 @@ EVENT_LABELS = {
     "admin.changed": gettext_lazy("Changed in the admin"),
     "webhook.changed": gettext_lazy("Webhook changed"),
     "rule.changed": gettext_lazy("Notification rule changed"),
+    "scope.created": gettext_lazy("Approver scope added"),
+    "scope.changed": gettext_lazy("Approver scope changed"),
+    "scope.deleted": gettext_lazy("Approver scope deleted"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),
     "priority.changed": gettext_lazy("Settings of priorities changed"),
 }
