@@ -188,14 +188,14 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
     return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
 
 
-def workflows_for(user: Person) -> QuerySet[Workflow]:
+def workflows_for(user: Person, *, suspended: bool = False) -> QuerySet[Workflow]:
     """Return the workflows that this person may see: all, or their own and those with a request that they may see."""
     workflows = Workflow.objects.select_related("owner")
     if not user.is_active:
         return workflows.none()
     if sees_everything(user):
         return workflows.annotate(shown_title=F("title"))  # type: ignore[no-redef]  # declared on the model, to be read
-    seen = ApprovalRequest.objects.filter(_steps_for(user))
+    seen = ApprovalRequest.objects.filter(_steps_for(user, waiting=suspended))
     workflows = workflows.filter(Q(owner=user.pk) | Q(pk__in=seen.values("workflow")))
     # The title may say more than its reader may see. They see the title of their request, or the key if they have several.
     theirs = seen.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
@@ -216,7 +216,11 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
-    workflows = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
+    workflows = (
+        workflows_for(user, suspended=True)
+        .filter(state=WorkflowState.SUSPENDED)
+        .order_by("urgency", "suspended_at", "id")
+    )
     if after is not None:
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.at) | Q(suspended_at=after.at, pk__gt=after.pk)
@@ -258,10 +262,11 @@ def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     return with_names(steps).order_by("created_at", "id")
 
 
-def _steps_for(user: Person) -> Q:
-    """Return the condition of requests that someone may see in the workflow of another person."""
+def _steps_for(user: Person, *, waiting: bool = False) -> Q:
+    """Return the condition of requests that someone may see in the workflow of another person; in scope only if `waiting`."""
     assigned, audiences = Q(assigned_to=user.pk), audiences_of(user)
-    return assigned | Q(audience__in=any_of(audiences, int)) if audiences else assigned
+    in_scope = Q(audience__in=any_of(audiences, int), **({"status": Status.PENDING} if waiting else {}))
+    return assigned | in_scope if audiences else assigned
 
 
 def open_count_for(user: Person, workflow: Workflow) -> int:
