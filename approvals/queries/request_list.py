@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import BooleanField, F, Func, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
@@ -33,6 +32,7 @@ from approvals.queries.filters import (
     Filters,
     ListCursor,
 )
+from approvals.queries.policy.sides import AUDIENCE, first_of
 from approvals.queries.search import with_words
 from approvals.queries.snoozes import snoozed_by
 from approvals.states import Status
@@ -51,8 +51,6 @@ GIST = 400
 #: Columns that a row does not show, or shows only the beginning of.
 HEAVY = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response",
          "decision__answer", "decision__edited_input")  # fmt: skip
-#: Stands for one of a person's audiences; SQLite reads at most so many in one statement.
-_AUDIENCE, MAX_AUDIENCES = "audiences.id", 400
 COLUMNS = {"agent": "agent", "tool": "tool_name", "workflow": "workflow_id"}
 
 
@@ -119,7 +117,7 @@ def _sides(user: User, filters: Filters, *, together: bool = False) -> list[Quer
     """Return the same as querysets that an index can sort.
 
     For people who see everything this is one queryset; for others, one of what they requested, one of what is assigned
-    to them, and, if scopes let them see more, one of an audience: that of `_AUDIENCE`, or of all of theirs `together`.
+    to them, and, if scopes let them see more, one of an audience: that of `sides.AUDIENCE`, or of all of theirs `together`.
     """
     requests = ApprovalRequest.objects.order_by()
     if not user.is_active:
@@ -128,7 +126,7 @@ def _sides(user: User, filters: Filters, *, together: bool = False) -> list[Quer
         return [_apply(requests, user.pk, filters)]
     sides = [requests.filter(requested_by=user.pk), requests.filter(assigned_to=user.pk)]
     if audiences := scopes.audiences_of(user):
-        in_scope = Q(audience__in=any_of(audiences, int)) if together else Q(audience=RawSQL(_AUDIENCE, []))  # noqa: S611 - a constant
+        in_scope = Q(audience__in=any_of(audiences, int)) if together else Q(audience=RawSQL(AUDIENCE, []))  # noqa: S611 - a constant
         sides.append(requests.filter(in_scope))
     return [_apply(side, user.pk, filters) for side in sides]
 
@@ -216,41 +214,9 @@ def _rows_of(
         sides = [side.filter(_after(side, filters, part.order, cursor)) for side in sides]
     if len(sides) > 1:
         # The first page of the union consists of rows from the first page of each side.
-        first = _first_of(user, sides, order, limit)
+        first = first_of(user, sides, order, limit)
         sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
     return list(_rows_shown(sides[0], filters)[:limit])
-
-
-def _first_of(user: User, sides: Sequence[QuerySet[ApprovalRequest]], order: Sequence[str], limit: int) -> list[Any]:
-    """Return the keys of the first rows of the union of these sides, each read by its index; the order ends with the key."""
-    connection, statements, parameters = connections[sides[0].db], list[str](), list[Any]()
-    for number, side in enumerate(sides):
-        try:
-            first = side.values_list(*(name.removeprefix("-") for name in order))[:limit]
-            sql, values = first.query.get_compiler(connection=connection).as_sql()
-        except EmptyResultSet:
-            continue
-        for each, more in _each_audience(user, sql, connection.vendor) if _AUDIENCE in sql else [(f"({sql})", [])]:
-            statements.append(f"SELECT side_{number}.* FROM {each} AS side_{number}")
-            parameters += [*more, *values]
-    if not statements:
-        return []
-    directions = ", ".join(f"{place} {'DESC' if name[0] == '-' else 'ASC'}" for place, name in enumerate(order, 1))
-    with connection.cursor() as cursor:
-        # Without duplicates: a row may be on several sides.
-        cursor.execute(f"{' UNION '.join(statements)} ORDER BY {directions} LIMIT {limit}", parameters)
-        return [row[-1] for row in cursor.fetchall()]
-
-
-def _each_audience(user: User, sql: str, vendor: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the rows of each audience of a person, each by the index that begins with it; PostgreSQL plans them once."""
-    audiences = scopes.audiences_of(user)
-    if vendor == "postgresql":
-        yield f"unnest(%s::bigint[]) AS audiences(id) CROSS JOIN LATERAL ({sql})", [audiences]
-    else:
-        # More than a statement can have; who is in so many sees much of what there is.
-        for audience in audiences[:MAX_AUDIENCES]:
-            yield f"({sql.replace(_AUDIENCE, str(audience))})", []
 
 
 def _rows_shown(requests: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:

@@ -54,7 +54,7 @@ class Hidden:
             Decision.objects.filter(request__tool_name=TOOL).count(),
             RequestComment.objects.filter(request__tool_name=TOOL).count(),
             Snooze.objects.filter(request__tool_name=TOOL).count(),
-            AuditEntry.objects.filter(tool_name=TOOL).count(),
+            AuditEntry.objects.filter(request_id__in=[request.pk for request in self.requests]).count(),
         )
 
 
