@@ -15,7 +15,7 @@ from approvals.administration.scopes.actions import ScopeTerms
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.scopes import May
 from approvals.policy.documents import match_from
-from approvals.policy.match import Match
+from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of
 from approvals.states import ASKS, Status
 from approvals.text.text import visible
@@ -50,7 +50,12 @@ def scopes_of_person(person: User) -> list[ScopeRow]:
 
 def scopes_of_tool(tool: str) -> list[ScopeRow]:
     """Return the scopes that can fit requests of a tool, by name."""
-    return [row for row in scopes() if match_from(row.scope.match).can_mean_tool(tool)]
+    facts = Facts(tool=tool, server=server_of(tool))
+
+    def may_fit(match: Match) -> bool:
+        return Match(tools=match.tools, servers=match.servers).fits(facts)
+
+    return [row for row in scopes() if may_fit(match_from(row.scope.match))]
 
 
 def _with_members() -> QuerySet[ApproverScope]:

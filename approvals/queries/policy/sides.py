@@ -15,8 +15,8 @@ from approvals.models import ApprovalRequest
 
 #: Stands in a side for one of the person's audiences.
 AUDIENCE = "audiences.id"
-#: SQLite reads at most so many audiences in one statement.
-MAX_AUDIENCES = 400
+#: A statement of SQLite has at most so many sides; with more audiences, several share one.
+MAX_SIDES = 400
 
 
 def first_of(user: User, sides: Sequence[QuerySet[ApprovalRequest]], order: Sequence[str], limit: int) -> list[Any]:
@@ -46,6 +46,7 @@ def _each_audience(user: User, sql: str, vendor: str) -> Iterator[tuple[str, lis
     if vendor == "postgresql":
         yield f"unnest(%s::bigint[]) AS audiences(id) CROSS JOIN LATERAL ({sql})", [audiences]
     else:
-        # More than a statement can have; who is in so many sees much of what there is.
-        for audience in audiences[:MAX_AUDIENCES]:
-            yield f"({sql.replace(AUDIENCE, str(audience))})", []
+        share = -(-len(audiences) // MAX_SIDES)
+        for start in range(0, len(audiences), share):
+            some = ", ".join(map(str, audiences[start : start + share]))
+            yield f"({sql.replace(f'= ({AUDIENCE})', f'IN ({some})')})", []
