@@ -181,7 +181,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now, new = timezone.now(), workflow.pk is None
-    least, key_fields = rules_for_asking(ask.tool_name)
+    least, key_fields, control = rules_for_asking(ask.tool_name)
     ask = replace(ask, priority=most_urgent(ask.priority, least))
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
@@ -196,6 +196,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
         rows.count(workflow)
     pointer = amount_pointer(ask.input, key_fields)
     frozen = _frozen(workflow, ask, now) | {"amount_pointer": pointer, "amount": amount_at(ask.input, pointer)}
+    frozen["control"] = control or None
     request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
     if (scopes := rows.store_request(request)) is not None:
         scoping.place(request, scopes)

@@ -50,13 +50,18 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='approvalrequest',
+            name='control',
+            field=models.CharField(choices=[('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: never the person who runs the agent')], max_length=9, null=True),
+        ),
+        migrations.AddField(
+            model_name='approvalrequest',
             name='scoped_upto',
             field=models.PositiveBigIntegerField(null=True),
         ),
         migrations.AddField(
             model_name='toolsettings',
             name='control',
-            field=models.CharField(blank=True, choices=[('', 'Anyone who may decide'), ('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: someone else than the person who runs the agent')], db_default='', default='', max_length=9, verbose_name='control'),
+            field=models.CharField(blank=True, choices=[('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: never the person who runs the agent')], db_default='', default='', max_length=9, verbose_name='who decides'),
         ),
         migrations.CreateModel(
             name='ApproverScope',

@@ -13,7 +13,7 @@ from approvals.models import PrioritySettings, ToolSettings
 from approvals.record import audit
 from approvals.states import Door, Priority
 
-FIELDS = ("key_fields", "reason_required", "min_priority", "prepared_answers")
+FIELDS = ("key_fields", "reason_required", "min_priority", "control", "prepared_answers")
 
 
 def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) -> ToolSettings:
