@@ -31,7 +31,7 @@ from approvals.db.cursors import Cursor
 from approvals.db.prepared import Parameter, Prepared
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
-from approvals.queries.policy.visible import seen_by, steps_for
+from approvals.queries.policy.visible import has_steps_for, seen_by, steps_for
 from approvals.queries.search import with_words
 from approvals.states import Status, WorkflowState
 
@@ -180,17 +180,19 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
     return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
 
 
-def workflows_for(user: Person, *, suspended: bool = False) -> QuerySet[Workflow]:
-    """Return the workflows that this person may see: all, or their own and those with a request that they may see."""
+def workflows_for(user: Person, listed: Q | None = None, *order: str) -> QuerySet[Workflow]:
+    """Return the workflows that this person may see: all, or their own and those with a request that they may see.
+
+    A list says which requests, in which order, make it up where scopes limit a person (`visible.has_steps_for`).
+    """
     workflows = Workflow.objects.select_related("owner")
     if not user.is_active:
         return workflows.none()
     if sees_everything(user):
         return workflows.annotate(shown_title=F("title"))  # type: ignore[no-redef]  # declared on the model, to be read
-    seen = ApprovalRequest.objects.filter(steps_for(user, waiting=suspended))
-    workflows = workflows.filter(Q(owner=user.pk) | Q(pk__in=seen.values("workflow")))
+    workflows = workflows.filter(Q(owner=user.pk) | has_steps_for(user, listed, *order))
     # The title may say more than its reader may see. They see the title of their request, or the key if they have several.
-    theirs = seen.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
+    theirs = ApprovalRequest.objects.filter(steps_for(user), workflow=OuterRef("pk")).order_by("created_at", "id")
     title = Case(
         When(owner=user.pk, then=F("title")),
         When(Exists(theirs[1:2]), then=F("key")),
@@ -209,7 +211,7 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
     workflows = (
-        workflows_for(user, suspended=True)
+        workflows_for(user, Q(status=Status.PENDING), "urgency", "created_at", "id")
         .filter(state=WorkflowState.SUSPENDED)
         .order_by("urgency", "suspended_at", "id")
     )
@@ -222,7 +224,9 @@ def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None
 
 def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the workflows that ended, latest first."""
-    workflows = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
+    decided = ~Q(status=Status.PENDING) if after is None else ~Q(status=Status.PENDING) & Q(changed_at__lte=after.at)
+    workflows = workflows_for(user, decided, "-changed_at", "-id").filter(ended_at__isnull=False)
+    workflows = workflows.order_by("-ended_at", "-id")
     if after is not None:
         workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | Q(pk__lt=after.pk))
     return workflows

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from approvals.access.permissions import Person
 from approvals.access.rights import DECIDE
 from approvals.access.scopes import audiences_of
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest
+from approvals.queries.policy.sides import first_of, in_audience
 from approvals.states import ASKS, Status
+
+#: So many requests in scope make up a list of workflows.
+IN_LISTS = 500
 
 
 def seen_by(user: Person) -> Q:
@@ -18,11 +22,27 @@ def seen_by(user: Person) -> Q:
     return own | Q(audience__in=any_of(audiences, int)) if audiences else own
 
 
-def steps_for(user: Person, *, waiting: bool = False) -> Q:
-    """Return the condition of requests that someone may see in the workflow of another person; in scope only if `waiting`."""
+def steps_for(user: Person) -> Q:
+    """Return the condition of requests that someone may see in the workflow of another person."""
     assigned, audiences = Q(assigned_to=user.pk), audiences_of(user)
-    in_scope = Q(audience__in=any_of(audiences, int), **({"status": Status.PENDING} if waiting else {}))
-    return assigned | in_scope if audiences else assigned
+    return assigned | Q(audience__in=any_of(audiences, int)) if audiences else assigned
+
+
+def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
+    """Return the condition of workflows of other people with a request that someone may see.
+
+    In a list, of the requests in scope only the first ones count that are `listed`, in this order: otherwise a database
+    would look at the workflows of all that the person may see, to show fifty.
+    """
+    assigned = Q(pk__in=ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow"))
+    if not (audiences := audiences_of(user)):
+        return assigned
+    requests = ApprovalRequest.objects.order_by()
+    if listed is None:
+        in_scope = requests.filter(audience__in=any_of(audiences, int), workflow=OuterRef("pk"))
+        return assigned | Q(Exists(in_scope))
+    side = requests.filter(listed, in_audience(user)).order_by(*order)
+    return assigned | Q(pk__in=requests.filter(pk__in=first_of(user, [side], order, IN_LISTS)).values("workflow"))
 
 
 def waiting_count(user: Person, limit: int) -> int:
