@@ -23,6 +23,7 @@ from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.asking.reading_time import words_to_read
+from approvals.asking.secrets import secrets_in_schema
 from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
@@ -180,7 +181,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now, new = timezone.now(), workflow.pk is None
-    least, key_fields = rules_for_asking(ask.tool_name)
+    least, key_fields, secret_fields = rules_for_asking(ask.tool_name)
     ask = replace(ask, priority=most_urgent(ask.priority, least))
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
@@ -193,7 +194,10 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
         rows.WORKFLOW.save(workflow)
     else:
         rows.count(workflow)
-    frozen = _frozen(workflow, ask, now) | {"amount_pointer": amount_pointer(ask.input, key_fields)}
+    frozen = _frozen(workflow, ask, now) | {
+        "amount_pointer": amount_pointer(ask.input, key_fields),
+        "secrets": [*secrets_in_schema(ask.response_schema), *(secret_fields or ())] or None,
+    }
     request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
     rows.REQUEST.save(request)
     attachments.attach(request, ask.attachments)

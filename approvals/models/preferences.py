@@ -134,6 +134,8 @@ class ToolSettings(models.Model):
     key_fields = ExactJSONField(default=list)
     reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
     min_priority = models.CharField(_("priority at least"), max_length=8, choices=Priority, blank=True)
+    #: What people do not see of the input: JSON pointers, in which `*` is any member, and names of fields at any place.
+    secret_fields = ExactJSONField(default=list, null=True)
     #: Texts that are offered as the message to the agent.
     prepared_answers = ExactJSONField(default=list)
 

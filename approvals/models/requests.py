@@ -134,6 +134,8 @@ class ApprovalRequest(models.Model):
     taker = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     taken_by = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - as above
     taken_at = models.DateTimeField(null=True)
+    #: Where its schema and the settings of its tool say that something is secret: JSON pointers, and names of fields.
+    secrets = ExactJSONField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
@@ -148,9 +150,14 @@ class ApprovalRequest(models.Model):
     #: The display names of who decided it and of who works on it, where `queries.requests.with_names` has annotated them.
     decided_display: str | None = None
     claimed_display: str | None = None
+    #: Whether this is a copy with its secrets masked (`approvals.asking.secrets`), which must never be stored.
+    is_masked: bool = False
 
     class Meta:
-        permissions: ClassVar = [("decide_approvalrequest", "Can decide requests")]
+        permissions: ClassVar = [
+            ("decide_approvalrequest", "Can decide requests"),
+            ("reveal_secrets", "Can show hidden values of requests"),
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["scope", "tool_call_id", "kind", "attempt"],

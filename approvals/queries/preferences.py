@@ -20,16 +20,16 @@ def preferences_of(user: Person) -> Preferences:
     return preferences or Preferences(person_id=user.pk or 0)
 
 
-_RULES: Prepared[tuple[str, list[str]]] = Prepared(
+_RULES: Prepared[tuple[str, list[str], list[str] | None]] = Prepared(
     lambda: ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values_list(
-        "min_priority", "key_fields"
+        "min_priority", "key_fields", "secret_fields"
     )
 )
 
 
-def rules_for_asking(tool_name: str) -> tuple[str, list[str]]:
-    """Return the priority that requests of this tool have at least, empty if it is up to who asks, and its key fields."""
-    return (_RULES.first(tool=tool_name) if tool_name else None) or ("", [])
+def rules_for_asking(tool_name: str) -> tuple[str, list[str], list[str] | None]:
+    """Return the priority that requests of this tool have at least, empty if it is up to who asks, its key and secret fields."""
+    return (_RULES.first(tool=tool_name) if tool_name else None) or ("", [], [])
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:
