@@ -46,7 +46,7 @@ def end_request(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) 
         decided_at=now,
     )
     rows.DECISION.save(decision)
-    index_decision(decision)
+    index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)

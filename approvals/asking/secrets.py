@@ -6,9 +6,12 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+
+from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.schema.references import NoTarget, follow_references
-from approvals.text.secrets import Hidden, hidden_in, masked
+from approvals.text.secrets import Hidden, StillHidden, hidden_in, masked, restored
 
 #: Schemas of one document that are looked at, and how deep they may be nested.
 MAX_SCHEMAS, MAX_LEVELS = 2_000, 30
@@ -85,6 +88,21 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def masked_input(request: ApprovalRequest, value: Any) -> Any:
     """Return an input of the request, or what its call returned, with the secrets masked."""
     return masked(value, request.secrets or ())
+
+
+def masked_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of an audit entry as people read it, and as auditors export it."""
+    secrets = data.get("secrets") or ()
+    return {name: masked(value, secrets if name in (*ANSWERS, "output") else ()) for name, value in data.items()}
+
+
+def with_secrets(sent: Any, shown: Any) -> Any:
+    """Return an input that a person changed, with what `shown` hides as it was. Invalid if a mask stands elsewhere."""
+    try:
+        return restored(sent, shown)
+    except StillHidden as error:
+        message = _("A hidden value cannot be moved or copied. Put it back, or write the value itself.")
+        raise Invalid(message, {"edited_input": _("has a hidden value in another place")}) from error
 
 
 def masked_request(request: ApprovalRequest) -> ApprovalRequest:

@@ -9,6 +9,9 @@ from typing import Any
 
 from approvals.asking.answers import ABSENT
 
+#: The input type of a field whose characters are not shown.
+SECRET = "password"  # noqa: S105 - a word of HTML
+
 
 class Widget(StrEnum):
     """How a value is entered. FIXED is not entered: the schema allows only one value."""

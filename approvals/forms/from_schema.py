@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from approvals.asking.answers import ABSENT
 from approvals.db.canonical_json import canonical
-from approvals.forms.fields import Control, Offer, Widget
+from approvals.forms.fields import SECRET, Control, Offer, Widget
 from approvals.schema.references import NoTarget, follow_references
 from approvals.text.text import visible, visible_name
 
@@ -26,7 +26,7 @@ LONG_TEXT = 200
 LONG_NAMES = re.compile(
     r"(?i)text|body|message|note|comment|descri|content|reason|summary|prompt|letter|address|answer"
 )
-INPUT_TYPES = {"date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
+INPUT_TYPES = {"password": SECRET, "date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
 #: Keywords of objects and of lists that fields cannot express.
 BEYOND_FIELDS = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "minProperties"}
@@ -150,8 +150,9 @@ def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
 
 
 def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
-    input_type = INPUT_TYPES.get(schema.get("format", ""), "text")
-    short = "pattern" in schema or "format" in schema or _is_short(plain, schema)
+    secret = schema.get("writeOnly") is True
+    input_type = SECRET if secret else INPUT_TYPES.get(schema.get("format", ""), "text")
+    short = secret or "pattern" in schema or "format" in schema or _is_short(plain, schema)
     return replace(
         plain,
         widget=Widget.LINE if short else Widget.LINES,

@@ -16,6 +16,7 @@ from approvals.db.canonical_json import NotCanonical, canonical, parse
 from approvals.db.cursors import number_from
 from approvals.forms.fields import Control, Widget
 from approvals.forms.values import MAX_ROWS, entered_in, text_for, texts_of_row
+from approvals.text.secrets import Hidden
 from approvals.text.translation import translated
 
 #: Digits of an option's index.
@@ -164,6 +165,8 @@ class Reading:
         if control.widget == Widget.LINES and "\r\n" in shown:
             return sent
         try:
+            if isinstance(proposed, Hidden) and not isinstance(proposed.value, str):
+                return _number(text)
             return _value(control, text)
         except NotCanonical as error:
             return self._error(control, translated(error))

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.utils.translation import ngettext
 
+from approvals.asking.secrets import masked_request
 from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
 from approvals.forms.shown_files import ShownFile, shown_files, unseen_files
 from approvals.forms.shown_messages import ShownMessage, shown_message
@@ -162,7 +163,8 @@ class ShownInput:
 
 
 def shown_input(request: ApprovalRequest) -> ShownInput:
-    """Return how the input, the context, the message and the files of a request are shown."""
+    """Return how the input, the context, the message and the files of a request are shown, without its secrets."""
+    request = masked_request(request)
     return replace(_shown_values(request), message=shown_message(request), files=shown_files(request))
 
 

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.asking.answers import ABSENT
 from approvals.db.canonical_json import canonical
-from approvals.forms.fields import Control, Offer, Widget
+from approvals.forms.fields import SECRET, Control, Offer, Widget
 from approvals.forms.from_schema import LONG_TEXT, MAX_FIELDS, form_from_schema, row_of
+from approvals.text.secrets import Hidden
 from approvals.text.text import visible_name
 
 MAX_ROWS = 1_000
@@ -36,6 +39,8 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
 
 def _bound(control: Control, value: Any) -> Control:
     """Return a control that can hold this value: the given one if it can, else another."""
+    if isinstance(value, Hidden) and value.is_whole:
+        return _of_secret(control, value)
     if value is ABSENT:
         # A default was not proposed: who changes another field must not add it.
         return replace(control, default=ABSENT, children=tuple(_bound(child, ABSENT) for child in control.children))
@@ -54,9 +59,25 @@ def _bound(control: Control, value: Any) -> Control:
     return control if can_hold(control, value) else replace(control, widget=Widget.JSON, nullable=False)
 
 
+def _of_secret(control: Control, hidden: Hidden) -> Control:
+    """Return the field that replaces a secret: it is empty, and leaving it so keeps the secret."""
+    lines = isinstance(hidden.value, str) and "\n" in hidden.value
+    return Control(
+        widget=Widget.LINES if lines else Widget.LINE,
+        label=control.label,
+        path=control.path,
+        place=control.place,
+        help=_("Hidden. Leave it empty to keep what it is."),
+        required=control.required,
+        input_type=SECRET,
+    )
+
+
 def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Control:
     plain = Control(widget=Widget.JSON, label=visible_name(path[-1]), path=path, place=place)
     match value:
+        case Hidden() if value.is_whole:
+            return _of_secret(plain, value)
         case bool():
             return replace(plain, widget=Widget.CHOICE, offers=(Offer("true", True), Offer("false", False)))
         case int() | float():
@@ -92,6 +113,9 @@ def _with_room(control: Control, value: list[Any]) -> Control:
         cells = [item.get(column.path[-1]) for item in value if isinstance(item, dict)]
         long = any(isinstance(cell, str) and _text_widget(cell) == Widget.LINES for cell in cells)
         is_text = column.widget == Widget.LINE and column.input_type == "text"
+        if column.input_type == SECRET:
+            # Rows may be moved and removed, so that an empty field would not say which secret it keeps.
+            column = replace(column, input_type="text")
         columns.append(replace(column, widget=Widget.LINES) if is_text and long else column)
     return replace(control, item=replace(control.item, children=tuple(columns)))
 
@@ -166,6 +190,8 @@ def index_of(control: Control, value: Any) -> int | None:
 def text_for(control: Control, value: Any) -> str:
     """Return a value as the text of its field."""
     if value is ABSENT or (value is None and control.widget != Widget.JSON):
+        return ""
+    if control.input_type == SECRET and isinstance(value, Hidden):
         return ""
     if control.widget == Widget.NUMBER:
         return canonical(value).decode()

@@ -31,6 +31,7 @@ from approvals.models.attachments import public_documents
 from approvals.models.subscriptions import subscribers
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority
+from approvals.text.secrets import mask_text
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +161,7 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]
         "run_id": workflow.key,
         "kind": request.kind,
         "status": request.status,
-        "title": request.title,
+        "title": mask_text(request.title),
         "tool_name": request.tool_name,
         "tool_call_id": request.tool_call_id,
         "thread_id": workflow.thread_id,

@@ -14,6 +14,7 @@ from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text, is_choice
+from approvals.asking.secrets import masked_request
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
@@ -197,7 +198,7 @@ class Card:
         """The differences between the proposed and the approved input."""
         if self.decision is None or self.decision.edited_input is None:
             return []
-        return changes(self.request.input, self.decision.edited_input)
+        return changes(self.request.input, self.decision.edited_input, self.request.secrets or ())
 
     @property
     def answer(self) -> Any:
@@ -233,9 +234,11 @@ def _label_of(name: str) -> str:
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
+    """Return the card of a request for a person. Its request is a copy, of which no secret can get onto a page."""
+    shown = masked_request(request)
     return Card(
-        request=request,
-        decision=getattr(request, "decision", None),
+        request=shown,
+        decision=getattr(shown, "decision", None),
         may_close=request.pending and permissions.may_close(user, request),
         may_cancel=request.pending and permissions.may_cancel(user, request.requested_by_id),
         holder=holder_for(user, request),

@@ -30,7 +30,7 @@ def _key(label: Any, hints: str, pattern: str, *, shows_end: bool = True) -> Sha
 
 #: Names of variables of the environment with a secret, as commands and their files set it. `$NAME` only names another one.
 _VARIABLE = r"(?<![A-Za-z0-9_])[A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|(?:SECRET|ACCESS|PRIVATE)_KEY)"
-_ASSIGNED = r"""("[^"$\n⟨]{1,500}(?:"|\Z)|'[^'\n⟨]{1,500}(?:'|\Z)|[^\s"'$;|&⟨][^\s;|&]{3,500})"""
+_ASSIGNED = r"""("[^"$\n⟨]{1,500}(?:"|\Z)|'[^'\n⟨]{1,500}(?:'|\Z)|[^\s"'$;|&⟨\\][^\s"';|&\\]{3,500})"""
 
 SHAPES = (
     _key(

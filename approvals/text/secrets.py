@@ -214,6 +214,19 @@ def hidden_in(value: Any) -> Iterator[Hidden]:
                 yield from hidden_in(item)
 
 
+def true_value(shown: Any) -> Any:
+    """Return the value behind a masked one, to compare it and never to show it."""
+    match shown:
+        case Hidden():
+            return shown.value
+        case dict():
+            return {true_value(name): true_value(item) for name, item in shown.items()}
+        case list():
+            return [true_value(item) for item in shown]
+        case _:
+            return shown
+
+
 def restored(sent: Any, shown: Any) -> Any:
     """Return a value that a person sent with what is hidden in `shown` in place of its masks, each at its own place only.
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from approvals.asking.secrets import masked_data, masked_input
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
@@ -119,7 +120,7 @@ def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
 
 
 def _line(entry: AuditEntry, subjects: Subjects) -> Line:
-    data: Mapping[str, Any] = json.loads(entry.short_body)["data"] if entry.short_body else {}
+    data: Mapping[str, Any] = masked_data(json.loads(entry.short_body)["data"]) if entry.short_body else {}
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
     state = str(data.get("state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
@@ -182,7 +183,7 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
         return data["edited_input"]
     # The body has its names sorted and its numbers rewritten, so the input of the request is shown where it is the same.
     if request is not None and data.get("input_digest", request.input_digest) == request.input_digest:
-        return json.loads(request.short_input) if request.short_input else None
+        return masked_input(request, json.loads(request.short_input)) if request.short_input else None
     return data.get("input")
 
 
