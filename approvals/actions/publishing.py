@@ -47,16 +47,20 @@ def request_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what the record keeps of a new request."""
     names = ("kind", "title", "input", "input_digest")
     files = [file.approved for file in files_of(request)]
-    return {name: getattr(request, name) for name in names} | ({"attachments": files} if files else {}) | _hidden(request)
+    return (
+        {name: getattr(request, name) for name in names}
+        | ({"attachments": files} if files else {})
+        | hidden_record(request)
+    )
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
     """Return what the record keeps of a decision."""
     names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
-    return {name: getattr(decision, name) for name in names} | _hidden(decision.request)
+    return {name: getattr(decision, name) for name in names} | hidden_record(decision.request)
 
 
-def _hidden(request: ApprovalRequest) -> dict[str, Any]:
+def hidden_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what of these values people do not see, also when the request itself has been pruned."""
     return {"secrets": request.secrets} if request.secrets else {}
 

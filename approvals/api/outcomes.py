@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from approvals.api.fields import Moment
+from approvals.asking.secrets import masked_data
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Verdict
 
@@ -44,7 +45,7 @@ def report(request: ApprovalRequest) -> ReportDocument | None:
     if request.report is None:
         return None
     entry = json.loads(request.report)
-    data = entry["data"]
+    data = masked_data(entry["data"]) if request.is_masked else entry["data"]
     return ReportDocument(
         state=data["state"],
         output=data["output"],

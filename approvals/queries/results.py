@@ -123,7 +123,10 @@ def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] 
         return {}
     reports = audit.reports_of(approved.values(), among)
     return {
-        pk: replace(_result(request, reports[pk].result), other_runs=tuple(_other_run(request, entry) for entry in reports[pk].other_inputs))
+        pk: replace(
+            _result(request, reports[pk].result),
+            other_runs=tuple(_other_run(request, entry) for entry in reports[pk].other_inputs),
+        )
         for pk, request in approved.items()
     }
 

@@ -97,7 +97,9 @@ def masked(value: Any, secrets: Collection[str] = (), at: str = "") -> Any:
         return _masked(value, names, (), at, "")
     whole = "value" if "" in secrets else ""
     pointers = tuple(tuple(pointer.split("/")[1:]) for pointer in secrets if pointer.startswith("/"))
-    return _masked(value, names | {plain_name(name) for name in secrets if name[:1] not in ("", "/")}, pointers, at, whole)
+    return _masked(
+        value, names | {plain_name(name) for name in secrets if name[:1] not in ("", "/")}, pointers, at, whole
+    )
 
 
 def plain_name(name: str) -> str:
@@ -110,9 +112,7 @@ def _names(more: Sequence[str]) -> frozenset[str]:
     return NAMES | frozenset(map(plain_name, more))
 
 
-def _masked(
-    value: Any, names: Collection[str], pointers: Sequence[Sequence[str]], at: str, secret: str
-) -> Any:
+def _masked(value: Any, names: Collection[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
     """Return the masked value; `secret` is the name of the field that makes all of it secret."""
     match value:
         case Hidden():
@@ -127,7 +127,9 @@ def _masked(
             return _members(value, names, pointers, at, secret)
         case list():
             items = [
-                _masked(item, names, _below(pointers, str(number)), f"{at}/{number}", secret or _ends(pointers, str(number)))
+                _masked(
+                    item, names, _below(pointers, str(number)), f"{at}/{number}", secret or _ends(pointers, str(number))
+                )
                 for number, item in enumerate(value)
             ]
             return items if any(map(_differs, items, value)) else value

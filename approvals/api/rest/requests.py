@@ -16,7 +16,7 @@ from approvals.access.callers import Caller
 from approvals.api import asking
 from approvals.api.bodies import KEY_PATTERN, MAX_KEY, mark_replayed
 from approvals.api.fields import Document, Moment, Name, Short, WorkflowId
-from approvals.api.long_poll import respond_when_ended
+from approvals.api.long_poll import read_request, respond_when_ended
 from approvals.api.requests import NewRequest, ask_from
 from approvals.api.rest.documents import (
     NewCancel,
@@ -28,6 +28,7 @@ from approvals.api.rest.documents import (
 )
 from approvals.api.rest.operations import Bearer, JsonBody, operation, problems
 from approvals.api.rest.shapes import brief, document
+from approvals.api.secrets import edited_by_caller, for_caller
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
@@ -157,8 +158,7 @@ def get_request(
     """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
     and call again while it is `pending`.
     """
-    approval_request = queries.get_request_for(caller.user, request_id)
-    return respond_when_ended(request, approval_request, query.wait, _answer)
+    return respond_when_ended(request, read_request(caller, request_id), query.wait, _answer)
 
 
 @router.post(
@@ -181,11 +181,11 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     answer = Answer(
         verdict,
         sent.comment,
-        edited_input=ABSENT if sent.edited_input is None else sent.edited_input,
+        edited_input=ABSENT if sent.edited_input is None else edited_by_caller(caller, request_id, sent.edited_input),
         answer=sent.answer if has_answer else ABSENT,
     )
     outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
-    return _answer(outcome.request, replayed=outcome.replayed)
+    return _answer(for_caller(caller, outcome.request), replayed=outcome.replayed)
 
 
 @router.post(
@@ -198,7 +198,7 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
 def cancel_request(caller: Caller, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
     """Needs the scope `ask`. After that, no one can answer the request."""
     outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
-    return _answer(outcome.request)
+    return _answer(for_caller(caller, outcome.request))
 
 
 @router.post(

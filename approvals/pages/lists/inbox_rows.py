@@ -151,8 +151,10 @@ def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
 
 
 def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:
-    return [] if request.kind in ASKS else key_values(
-        masked_input(request, read_beginning(beginning)), settings, request.tool_name
+    return (
+        []
+        if request.kind in ASKS
+        else key_values(masked_input(request, read_beginning(beginning)), settings, request.tool_name)
     )
 
 
