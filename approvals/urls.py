@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from approvals.pages import assignees, attachments, confirm, difference, inbox, request, review, workflows
+from approvals.pages import (
+    assignees,
+    attachments,
+    confirm,
+    difference,
+    inbox,
+    request,
+    review,
+    secrets,
+    workflows,
+)
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
@@ -23,6 +33,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/check/", review.check, name="check"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),
     path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
+    path("requests/<uuid:pk>/secret/", secrets.show_secret, name="secret"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
     path("requests/<uuid:pk>/claim/", assignees.claim, name="claim"),
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import QuerySet
 
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
-from approvals.access.rights import ADMINISTER, DECIDE, VIEW, VIEW_RECORD
+from approvals.access.rights import ADMINISTER, DECIDE, REVEAL, VIEW, VIEW_RECORD
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, KeyActor
@@ -59,6 +59,11 @@ def administrators() -> QuerySet[User]:
 def reads_record(user: Person) -> bool:
     """Return whether this person may read and export the audit log."""
     return user.has_perm(VIEW_RECORD)
+
+
+def may_reveal(user: Person) -> bool:
+    """Return whether this person may show the hidden values of the requests that they see."""
+    return user.has_perm(REVEAL)
 
 
 def _is(user: Person, user_id: int | None) -> bool:

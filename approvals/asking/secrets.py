@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ MAX_SCHEMAS, MAX_LEVELS = 2_000, 30
 #: The columns whose names are the first step of a pointer to something hidden.
 VALUES = ("title", "message", "input", "context", "said_before", "options", "suggestions", "default_response")
 OF_DECISION = ("comment", "edited_input", "answer")
+#: The pointer to what its call returned.
+OUTPUT = "/output"
 #: What the secrets of a request are about: the input, and the answer to a question or form.
 ANSWERS = ("input", "edited_input", "answer", "default_response")
 
@@ -85,9 +88,9 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def masked_input(request: ApprovalRequest, value: Any) -> Any:
-    """Return an input of the request, or what its call returned, with the secrets masked."""
-    return masked(value, request.secrets or ())
+def masked_input(request: ApprovalRequest, value: Any, at: str = "") -> Any:
+    """Return an input of the request, or what its call returned, with the secrets masked. `at` is the pointer to it."""
+    return masked(value, request.secrets or (), at)
 
 
 def masked_data(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,27 +117,40 @@ def masked_request(request: ApprovalRequest) -> ApprovalRequest:
         return request
     shown = copy.copy(request)
     shown.is_masked = True
-    for name in VALUES:
-        if name in request.__dict__:
-            setattr(shown, name, _masked_column(request, name, getattr(request, name)))
+    shown.hides = _mask_columns(request, request, shown, VALUES)
     decision = request._state.fields_cache.get("decision")
     if isinstance(decision, Decision):
-        decided = copy.copy(decision)
-        for name in OF_DECISION:
-            if name in decision.__dict__:
-                setattr(decided, name, _masked_column(request, name, getattr(decision, name)))
+        decided = masked_decision(request, decision)
+        shown.hides |= any(decided.__dict__.get(name) is not decision.__dict__.get(name) for name in OF_DECISION)
         shown._state.fields_cache["decision"] = decided
     return shown
 
 
-def _masked_column(request: ApprovalRequest, name: str, value: Any) -> Any:
-    return masked(value, (request.secrets or ()) if name in ANSWERS else (), f"/{name}")
+def masked_decision(request: ApprovalRequest, decision: Decision) -> Decision:
+    """Return a copy of the decision of a request with the secrets masked, which must never be stored."""
+    shown = copy.copy(decision)
+    _mask_columns(request, decision, shown, OF_DECISION)
+    return shown
+
+
+def _mask_columns(request: ApprovalRequest, row: Any, shown: Any, names: Sequence[str]) -> bool:
+    """Mask these columns of a copy, as far as they were read; return whether there was anything to mask."""
+    hides = False
+    for name in names:
+        if name in row.__dict__:
+            value = row.__dict__[name]
+            masked_value = masked(value, (request.secrets or ()) if name in ANSWERS else (), f"/{name}")
+            setattr(shown, name, masked_value)
+            hides |= masked_value is not value
+    return hides
 
 
 def hidden_values(request: ApprovalRequest) -> dict[str, Hidden]:
-    """Return what people do not see of a request, by its pointer."""
+    """Return what people do not see of a request that was read whole, by its pointer."""
     shown = masked_request(request)
     decision = shown._state.fields_cache.get("decision")
     values = [getattr(shown, name) for name in VALUES]
     values += [getattr(decision, name) for name in OF_DECISION] if decision is not None else []
+    if request.report is not None:
+        values.append(masked_input(request, json.loads(request.report)["data"]["output"], OUTPUT))
     return {hidden.pointer: hidden for hidden in hidden_in(values) if hidden.pointer}

@@ -152,6 +152,8 @@ class ApprovalRequest(models.Model):
     claimed_display: str | None = None
     #: Whether this is a copy with its secrets masked (`approvals.asking.secrets`), which must never be stored.
     is_masked: bool = False
+    #: Whether something is masked in that copy.
+    hides: bool = False
 
     class Meta:
         permissions: ClassVar = [

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.permissions import Person, is_from_outside
-from approvals.asking.secrets import masked_input
+from approvals.asking.secrets import OUTPUT, masked_input
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
 from approvals.queries.insights.values import duration
@@ -147,7 +147,7 @@ def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
         state=data["state"],
         by=entry.actor_name,
         executions=data["executions"],
-        output=masked_input(request, data["output"]),
+        output=masked_input(request, data["output"], OUTPUT),
         error=data["error_text"],
     )
 

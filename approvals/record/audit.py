@@ -32,6 +32,7 @@ EVENTS = (
     "request.assigned",
     "request.commented",
     "request.taken",
+    "request.secret_shown",
     "resume.taken",
     "resume.released",
     "resume.lost",

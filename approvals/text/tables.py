@@ -124,6 +124,14 @@ def open_places(shown: Sequence[Row]) -> Iterator[str]:
         yield from open_places(row.rows)
 
 
+def secret_rows(shown: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows at whose value something is hidden."""
+    for row in shown:
+        if row.secret:
+            yield row
+        yield from secret_rows([*row.rows, *row.more])
+
+
 def unseen_rows(shown: Sequence[Row], viewed: Collection[str], raw: str = RAW) -> Iterator[Part]:
     """Yield every part of these rows that is at none of the `viewed` places. `raw` is the place of what only raw JSON shows.
 

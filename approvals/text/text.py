@@ -1,6 +1,7 @@
 """Text as people read it: invisible and direction-changing characters are visible, and keys are hidden.
 
-Nearly every text from agents and clients goes through here on its way to a page. See Unicode Technical Report 36, "Bidirectional Text Spoofing".
+Nearly every text from agents and clients goes through here on its way to a page. See Unicode Technical
+Report 36, "Bidirectional Text Spoofing".
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ _KEYCAPS = frozenset("0123456789#*")
 
 def visible(text: str) -> str:
     """Mask keys, and replace invisible characters by `⟨U+202E⟩` and the like, except marks that a script or an emoji needs."""
-    text = mask_text(text)
+    return show_invisible(mask_text(text))
+
+
+def show_invisible(text: str) -> str:
+    """Replace invisible characters as `visible` does, and hide nothing: for a secret that someone is shown."""
     return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else code_point(match[0]), text)
 
 

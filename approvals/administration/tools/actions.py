@@ -13,11 +13,11 @@ from approvals.models import PrioritySettings, ToolSettings
 from approvals.record import audit
 from approvals.states import Door, Priority
 
-FIELDS = ("key_fields", "reason_required", "min_priority", "prepared_answers")
+FIELDS = ("key_fields", "secret_fields", "reason_required", "min_priority", "prepared_answers")
 
 
 def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) -> ToolSettings:
-    """Store the settings of one tool; requests that are asked from now on get at least its priority."""
+    """Store the settings of one tool; requests that are asked from now on get at least its priority, and hide its secrets."""
     chosen = {name: fields[name] for name in FIELDS}
     with transaction.atomic():
         stored, _made = ToolSettings.objects.update_or_create(tool_name=tool_name, defaults=chosen)

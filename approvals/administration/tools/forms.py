@@ -15,6 +15,7 @@ from approvals.models import ToolSettings
 from approvals.states import Priority
 
 MAX_FIELDS = 12
+MAX_SECRETS = 50
 MAX_ANSWERS = 20
 MAX_POINTER = 200
 #: Fields of the last request that are offered.
@@ -31,6 +32,15 @@ class ToolForm(forms.Form):
         help_text=_(
             "JSON pointers into the input, one per line, such as /amount or /customer/name. Shown in lists. "
             "The first number among them is the amount in the audit log."
+        ),
+    )
+    secret_fields = forms.CharField(
+        label=_("Secret fields"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "json"}),
+        help_text=_(
+            "Names of fields, such as iban, or JSON pointers, such as /card/number or /users/*/pin, one per line. "
+            "People do not see their values. Applies to requests that are made from now on."
         ),
     )
     min_priority = forms.ChoiceField(
@@ -53,6 +63,7 @@ class ToolForm(forms.Form):
         return cls(
             initial={
                 "key_fields": "\n".join(stored.key_fields),
+                "secret_fields": "\n".join(stored.secret_fields or ()),
                 "min_priority": stored.min_priority,
                 "reason_required": stored.reason_required,
                 "prepared_answers": "\n".join(stored.prepared_answers),
@@ -68,6 +79,15 @@ class ToolForm(forms.Form):
         if len(pointers) > MAX_FIELDS:
             raise ValidationError(_("Choose at most %(limit)s key fields."), params={"limit": MAX_FIELDS})
         return pointers
+
+    def clean_secret_fields(self) -> list[str]:
+        names = _lines(self.cleaned_data["secret_fields"])
+        if len(names) > MAX_SECRETS:
+            raise ValidationError(_("Name at most %(limit)s secret fields."), params={"limit": MAX_SECRETS})
+        if any(len(name) > MAX_POINTER for name in names):
+            message = _("A name or JSON pointer has at most %(limit)s characters.")
+            raise ValidationError(message, params={"limit": MAX_POINTER})
+        return names
 
     def clean_prepared_answers(self) -> list[str]:
         answers = _lines(self.cleaned_data["prepared_answers"])

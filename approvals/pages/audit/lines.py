@@ -34,6 +34,7 @@ EVENT_LABELS = {
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
     "request.taken": gettext_lazy("Approval used by a call"),
+    "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),
     "resume.released": gettext_lazy("Resume lease released"),
     "resume.lost": gettext_lazy("Resume lease expired without completion"),
@@ -158,6 +159,8 @@ def _values(
     entry: AuditEntry, data: Mapping[str, Any], request: ApprovalRequest | None, settings: ToolSettings | None
 ) -> list[tuple[str, str]]:
     """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
+    if entry.event == "request.secret_shown":
+        return _values_of_event(data)
     if entry.event.startswith("request.") or entry.event == "tool.result":
         values = key_values(_input_of(data, request), settings, entry.tool_name)
         return _with_amount(entry.amount, values)[:MAX_VALUES]
