@@ -27,7 +27,7 @@ from approvals.text.alignment import Budget, Op, text_runs
 from approvals.text.confusables import marked_name
 from approvals.text.hunks import Hunk, Pair, hunks
 from approvals.text.markdown import linked, to_html
-from approvals.text.names import full_name, initials
+from approvals.text.names import full_name, initials, tone
 from approvals.text.tables import Row
 from approvals.text.text import visible
 
@@ -77,7 +77,9 @@ def called(name: str, display_name: str | None) -> str:
 def avatar(name: str, display_name: str | None = "") -> SafeString:
     """Return the initials of a person in a circle, for the eye alone: they are no text, and the name stands beside it."""
     return format_html(
-        '<span class="avatar" aria-hidden="true" data-initials="{}"></span>', initials(display_name, name)
+        '<span class="avatar" aria-hidden="true" data-tone="{}" data-initials="{}"></span>',
+        tone(name),
+        initials(display_name, name),
     )
 
 

@@ -98,6 +98,7 @@ class InboxRow:
             "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
             "agent": visible(request.agent),
             "requested_by": shown_person(request.requested_by),
+            "assignee": request.assigned_to,
             "assigned_to": shown_person(request.assigned_to) if request.assigned_to else "",
         }
 
