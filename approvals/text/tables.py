@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.text import confusables
 from approvals.text.file_references import summarized
-from approvals.text.secrets import Hidden
+from approvals.text.secrets import Hidden, masked
 from approvals.text.text import visible, visible_json, visible_name
 
 #: Longer texts are folded after this many characters or lines, objects and lists after this many values.
@@ -92,7 +92,11 @@ class Part:
 
 
 def rows(value: Any, place: str = "") -> list[Row]:
-    """Return a JSON object as rows, and any other value as one row. `place` identifies this table on the page."""
+    """Return a JSON object as rows, and any other value as one row. `place` identifies this table on the page.
+
+    Secrets are masked by their names and shapes. What a schema or a tool calls secret has to be masked before.
+    """
+    value = masked(value)
     counter = iter(range(MAX_VALUES))
     if not isinstance(value, dict):
         return [_row("", value, 1, counter, f"{place}.0")]
@@ -279,5 +283,5 @@ def _alike(others: int) -> str:
 
 
 def pretty(value: Any) -> str:
-    """Return indented JSON with invisible characters escaped."""
-    return visible_json(json.dumps(value, indent=2, ensure_ascii=False))
+    """Return indented JSON with secrets masked and invisible characters escaped."""
+    return visible_json(json.dumps(masked(value), indent=2, ensure_ascii=False))

@@ -13,6 +13,7 @@ from approvals import actions as desk
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import after_commit
 from approvals.models import Workflow
+from approvals.text.secrets import mask_text
 from chats import checkpoints, doorbell, queries, queue
 from chats.actions import rows
 from chats.actions.locking import LEASE, Claim, Known, Locked, Recorded
@@ -148,7 +149,7 @@ def start_turn(
         chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
     )
     rows.TURN.save(turn, lease=LEASE if owner else None)
-    chat.title = chat.title or text.strip()[:80].partition("\n")[0]
+    chat.title = chat.title or mask_text(text.strip()[:80].partition("\n")[0])
     chat.updated_at = timezone.now()
     rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
     if owner:
