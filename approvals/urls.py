@@ -40,6 +40,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
     path("requests/<uuid:pk>/mentions/", assignees.mentions, name="mentions"),
+    path("requests/<uuid:pk>/people/", assignees.people, name="people"),
     path("requests/<uuid:pk>/attachments/<uuid:attachment_id>/", attachments.attachment, name="attachment"),
     path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
     path("audit/", audit.audit, name="audit"),

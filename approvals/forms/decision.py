@@ -14,8 +14,9 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
-from approvals.forms.reading import MAX_DIGITS, Reading, normalize_newlines, parse_json
+from approvals.forms.reading import MAX_DIGITS, Reading
 from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
+from approvals.forms.texts import normalize_newlines, parse_json
 from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
 from approvals.schema.check import schema_errors
