@@ -11,6 +11,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
 from approvals.actions.checking import MAX_COMMENT
+from approvals.db.json_pointer import pointer_to
 from approvals.models import ToolSettings
 from approvals.states import Priority
 
@@ -129,7 +130,7 @@ def pointers(value: Any) -> list[tuple[str, str]]:
 def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _leaves(inner, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
+            yield from _leaves(inner, pointer + pointer_to(name))
     elif isinstance(value, list):
         for number, inner in enumerate(value[:3]):
             yield from _leaves(inner, f"{pointer}/{number}")
