@@ -168,7 +168,7 @@ def problems(terms: Terms, case: Case, now: datetime) -> dict[str, Sentence]:
             )
         }
     by_name = {
-        "width": _width_problem(terms, case),
+        "covers": _width_problem(terms, case),
         "audience": _audience_problem(terms, case),
         "until": _time_problem(terms, case.limits, now),
         "uses": _uses_problem(terms, case.limits),

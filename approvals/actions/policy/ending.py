@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.publishing import publish_grant
 from approvals.db.canonical_json import clean_text
-from approvals.exceptions import Conflict, NotAllowed, NotFound
+from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import AskAlways, Grant
 from approvals.models.actors import Actor
 from approvals.outbound import outbox
 from approvals.queries.policy.conditions import due_grants, endings
-from approvals.queries.policy.grants import grants_for, may_end, may_stop_grants
+from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
 from approvals.record import audit
 from approvals.states import Door, GrantEnd
 
@@ -33,9 +33,9 @@ def revoke_grant(grant_id: UUID, *, by: Actor, via: Door) -> Grant:
     A use at the same moment is either counted before, or refused.
     """
     with transaction.atomic():
-        grant = grants_for(by).select_for_update(of=("self",), no_key=True).filter(pk=grant_id).first()
-        if grant is None:
-            raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
+        # The lock first, so that no use is between what is read and what is written.
+        Grant.objects.select_for_update(no_key=True).filter(pk=grant_id).first()
+        grant = find_grant(by, grant_id)
         if not may_end(by, grant):
             raise NotAllowed(_("You can see this grant, but you cannot end it."))
         if grant.ended_at is None:

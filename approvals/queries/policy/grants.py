@@ -1,6 +1,6 @@
 """The grants that a person may see, their uses, and what a grant would have approved.
 
-For pages: `live_grants(user, tool=, agent=, key=)` and `ended_grants(...)` list them with `usable` and `giver_display`;
+For pages: `live_grants(user, tool=, agent=, key_id=)` lists those that have not ended, `grants_for(...)` all;
 `grants_given_with(request)` are those of a request, `uses_of(grant)` the requests that it has approved, `preview(request,
 terms)` what it would have approved in the last 30 days, `asking_always()` is the switch. `case_of(request, workflow)` in
 `cases` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what may be offered.
@@ -11,15 +11,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db.models import Case, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Length, Now
 from django.db.models.lookups import LessThanOrEqual
+from django.utils.translation import gettext as _
 
 from approvals.access.keys import KEY_SCOPE
 from approvals.access.permissions import Person, decides_everything, may_administer, sees_everything
 from approvals.db.canonical_json import canonical
+from approvals.db.cursors import Cursor
+from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import Terms, fields_of
 from approvals.queries.policy.cases import case_of
@@ -31,29 +35,43 @@ PREVIEWED, MAX_INPUT = timedelta(days=30), 20_000
 MAX_PREVIEWED = 500
 
 
-def grants_for(user: Person) -> QuerySet[Grant]:
-    """Return the grants that this person may see: deciders, auditors and administrators all, others those for their calls."""
-    grants = Grant.objects.order_by("-given_at", "-id")
+@dataclass(frozen=True, slots=True)
+class GrantCursor(Cursor):
+    """The cursor of grants by age."""
+
+    given_at: datetime
+    pk: UUID
+
+    @property
+    def older(self) -> Q:
+        """The condition of older grants."""
+        return Q(given_at__lte=self.given_at) & (Q(given_at__lt=self.given_at) | Q(pk__lt=self.pk))
+
+
+def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
+    """Return the grants that this person may see, newest first; of one tool, agent or key if that is named.
+
+    Who sees every request sees all of them; others see those for their calls, and those that they gave.
+    """
+    wanted = {"tool_name": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
+    grants = Grant.objects.filter(**{name: value for name, value in wanted.items() if value})
+    grants = grants.order_by("-given_at", "-id")
     if not user.is_active:
         return grants.none()
-    if sees_everything(user) or may_administer(user):
-        return grants
-    return grants.filter(Q(requested_by_id=user.pk) | Q(given_by_id=user.pk))
+    return grants if sees_everything(user) else grants.filter(Q(requested_by_id=user.pk) | Q(given_by_id=user.pk))
 
 
 def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
-    """Return the grants that have not ended, newest first; of one tool, agent or key if that is named."""
-    return _about(grants_for(user).filter(ended_at=None), tool, agent, key_id)
+    """Return those of `grants_for` that have not ended."""
+    return grants_for(user, tool=tool, agent=agent, key_id=key_id).filter(ended_at=None)
 
 
-def ended_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
-    """Return the grants that have ended, the newest first."""
-    return _about(grants_for(user).exclude(ended_at=None), tool, agent, key_id)
-
-
-def _about(grants: QuerySet[Grant], tool: str, agent: str, key_id: int | None) -> QuerySet[Grant]:
-    wanted = {"tool_name": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
-    return grants.filter(**{name: value for name, value in wanted.items() if value})
+def find_grant(user: Person, grant_id: UUID) -> Grant:
+    """Return a grant that this person may see. NotFound."""
+    grant = grants_for(user).filter(pk=grant_id).first()
+    if grant is None:
+        raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
+    return grant
 
 
 def grants_given_with(request: ApprovalRequest) -> QuerySet[Grant]:

@@ -42,7 +42,7 @@ def ask(
 
 def terms(width: Width = Width.INPUT, audience: Audience = Audience.AGENT, **changes: Any) -> Terms:
     """Terms of ten uses, unless a time or other uses are given."""
-    return Terms(width=width, audience=audience, **({"uses": 10} if not changes else changes))
+    return Terms(width=width, audience=audience, **(changes or {"uses": 10}))
 
 
 def in_an_hour() -> Any:

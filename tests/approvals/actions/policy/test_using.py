@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.models import AuditEntry, Decision, Grant, Workflow
-from approvals.states import Audience, Width
-from tests.approvals.actions.policy.granting import REFUND, ask, grant, in_an_hour, terms
-from tests.support.people import alice, bob, mallory
+from approvals.models import AuditEntry, Decision, Workflow
+from tests.approvals.actions.policy.granting import ask, grant, terms
+from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
