@@ -10,7 +10,7 @@ from ninja import Query, Router
 from pydantic import BaseModel, Field
 
 from approvals.access.callers import Caller
-from approvals.actions.policy import revoke_grant
+from approvals.actions import policy
 from approvals.actions.policy.publishing import WIDTHS
 from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, shown_with
 from approvals.api.rest.operations import JsonBody, operation, problems
@@ -108,11 +108,11 @@ def get_grant(caller: Caller, grant_id: UUID) -> GrantDocument:
     openapi_extra=problems(400, 404, 413, 415),
 )
 @operation("grant")
-def revoke(caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, JsonBody(...)]) -> GrantDocument:
+def revoke_grant(caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, JsonBody(...)]) -> GrantDocument:
     """Needs the scope `grant`, and a user who may decide or administer, gave it, or whose calls it is for. From then on it
     approves nothing. A grant that has ended stays as it is.
     """
-    return _document(revoke_grant(grant_id, by=caller.actor, via=Door.REST))
+    return _document(policy.revoke_grant(grant_id, by=caller.actor, via=Door.REST))
 
 
 def _document(grant: Grant) -> GrantDocument:
