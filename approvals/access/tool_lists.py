@@ -11,6 +11,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
+from approvals.policy.globs import Glob, fold
 from approvals.text.text import visible
 
 MAX_PATTERNS, MAX_PATTERN = 100, 100
@@ -110,22 +111,8 @@ def problem(patterns: Sequence[str]) -> str:
 
 
 def matches(pattern: str, tool: str) -> bool:
-    """Return whether a pattern fits the whole name of a tool, in upper or lower case; `*` is any text."""
-    first, *others = pattern.lower().split("*")
-    name = tool.lower()
-    if not others:
-        return name == first
-    *middle, last = others
-    if not name.startswith(first) or len(name) < len(first) + len(last) or not name.endswith(last):
-        return False
-    # The first place that fits is as good as any later one, so nothing has to be tried twice.
-    place, end = len(first), len(name) - len(last)
-    for part in middle:
-        index = name.find(part, place, end)
-        if index < 0:
-            return False
-        place = index + len(part)
-    return True
+    """Return whether a pattern fits the whole canonical name of a tool; `*` is any text."""
+    return Glob(fold(pattern)).fits(fold(tool))
 
 
 def _closest(patterns: Iterable[str], tool: str) -> str:

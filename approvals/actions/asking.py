@@ -16,7 +16,8 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.actions import attachments, publishing, repeating, rows
 from approvals.actions.indexing import index_request
-from approvals.actions.locking import lock_known_workflow, lock_workflow
+from approvals.actions.locking import Locked, lock_known_workflow, lock_workflow
+from approvals.actions.policy.using import approve_by_grant
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
@@ -79,7 +80,7 @@ def open_workflow(
 
 
 def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
-    """Create a request and suspend its workflow.
+    """Create a request and suspend its workflow, unless a grant covers it: then it has ended when this returns.
 
     Asking the same again (scope, tool_call_id, kind, attempt) returns the existing request; Conflict if its input
     differs. Invalid if the ask is out of bounds; CannotBeAssigned.
@@ -88,11 +89,11 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     with in_transaction():
         if workflow.pk is None:
             # A call that asked before would have stored its workflow.
-            return _store(workflow, ask, by=requested_by)
+            return _store(workflow, ask, by=requested_by, alone=False)
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return _store(workflow, ask, by=requested_by)
+            return _store(workflow, ask, by=requested_by, alone=False)
         if known.input_digest != ask.input_digest:
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
@@ -176,13 +177,16 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     return request
 
 
-def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalRequest:
-    """Write a request into its locked workflow. Conflict if that has ended; CannotBeAssigned."""
+def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **more: Any) -> ApprovalRequest:
+    """Write a request into its locked workflow; a grant that covers it ends it at once. Conflict if the workflow has ended;
+    CannotBeAssigned. `alone` says that the transaction stores no other request.
+    """
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now, new = timezone.now(), workflow.pk is None
-    least, key_fields, secret_fields = rules_for_asking(ask.tool_name)
-    ask = replace(ask, priority=most_urgent(ask.priority, least))
+    requester = person_behind(by)
+    rules = rules_for_asking(ask.tool_name, requester.pk)
+    ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
     if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
         raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]
@@ -195,15 +199,17 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     else:
         rows.count(workflow)
     frozen = _frozen(workflow, ask, now) | {
-        "amount_pointer": amount_pointer(ask.input, key_fields),
-        "secrets": [*secrets_in_schema(ask.response_schema), *(secret_fields or ())] or None,
+        "amount_pointer": amount_pointer(ask.input, rules.key_fields),
+        "secrets": [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None,
     }
-    request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
+    request = ApprovalRequest(**frozen, requested_by=requester, **more)
     rows.REQUEST.save(request)
     attachments.attach(request, ask.attachments)
     index_request(request)
     record = publishing.request_record(request)
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
+    if rules.granted:
+        approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
     return request
 
 

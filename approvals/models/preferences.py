@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.db.json_field import ExactJSONField
-from approvals.states import Priority
+from approvals.states import Priority, Width
 
 User = settings.AUTH_USER_MODEL
 
@@ -138,6 +138,11 @@ class ToolSettings(models.Model):
     secret_fields = ExactJSONField(default=list, null=True)
     #: Texts that are offered as the message to the agent.
     prepared_answers = ExactJSONField(default=list)
+    #: The limits of grants for this tool; null means no limit but those of every tool (`approvals.policy.grants`).
+    grant_seconds = models.PositiveIntegerField(_("longest grant"), null=True)
+    grant_uses = models.PositiveIntegerField(_("most uses of a grant"), null=True)
+    grant_width = models.PositiveSmallIntegerField(_("widest grant"), choices=Width, null=True)
+    no_grants = models.BooleanField(_("never grant"), default=False, db_default=False)
 
     class Meta:
         verbose_name_plural = "tool settings"

@@ -217,9 +217,15 @@ class Decision(models.Model):
     approved_digest = models.CharField(max_length=71, blank=True)
     answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
+    #: The grant by which it was approved, and which use of it this was; null if a person decided.
+    grant = models.ForeignKey(
+        "approvals.Grant", on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    grant_use = models.PositiveIntegerField(null=True)
 
     class Meta:
         indexes: ClassVar = [
+            models.Index(fields=["grant", "-grant_use"], name="decision_by_grant", condition=Q(grant__isnull=False)),
             models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
             models.Index(fields=["-decided_at", "-id"], name="decision_age"),
         ]

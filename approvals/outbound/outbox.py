@@ -44,6 +44,12 @@ EVENTS = (
     "turn.suspended",
     "turn.completed",
     "tool.result",
+    "grant.given",
+    "grant.used",
+    "grant.revoked",
+    "grant.ended",
+    "grant.stopped",
+    "grant.resumed",
 )
 
 #: How preferences name the mails about requests that were assigned to a person.

@@ -10,8 +10,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.asking.tool_calls import Command, Fetch, recognize
+from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
 from approvals.models import ToolSettings
-from approvals.record.amounts import ABSENT, pointer_parts, value_at
 from approvals.text.text import visible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.

@@ -10,32 +10,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from approvals.db.json_pointer import value_at
+
 #: Where the amount is, unless one of the tool's key fields is a number.
 DEFAULT = "/amount"
 #: A plain decimal number as text; longer ones are rather account numbers.
 DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
 #: Longer pointers are not stored with a request; forms refuse them.
 MAX_POINTER = 200
-ABSENT = object()
-
-
-def pointer_parts(pointer: str) -> list[str]:
-    """Return the names and positions of a JSON pointer (RFC 6901)."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-
-
-def value_at(value: Any, pointer: str) -> Any:
-    """Return what a JSON pointer points to, or ABSENT."""
-    if pointer and not pointer.startswith("/"):
-        return ABSENT
-    for part in pointer_parts(pointer):
-        if isinstance(value, dict) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
-            value = value[int(part)]
-        else:
-            return ABSENT
-    return value
 
 
 def amount_at(value: Any, pointer: str | None) -> float | None:

@@ -63,6 +63,12 @@ EVENTS = (
     "rule.changed",
     "tool.changed",
     "priority.changed",
+    "grant.given",
+    "grant.used",
+    "grant.revoked",
+    "grant.ended",
+    "grant.stopped",
+    "grant.resumed",
 )
 
 #: A report of a call that ran with a different input than the approved one.

@@ -1,7 +1,9 @@
-"""Errors whose text is translated where people read it, for modules that know no Django."""
+"""Sentences and errors that are translated where people read them, for modules that know no Django."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -19,3 +21,14 @@ class TranslatableError(Exception):
     def __init__(self, text: str = "", **values: Any) -> None:
         self.text, self.values = text, values
         super().__init__(text % values if values else text)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A text and the values of its placeholders; `str()` is the English sentence, `translated` the one for a person."""
+
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text % self.values if self.values else self.text

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.states import Verdict
 from approvals.text.confusables import marked_name
-from approvals.text.translatable import TranslatableError, gettext_noop
+from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
 
 #: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
 TITLES = (
@@ -60,9 +60,9 @@ def title_of(status: HTTPStatus) -> str:
     return gettext(status.phrase)
 
 
-def translated(error: Exception) -> str:
-    """Return the text of an error in the current language."""
-    if not isinstance(error, TranslatableError) or not error.text:
+def translated(error: Exception | Sentence) -> str:
+    """Return the text of an error or a sentence in the current language."""
+    if not isinstance(error, TranslatableError | Sentence) or not error.text:
         return str(error)
     text = gettext(error.text)
     return text % error.values if error.values else text

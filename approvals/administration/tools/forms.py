@@ -11,13 +11,24 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
 from approvals.actions.checking import MAX_COMMENT
+from approvals.db.json_pointer import pointer_to
 from approvals.models import ToolSettings
-from approvals.states import Priority
+from approvals.policy.grants import MOST_USES
+from approvals.states import Priority, Width
 
 MAX_FIELDS = 12
 MAX_SECRETS = 50
 MAX_ANSWERS = 20
 MAX_POINTER = 200
+#: How long a grant may last at most, in seconds.
+LENGTHS = {
+    "": _("90 days"),
+    "3600": _("1 hour"),
+    "28800": _("8 hours"),
+    "86400": _("1 day"),
+    "604800": _("7 days"),
+    "2592000": _("30 days"),
+}
 #: Fields of the last request that are offered.
 OFFERED = 40
 
@@ -57,6 +68,23 @@ class ToolForm(forms.Form):
         help_text=_("One per line. People can choose one when they decide."),
     )
 
+    no_grants = forms.BooleanField(
+        label=_("Ask each time: no grants"),
+        required=False,
+        help_text=_("Existing grants that go beyond these limits end."),
+    )
+    grant_width = forms.TypedChoiceField(
+        label=_("Widest grant"),
+        required=False,
+        choices=[("", _("Any input; of tools such as shells, this exact input")), *Width.choices],
+        coerce=int,
+        empty_value=None,
+    )
+    grant_seconds = forms.TypedChoiceField(
+        label=_("Longest grant"), required=False, choices=list(LENGTHS.items()), coerce=int, empty_value=None
+    )
+    grant_uses = forms.IntegerField(label=_("Most uses of a grant"), required=False, min_value=1, max_value=MOST_USES)
+
     @classmethod
     def of(cls, stored: ToolSettings) -> ToolForm:
         """Return the form with what is stored."""
@@ -67,6 +95,10 @@ class ToolForm(forms.Form):
                 "min_priority": stored.min_priority,
                 "reason_required": stored.reason_required,
                 "prepared_answers": "\n".join(stored.prepared_answers),
+                "no_grants": stored.no_grants,
+                "grant_width": stored.grant_width,
+                "grant_seconds": stored.grant_seconds,
+                "grant_uses": stored.grant_uses,
             }
         )
 
@@ -129,7 +161,7 @@ def pointers(value: Any) -> list[tuple[str, str]]:
 def _leaves(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from _leaves(inner, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
+            yield from _leaves(inner, pointer + pointer_to(name))
     elif isinstance(value, list):
         for number, inner in enumerate(value[:3]):
             yield from _leaves(inner, f"{pointer}/{number}")

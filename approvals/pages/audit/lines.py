@@ -17,7 +17,7 @@ from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
-from approvals.states import Kind, Verdict, verdict_label
+from approvals.states import Door, Kind, Verdict, verdict_label
 from approvals.text.text import visible
 
 #: How many values a line shows, and how many characters of a note.
@@ -65,6 +65,12 @@ EVENT_LABELS = {
     "rule.changed": gettext_lazy("Notification rule changed"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),
     "priority.changed": gettext_lazy("Settings of priorities changed"),
+    "grant.given": gettext_lazy("Grant given"),
+    "grant.used": gettext_lazy("Grant used"),
+    "grant.revoked": gettext_lazy("Grant revoked"),
+    "grant.ended": gettext_lazy("Grant ended"),
+    "grant.stopped": gettext_lazy("Ask about everything: on"),
+    "grant.resumed": gettext_lazy("Ask about everything: off"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -93,6 +99,7 @@ TONES = {
 AREAS = {
     "request": ("inbox", "plain"),
     "tool": ("circle-check", "plain"),
+    "grant": ("circle-check", "plain"),
     "turn": ("message-square", "plain"),
     "chat": ("message-square", "plain"),
     "key": ("key-round", "plain"),
@@ -141,6 +148,8 @@ def _line(entry: AuditEntry, subjects: Subjects) -> Line:
 def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     """Return what happened in a few words; `kind` is that of the request."""
     label = str(EVENT_LABELS.get(entry.event, entry.event))
+    if entry.event == "request.decided" and entry.via == Door.GRANT:
+        return _("Approved by grant")
     if entry.verdict in Verdict.values and entry.event == "request.decided":
         return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)
     if entry.event == "request.created":

@@ -1,0 +1,45 @@
+"""JSON pointers (RFC 6901): which value of a JSON document one points to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: What a pointer that points nowhere returns; null is a value.
+ABSENT = object()
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_POINTER = re.compile(r"(/([^~/]|~[01])*)*")
+
+
+def is_pointer(text: str) -> bool:
+    """Return whether this is a JSON pointer: empty, or each part behind a `/`, with `~0` for `~` and `~1` for `/`."""
+    return _POINTER.fullmatch(text) is not None
+
+
+def pointer_parts(pointer: str) -> list[str]:
+    """Return the names and positions of a JSON pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def pointer_to(*names: str) -> str:
+    """Return the pointer that leads through these names."""
+    return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+
+
+def value_at(value: Any, pointer: str) -> Any:
+    """Return what a JSON pointer points to, or ABSENT."""
+    if pointer and not pointer.startswith("/"):
+        return ABSENT
+    return value_behind(value, pointer_parts(pointer))
+
+
+def value_behind(value: Any, parts: list[str] | tuple[str, ...]) -> Any:
+    """Return what the parts of a pointer lead to, or ABSENT. Members are taken by name, items by position."""
+    for part in parts:
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and _INDEX.fullmatch(part) and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return ABSENT
+    return value

@@ -1,0 +1,172 @@
+"""The stored form of a match: a JSON document, read strictly, with every fault named.
+
+    {"tools": ["refund", "mcp__crm__*"], "requesters": [7], "input": [{"pointer": "/amount", "at_most": 100}]}
+
+A member of `input` has a `pointer` and one test: `equals`, `one_of`, `at_least` and/or `at_most`, `starts_with` or `like`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from approvals.db.canonical_json import NotCanonical, canonical
+from approvals.db.json_pointer import is_pointer
+from approvals.policy.globs import Glob
+from approvals.policy.match import FACTS, Between, Condition, Like, Match, OneOf, StartsWith, Test
+from approvals.states import Kind, Priority
+from approvals.text.text import INVISIBLE
+from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
+
+#: Bounds: names in a list and their characters, conditions, characters of a pointer and of a text, values to choose from, and
+#: bytes of a document.
+MAX_NAMES, MAX_NAME, MAX_CONDITIONS, MAX_POINTER, MAX_TEXT, MAX_CHOICES, MAX_BYTES = (
+    100,
+    200,
+    20,
+    200,
+    1_000,
+    100,
+    20_000,
+)
+_KNOWN = {"kinds": frozenset(Kind.values), "priorities": frozenset(Priority.values)}
+#: The tests of a condition; the two ends of a range are one.
+_TESTS = ("equals", "one_of", "at_least", "at_most", "starts_with", "like")
+
+Faults = dict[str, Sentence]
+
+
+class InvalidMatch(TranslatableError, ValueError):
+    """The document is no match. `faults` has a sentence for each wrong member, by its path, such as `input.0.pointer`."""
+
+    def __init__(self, faults: Faults) -> None:
+        self.faults = faults
+        super().__init__(gettext_noop("The match is invalid."))
+
+
+def document_of(match: Match) -> dict[str, Any]:
+    """Return the stored form of a match."""
+    lists = {name: list(vars(match)[name]) for name in FACTS if vars(match)[name]}
+    conditions = [{"pointer": item.pointer} | item.test.document() for item in match.conditions]
+    return lists | ({"input": conditions} if conditions else {})
+
+
+def match_from(document: Any) -> Match:
+    """Return the match of a document from anyone. InvalidMatch."""
+    try:
+        canonical(document, max_bytes=MAX_BYTES)
+    except NotCanonical as error:
+        raise InvalidMatch({"": Sentence(error.text, error.values)}) from error
+    if not isinstance(document, dict):
+        raise InvalidMatch({"": Sentence(gettext_noop("must be a JSON object"))})
+    faults: Faults = {}
+    for name in document.keys() - {*FACTS, "input"}:
+        faults[name[:MAX_NAME]] = Sentence(gettext_noop("is not known"))
+    for name in FACTS:
+        if name in document:
+            faults |= _list_faults(name, document[name])
+    conditions = _conditions(document["input"], faults) if "input" in document else ()
+    if faults:
+        raise InvalidMatch(faults)
+    lists = {name: tuple(document[name]) for name in FACTS if name in document}
+    return Match(**lists, conditions=conditions)
+
+
+def _list_faults(name: str, items: Any) -> Faults:
+    if problem := _length_problem(items, MAX_NAMES):
+        return {name: problem}
+    fault_of: Callable[[Any], Sentence | None] = _id_fault if name == "requesters" else _name_fault
+    faults = {f"{name}.{index}": fault for index, item in enumerate(items) if (fault := fault_of(item))}
+    if not faults and name in _KNOWN:
+        allowed = Sentence(gettext_noop("must be one of %(names)s"), {"names": ", ".join(sorted(_KNOWN[name]))})
+        faults = {f"{name}.{index}": allowed for index, item in enumerate(items) if item not in _KNOWN[name]}
+    return faults
+
+
+def _length_problem(items: Any, most: int) -> Sentence | None:
+    if not isinstance(items, list):
+        return Sentence(gettext_noop("must be a list"))
+    if not items:
+        return Sentence(gettext_noop("is an empty list, which nothing fits; leave it out to fit anything"))
+    if len(items) > most:
+        return Sentence(gettext_noop("has more than %(limit)s items"), {"limit": most})
+    return None
+
+
+def _id_fault(item: Any) -> Sentence | None:
+    whole = isinstance(item, int) and not isinstance(item, bool) and item > 0
+    return None if whole else Sentence(gettext_noop("must be the number of a user"))
+
+
+def _name_fault(item: Any) -> Sentence | None:
+    if not isinstance(item, str) or not item or len(item) > MAX_NAME:
+        return Sentence(gettext_noop("must be text of 1 to %(limit)s characters"), {"limit": MAX_NAME})
+    if INVISIBLE.search(item) or item.strip() != item:
+        return Sentence(gettext_noop("contains an invisible character, or begins or ends with a space"))
+    return None
+
+
+def _conditions(items: Any, faults: Faults) -> tuple[Condition, ...]:
+    if problem := _length_problem(items, MAX_CONDITIONS):
+        faults["input"] = problem
+        return ()
+    read = []
+    for index, item in enumerate(items):
+        place = f"input.{index}"
+        if not isinstance(item, dict):
+            faults[place] = Sentence(gettext_noop("must be a JSON object"))
+            continue
+        for name in item.keys() - {"pointer", *_TESTS}:
+            faults[f"{place}.{name[:MAX_NAME]}"] = Sentence(gettext_noop("is not known"))
+        pointer = item.get("pointer")
+        if not isinstance(pointer, str) or len(pointer) > MAX_POINTER or not is_pointer(pointer):
+            faults[f"{place}.pointer"] = Sentence(
+                gettext_noop(
+                    "must be a JSON pointer of at most %(limit)s characters, such as /amount or /customer/name"
+                ),
+                {"limit": MAX_POINTER},
+            )
+        elif test := _test(item, place, faults):
+            read.append(Condition(pointer, test))
+    return tuple(read)
+
+
+def _test(item: Mapping[str, Any], place: str, faults: Faults) -> Test | None:
+    match {name: item[name] for name in _TESTS if name in item}:
+        case {"equals": value, **others} if not others:
+            return OneOf((value,))
+        case {"one_of": values, **others} if not others:
+            problem = _length_problem(values, MAX_CHOICES)
+            if problem is None:
+                return OneOf(tuple(values))
+            faults[f"{place}.one_of"] = problem
+        case {"starts_with": text, **others} if not others:
+            if _is_text(text, f"{place}.starts_with", faults):
+                return StartsWith(text)
+        case {"like": text, **others} if not others:
+            if _is_text(text, f"{place}.like", faults):
+                return Like(Glob(text))
+        case ends if ends and ends.keys() <= {"at_least", "at_most"}:
+            return _range(ends, place, faults)
+        case _:
+            names = ", ".join(_TESTS)
+            faults[place] = Sentence(gettext_noop("needs exactly one test of its value: %(names)s"), {"names": names})
+    return None
+
+
+def _is_text(text: Any, place: str, faults: Faults) -> bool:
+    if isinstance(text, str) and 0 < len(text) <= MAX_TEXT:
+        return True
+    faults[place] = Sentence(gettext_noop("must be text of 1 to %(limit)s characters"), {"limit": MAX_TEXT})
+    return False
+
+
+def _range(ends: Mapping[str, Any], place: str, faults: Faults) -> Test | None:
+    for name, end in ends.items():
+        if isinstance(end, bool) or not isinstance(end, int | float):
+            faults[f"{place}.{name}"] = Sentence(gettext_noop("must be a number"))
+            return None
+    if {"at_least", "at_most"} <= ends.keys() and ends["at_least"] > ends["at_most"]:
+        faults[f"{place}.at_most"] = Sentence(gettext_noop("must not be less than at_least"))
+        return None
+    return Between(**ends)

@@ -1,0 +1,49 @@
+"""Patterns: text in which `*` stands for any text. The one grammar of patterns in the product."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+
+
+def fold(name: str) -> str:
+    """Return the canonical form of a name, which is equal for names that differ only in case or in how Unicode writes them.
+
+    `Bash`, `BASH`, and the same in full-width letters, are one name. Letters that only look alike, such as a Cyrillic a, stay
+    different.
+    """
+    if name.isascii():
+        return name.lower()
+    # As Unicode's toNFKC_Casefold, but for invisible characters: they stay, so a name with one is another name.
+    composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return unicodedata.normalize("NFKC", composed.casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A pattern. There is no escape: a `*` in the name of a tool is fitted by `*` like any other text.
+
+    A fitting takes time in proportion to the text, whatever the pattern: nothing is tried twice.
+    """
+
+    text: str
+    _parts: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_parts", tuple(self.text.split("*")))
+
+    def fits(self, text: str) -> bool:
+        """Return whether the pattern fits the whole of a text, exactly; of names, both have to be folded."""
+        if len(self._parts) == 1:
+            return text == self.text
+        first, *middle, last = self._parts
+        if not text.startswith(first) or len(text) < len(first) + len(last) or not text.endswith(last):
+            return False
+        # The first place that fits is as good as any later one.
+        place, end = len(first), len(text) - len(last)
+        for part in middle:
+            index = text.find(part, place, end)
+            if index < 0:
+                return False
+            place = index + len(part)
+        return True

@@ -1,0 +1,1 @@
+"""Reads about what is decided by rule."""
