@@ -8,14 +8,15 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import CharField, Q
+from django.db.models import CharField, Exists, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from approvals.access import rights
+from approvals.access import rights, scopes
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
 from approvals.models.keys import ApiKey
+from approvals.models.scopes import ApproverScope
 
 #: The shape of what `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
@@ -37,7 +38,10 @@ def live() -> Q:
 _LIVE: Prepared[ApiKey] = Prepared(
     lambda: (
         ApiKey.objects.select_related("user")
-        .annotate(**{"decides": rights.holds(rights.DECIDE, "user"), "views": rights.holds(rights.VIEW, "user")})
+        .annotate(
+            **{"decides": rights.holds(rights.DECIDE, "user"), "views": rights.holds(rights.VIEW, "user")},
+            limited=Exists(ApproverScope.objects.all()) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
+        )
         .filter(live(), prefix=Parameter("prefix", CharField()))
     )
 )
@@ -53,6 +57,7 @@ def find_key(text: str) -> ApiKey | None:
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, hash_of(text)):
         return None
     rights.remember(key.user, {rights.DECIDE: key.decides, rights.VIEW: key.views})
+    scopes.remember(key.user, limited=key.limited)
     return key
 
 

@@ -6,13 +6,15 @@ from collections.abc import Collection
 from typing import TypeGuard
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 
+from approvals.access import scopes
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
-from approvals.access.rights import ADMINISTER, DECIDE, REVEAL, VIEW, VIEW_RECORD
+from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
 from approvals.db.many import any_of
-from approvals.models import ApprovalRequest, Workflow
-from approvals.models.actors import Actor, KeyActor
+from approvals.models import ApprovalRequest, ApproverScope, Workflow
+from approvals.models.actors import Actor, KeyActor, person_behind
+from approvals.models.scopes import May
 from approvals.states import ASKS, Kind, Priority
 
 Person = Actor | AnonymousUser
@@ -20,9 +22,32 @@ Person = Actor | AnonymousUser
 Named = User | AnonymousUser
 
 
+def is_limited(user: Person) -> bool:
+    """Return whether approver scopes limit what this person may see and decide."""
+    return not isinstance(user, AnonymousUser) and scopes.is_limited(person_behind(user))
+
+
 def sees_everything(user: Person) -> bool:
-    """Return whether this is a decider or an auditor, who see every request."""
-    return user.has_perm(DECIDE) or user.has_perm(VIEW)
+    """Return whether this is a decider or an auditor, who see every request unless scopes limit them."""
+    return not is_limited(user) and sees_more_than_own(user)
+
+
+def sees_more_than_own(user: Person) -> bool:
+    """Return whether this is a decider or an auditor, limited by scopes or not: pages of theirs are told of every change."""
+    return decides_some(user) or user.has_perm(VIEW)
+
+
+def decides_some(user: Person) -> bool:
+    """Return whether this is a decider, limited by scopes or not."""
+    # What one statement reads of a person includes the limits, so they are asked for first.
+    is_limited(user)
+    return user.has_perm(DECIDE)
+
+
+def in_reach(user: Person, request: ApprovalRequest, may: May = May.SEE) -> bool:
+    """Return whether a scope lets this limited person do so with a request."""
+    reach = scopes.reach_of(user)
+    return reach is not None and reach.allows(may, request, request.amount)
 
 
 def load_permissions(users: Collection[User]) -> None:
@@ -30,20 +55,41 @@ def load_permissions(users: Collection[User]) -> None:
     known: dict[int, set[str]] = {user.pk: set() for user in users}
     for way in ("user", "group__user"):
         granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
-        for user_id, app, name in granted.values_list(way, "content_type__app_label", "codename"):
-            known[user_id].add(f"{app}.{name}")
+        rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
+        # The row of no user says that there are scopes.
+        scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
+        for user_id, app, name in rows.union(scoped):
+            known.setdefault(user_id, set()).add(f"{app}.{name}")
     for user in users:
         user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
+    scopes.load_reach(users, scoped=0 in known)
 
 
 def decides_everything(user: Person) -> bool:
-    """Return whether this is a decider, who may answer and decide every request."""
-    return user.has_perm(DECIDE)
+    """Return whether this is a decider, who may answer and decide every request unless scopes limit them."""
+    return not is_limited(user) and decides_some(user)
 
 
 def deciders() -> QuerySet[User]:
-    """Return every user who may decide approvals."""
+    """Return every active user who may decide requests, limited by scopes or not."""
     return User.objects.with_perm(DECIDE, backend="django.contrib.auth.backends.ModelBackend")
+
+
+def deciders_of(request: ApprovalRequest) -> QuerySet[User]:
+    """Return every active user who may decide this request, as `may_decide` says."""
+    unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
+    allowed = scopes.names(ApproverScope.objects.filter(scopes.allowing(request)), OuterRef("pk"))
+    may = Q(is_superuser=True) | (holds(DECIDE, "pk") & (unlimited | allowed))
+    return User.objects.filter(may, is_active=True)
+
+
+def readers_of(request: ApprovalRequest) -> QuerySet[User]:
+    """Return the active people who may see a request, as `may_see` says."""
+    own = Q(pk__in=[pk for pk in (request.requested_by_id, request.assigned_to_id) if pk])
+    unlimited = ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
+    fitting = scopes.names(ApproverScope.objects.filter(scopes.fitting(request)), OuterRef("pk"))
+    everyone = Q(is_superuser=True) | ((holds(DECIDE, "pk") | holds(VIEW, "pk")) & (unlimited | fitting))
+    return User.objects.filter(own | everyone, is_active=True)
 
 
 def may_administer(user: Person) -> bool:
@@ -57,8 +103,8 @@ def administrators() -> QuerySet[User]:
 
 
 def reads_record(user: Person) -> bool:
-    """Return whether this person may read and export the audit log."""
-    return user.has_perm(VIEW_RECORD)
+    """Return whether this person may read and export the audit log: all of it, so no one whom scopes limit."""
+    return not is_limited(user) and user.has_perm(VIEW_RECORD)
 
 
 def may_reveal(user: Person) -> bool:
@@ -71,7 +117,7 @@ def _is(user: Person, user_id: int | None) -> bool:
 
 
 def may_see(user: Person, request: ApprovalRequest) -> bool:
-    return sees_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+    return sees_everything(user) or _is_own(user, request) or in_reach(user, request)
 
 
 def may_see_workflow(user: Person, workflow: Workflow) -> bool:
@@ -80,22 +126,36 @@ def may_see_workflow(user: Person, workflow: Workflow) -> bool:
 
 def may_answer(user: Person, request: ApprovalRequest) -> bool:
     """Return whether this person may answer a question or a form."""
-    return decides_everything(user) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+    return decides_everything(user) or _is_own(user, request) or _decides_in_reach(user, request, May.ANSWER)
 
 
-def may_decide(user: Person) -> bool:
-    """Return whether this person may decide approvals and recoveries; an assignee or requester does not get that right."""
-    return decides_everything(user)
+def may_decide(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether this person may decide an approval or recovery; an assignee or requester does not get that right."""
+    return decides_everything(user) or _decides_in_reach(user, request, May.DECIDE)
+
+
+def may_change_amount(user: Person, request: ApprovalRequest, amount: float | None) -> bool:
+    """Return whether someone who may decide a request may do so with an input that has another amount, or none."""
+    reach = scopes.reach_of(user)
+    return reach is None or reach.allows(May.DECIDE, request, request.amount, amount)
+
+
+def _decides_in_reach(user: Person, request: ApprovalRequest, may: May) -> bool:
+    return user.has_perm(DECIDE) and in_reach(user, request, may)
+
+
+def _is_own(user: Person, request: ApprovalRequest) -> bool:
+    return _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
 
 
 def may_close(user: Person, request: ApprovalRequest) -> bool:
     """Return whether this person may end the request with any verdict that fits its kind."""
-    return may_answer(user, request) if request.kind in ASKS else may_decide(user)
+    return may_answer(user, request) if request.kind in ASKS else may_decide(user, request)
 
 
-def may_be_assigned(named: Named, kind: str) -> TypeGuard[User]:
-    """Return whether this user may get a request of this kind: anyone a question, only deciders an approval."""
-    return named.is_active and (kind in ASKS or may_decide(named))
+def may_be_assigned(named: Named, request: ApprovalRequest) -> TypeGuard[User]:
+    """Return whether this user may get the request: anyone a question, only its deciders an approval."""
+    return named.is_active and (request.kind in ASKS or may_decide(named, request))
 
 
 def asked_through_own_key(actor: Actor, request: ApprovalRequest) -> bool:
@@ -111,7 +171,7 @@ def only_on_own_pages(request: ApprovalRequest) -> bool:
 
 def may_comment(user: Person, request: ApprovalRequest) -> bool:
     """Return whether this person may comment, also after the end: deciders, the requester and the assignee."""
-    return may_close(user, request) or _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+    return may_close(user, request) or _is_own(user, request)
 
 
 def may_resume(user: Person, request: ApprovalRequest) -> bool:
@@ -124,6 +184,11 @@ def is_from_outside(request: ApprovalRequest) -> bool:
     return request.scope.startswith((KEY_SCOPE, USER_SCOPE))
 
 
-def may_cancel(user: Person, owner_id: int) -> bool:
-    """Return whether this person may cancel a request, or stop the work that asked; `owner_id` is the owner of that work."""
+def may_cancel(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether this person may cancel a request: who asked, and who decides approvals as it is."""
+    return _is(user, request.requested_by_id) or may_decide(user, request)
+
+
+def may_stop(user: Person, owner_id: int) -> bool:
+    """Return whether this person may stop the work of an owner: the owner, and who decides everything."""
     return decides_everything(user) or _is(user, owner_id)

@@ -15,6 +15,8 @@ ADMINISTER = "approvals.administer"
 REVEAL = "approvals.reveal_secrets"
 #: To read the audit log on its page, in the admin and over REST.
 VIEW_RECORD = "approvals.view_auditentry"
+#: To see and decide as if there were no approver scopes; it gives no other right.
+IGNORE_SCOPES = "approvals.ignore_scopes"
 
 
 def holds(permission: str, user: str) -> Q:

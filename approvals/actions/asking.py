@@ -17,6 +17,7 @@ from approvals.access import permissions
 from approvals.actions import attachments, publishing, repeating, rows
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import Locked, lock_known_workflow, lock_workflow
+from approvals.actions.policy import scoping
 from approvals.actions.policy.using import approve_by_grant
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
@@ -33,7 +34,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
-from approvals.record.amounts import amount_pointer
+from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Kind, WorkflowState
 from approvals.text.text import visible
 
@@ -187,7 +188,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **mor
     requester = person_behind(by)
     rules = rules_for_asking(ask.tool_name, requester.pk)
     ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
-    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, ask.kind):
+    if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]
     workflow.open_count += 1
@@ -198,12 +199,18 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **mor
         rows.WORKFLOW.save(workflow)
     else:
         rows.count(workflow)
+    pointer = amount_pointer(ask.input, rules.key_fields)
     frozen = _frozen(workflow, ask, now) | {
-        "amount_pointer": amount_pointer(ask.input, rules.key_fields),
+        "amount_pointer": pointer,
+        "amount": amount_at(ask.input, pointer),
         "secrets": [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None,
     }
     request = ApprovalRequest(**frozen, requested_by=requester, **more)
-    rows.REQUEST.save(request)
+    if (scopes := rows.store_request(request)) is not None:
+        scoping.place(request, scopes)
+    # Who may decide it depends on the scopes that fit it.
+    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, request):
+        raise CannotBeAssigned("assigned_to")
     attachments.attach(request, ask.attachments)
     index_request(request)
     record = publishing.request_record(request)

@@ -82,7 +82,7 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
         request = locked.request
         if request.pending:
             _check_may_handle(by, request)
-            if to is not None and not permissions.may_be_assigned(to, request.kind):
+            if to is not None and not permissions.may_be_assigned(to, request):
                 raise CannotBeAssigned("to")
             before, name = request.assigned_to, assignee_name(request)
             if (to.pk if to else None) == request.assigned_to_id:

@@ -15,12 +15,13 @@ from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_request, lock_visible_request
 from approvals.actions.policy.giving import give_grant, require_grantable
-from approvals.asking.answers import Answer
+from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
+from approvals.record.amounts import amount_at
 from approvals.states import OWN_PAGES, Door, Verdict
 
 
@@ -55,12 +56,12 @@ def decide(
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
     # If the deadline had passed by the clock of the database, that would be the reason to give.
     if seen is not None and seen.pending and seen.deadline_at is None:
-        _require_right(seen, by)
+        _require_right(seen, by, answer)
         _checked(seen, answer, via, shown_digest)
     with in_transaction():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        _require_right(request, by)
+        _require_right(request, by, answer)
         if request.pending and not expire_if_overdue(locked):
             checked = _checked(request, answer, via, shown_digest)
             case = None if checked.grant is None else require_grantable(locked, checked)
@@ -74,10 +75,13 @@ def decide(
     raise checking.too_late(request.decision)
 
 
-def _require_right(request: ApprovalRequest, by: Actor) -> None:
-    """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it."""
+def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
+    """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it, or not with this input."""
     if not permissions.may_close(by, request):
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
+    edited = amount_at(answer.edited_input, request.amount_pointer)
+    if answer.edited_input is not ABSENT and not permissions.may_change_amount(by, request, edited):
+        raise NotAllowed(_("You cannot approve this amount: it is above your limit, or missing."))
     if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
 
@@ -96,7 +100,7 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
     with transaction.atomic():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        if not permissions.may_cancel(by, request.requested_by_id):
+        if not permissions.may_cancel(by, request):
             raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
         waits = request.pending and not locked.overdue
         if via == Door.ADMIN and waits and permissions.only_on_own_pages(request):

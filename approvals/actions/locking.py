@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import CharField, QuerySet, UUIDField
 from django.db.models.functions import Now
 
-from approvals.access import permissions
+from approvals.access import permissions, scopes
 from approvals.access.assignees import LAPSES, claimant
 from approvals.access.permissions import Person
 from approvals.db.prepared import Parameter, Prepared
@@ -94,6 +94,8 @@ def _is_torn(request: ApprovalRequest) -> bool:
 def lock_visible_request(request_id: UUID, user: Person) -> Locked:
     """Lock a request that this person may see. NotFound."""
     locked = lock_request(request_id)
+    # Who has lost a scope since the call began must not act on what they had.
+    scopes.forget(user)
     if locked is None or not permissions.may_see(user, locked.request):
         raise NotFound
     return locked

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from approvals.access import permissions
 from approvals.administration.people.actions import record_admin_change
 from approvals.http import refusals_as_pages
 from approvals.states import Door
@@ -108,7 +109,16 @@ class RecordedAdmin(DeskAdmin):
 
 
 class ReadOnlyAdmin(DeskAdmin):
-    """Shows rows without changing them, also to superusers: only `actions` writes them."""
+    """Shows rows without changing them, also to superusers: only `actions` writes them.
+
+    It shows all rows, so nothing to people whom approver scopes limit.
+    """
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_view_permission(request, obj) and not permissions.is_limited(request.user)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return super().has_module_permission(request) and not permissions.is_limited(request.user)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

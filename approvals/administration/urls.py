@@ -11,6 +11,7 @@ from approvals.administration.people import views as people
 from approvals.administration.preferences import profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as rules
+from approvals.administration.scopes import views as scopes
 from approvals.administration.tools import views as tools
 from approvals.administration.webhooks import views as webhooks
 
@@ -50,6 +51,9 @@ urlpatterns = [
     path("rules/", rules.rules, name="rules"),
     path("rules/<int:pk>/", rules.rule, name="rule"),
     path("rules/<int:pk>/remove/", rules.remove, name="remove-rule"),
+    path("scopes/", scopes.scopes, name="scopes"),
+    path("scopes/<int:pk>/", scopes.scope, name="scope"),
+    path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tools.tool, name="tool"),
     path("first-run/", first_run.checklist, name="first-run"),

@@ -14,13 +14,17 @@ from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
 from approvals.models.resuming import ResumeState, Resumption
+from approvals.models.scopes import ApproverScope, Audience, AudienceScope, ScopeWalk
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 
 __all__ = [
     "ApiKey",
     "ApprovalRequest",
+    "ApproverScope",
     "AskAlways",
+    "Audience",
+    "AudienceScope",
     "AuditEntry",
     "Decision",
     "EventStream",
@@ -40,6 +44,7 @@ __all__ = [
     "Resumption",
     "Role",
     "SavedView",
+    "ScopeWalk",
     "SearchText",
     "Snooze",
     "ToolSettings",

@@ -27,6 +27,12 @@ OF_REQUESTS = [
     models.Index(fields=["agent", "-changed_at", "-id"], name="request_latest_agent"),
     models.Index(fields=["workflow", "-changed_at", "-id"], name="request_latest_workflow"),
     models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_latest_requester"),
+    # Whoever is limited by scopes reads their lists by these: one beginning for each set of scopes.
+    models.Index(fields=["audience", *_MOST_URGENT], name="request_waiting_audience", condition=WAITING),
+    models.Index(
+        fields=["audience", "-changed_at", "-id"], name="request_latest_audience", condition=Q(audience__isnull=False)
+    ),
+    models.Index(fields=["scoped_upto"], name="request_unscoped", condition=WAITING),
     # Partial, because few requests are assigned or claimed: SQLite's planner would not use an index over all rows.
     models.Index(
         fields=["assigned_to", "-changed_at", "-id"], name="request_latest_mine", condition=Q(assigned_to__isnull=False)

@@ -126,6 +126,14 @@ class PrioritySettings(models.Model):
         return self.priority
 
 
+class Control(models.TextChoices):
+    """Who decides the approvals of a tool, besides the right to decide."""
+
+    NONE = "", _("Anyone who may decide")
+    CONFIRM = "confirm", _("Confirm: also the person who runs the agent")
+    FOUR_EYES = "four_eyes", _("Four eyes: someone else than the person who runs the agent")
+
+
 class ToolSettings(models.Model):
     """How requests of one tool are shown and decided. Without a row, nothing is special about the tool."""
 
@@ -143,6 +151,7 @@ class ToolSettings(models.Model):
     grant_uses = models.PositiveIntegerField(_("most uses of a grant"), null=True)
     grant_width = models.PositiveSmallIntegerField(_("widest grant"), choices=Width, null=True)
     no_grants = models.BooleanField(_("never grant"), default=False, db_default=False)
+    control = models.CharField(_("control"), max_length=9, choices=Control, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name_plural = "tool settings"

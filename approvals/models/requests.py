@@ -94,6 +94,13 @@ class ApprovalRequest(models.Model):
     input_digest = models.CharField(max_length=71)
     #: The JSON pointer to its amount, the first key field of the tool that was a number; null means `/amount`.
     amount_pointer = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: That amount, for the limits of scopes; null if there is none, or for requests from before this column.
+    amount = models.FloatField(null=True)
+    #: The scopes that fit it, of those up to the id `scoped_upto`; null if none fits, or if none was compared yet.
+    audience = models.ForeignKey(
+        "approvals.Audience", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    scoped_upto = models.PositiveBigIntegerField(null=True)
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)
@@ -159,6 +166,7 @@ class ApprovalRequest(models.Model):
         permissions: ClassVar = [
             ("decide_approvalrequest", "Can decide requests"),
             ("reveal_secrets", "Can show hidden values of requests"),
+            ("ignore_scopes", "Can see and decide without scopes"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(

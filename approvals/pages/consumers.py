@@ -194,7 +194,7 @@ class DeskConsumer(LiveConsumer):
     """The pages of one request or workflow."""
 
     def groups_for(self, user: User) -> list[str]:
-        return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_everything(user) else [])]
+        return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_more_than_own(user) else [])]
 
     def catch_up(self, user: User, shared: BatchCache) -> str:
         since = parse_since(self.scope["query_string"])
@@ -256,9 +256,9 @@ def _changed(user: User, shared: BatchCache, request: ApprovalRequest) -> str:
 def render_counts(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
     """Render the counts of the tabs; "" if they cannot have changed for this person.
 
-    For those who decide everything they always may; for others, if they are among `concerned` (None: everyone).
+    For deciders they always may; for others, if they are among `concerned` (None: everyone).
     """
-    if concerned is not None and user.pk not in concerned and not permissions.decides_everything(user):
+    if concerned is not None and user.pk not in concerned and not permissions.decides_some(user):
         return ""
     counts = tab_counts(user, shared)
     return shared.once(tuple(counts.items()), lambda: render_to_string("approvals/dashboard/_counts.html", counts))

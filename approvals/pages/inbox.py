@@ -80,7 +80,7 @@ def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
         "shown_query": shown,
         "without_search": replace(filters, after=None, q="").query,
         "search_fields": kept_fields(filters, "q"),
-        "may_decide": permissions.decides_everything(request.user),
+        "may_decide": permissions.decides_some(request.user),
     }
 
 

@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from approvals import queries
 from approvals.access import permissions
-from approvals.access.rights import DECIDE, VIEW, holds
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.models.comments import RequestComment
@@ -73,7 +72,7 @@ def suggested_assignees(user: User, request: ApprovalRequest) -> Sequence[str]:
     """Return the usernames to suggest. People who see only their own requests get none, so they cannot list users."""
     if not permissions.sees_everything(user):
         return ()
-    people = User.objects.filter(is_active=True) if request.kind in ASKS else permissions.deciders()
+    people = User.objects.filter(is_active=True) if request.kind in ASKS else permissions.deciders_of(request)
     return list(people.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTIONS])
 
 
@@ -93,7 +92,7 @@ def mentioned_in(text: str, request: ApprovalRequest, by: Actor) -> list[User]:
     names = names_in(text) if "@" in text else []
     if not names:
         return []
-    people = readers_of(request).filter(username__in=names[: 3 * MAX_MENTIONS]).exclude(pk=by.pk)
+    people = permissions.readers_of(request).filter(username__in=names[: 3 * MAX_MENTIONS]).exclude(pk=by.pk)
     return list(people.order_by("username")[:MAX_MENTIONS])
 
 
@@ -102,7 +101,7 @@ def people_to_mention(user: User, request: ApprovalRequest, text: str) -> list[U
 
     People who see only their own requests cannot list users: they get those who have to do with the request.
     """
-    people = readers_of(request).exclude(pk=user.pk)
+    people = permissions.readers_of(request).exclude(pk=user.pk)
     if not permissions.sees_everything(user):
         people = people.filter(_involved(request))
     people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
@@ -123,10 +122,3 @@ def _involved(request: ApprovalRequest) -> Q:
     wrote = RequestComment.objects.filter(request_id=request.pk, by_id=OuterRef("pk"))
     named = (request.requested_by_id, request.assigned_to_id, request.claimed_by_id)
     return Q(pk__in=[pk for pk in named if pk]) | Q(Exists(wrote))
-
-
-def readers_of(request: ApprovalRequest) -> QuerySet[User]:
-    """Return the active people who may see a request, as `permissions.may_see` says."""
-    own = Q(pk__in=[pk for pk in (request.requested_by_id, request.assigned_to_id) if pk])
-    everyone = Q(is_superuser=True) | holds(DECIDE, "pk") | holds(VIEW, "pk")
-    return User.objects.filter(own | everyone, is_active=True)

@@ -16,8 +16,9 @@ from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from approvals import queries
-from approvals.access import permissions
+from approvals.access import permissions, scopes
 from approvals.db.cursors import number_from
+from approvals.db.many import any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.filters import (
@@ -31,6 +32,7 @@ from approvals.queries.filters import (
     Filters,
     ListCursor,
 )
+from approvals.queries.policy.sides import AUDIENCE, first_of
 from approvals.queries.search import with_words
 from approvals.queries.snoozes import snoozed_by
 from approvals.states import Status
@@ -38,7 +40,7 @@ from approvals.states import Status
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
 SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "secrets", "workflow_id", "requested_by__username", "requested_by__first_name",
+         "changed_at", "secrets", "workflow_id", "audience_id", "amount", "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__comment", "decision__decided_at",
@@ -111,18 +113,22 @@ def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
     return _apply(queries.requests_for(user), user.pk, filters)
 
 
-def _sides(user: User, filters: Filters) -> list[QuerySet[ApprovalRequest]]:
+def _sides(user: User, filters: Filters, *, together: bool = False) -> list[QuerySet[ApprovalRequest]]:
     """Return the same as querysets that an index can sort.
 
-    For people who see everything this is one queryset; for others, one of what they requested and one of what is assigned
-    to them.
+    For people who see everything this is one queryset; for others, one of what they requested, one of what is assigned
+    to them, and, if scopes let them see more, one of an audience: that of `sides.AUDIENCE`, or of all of theirs `together`.
     """
     requests = ApprovalRequest.objects.order_by()
     if not user.is_active:
         return [requests.none()]
     if permissions.sees_everything(user):
         return [_apply(requests, user.pk, filters)]
-    return [_apply(requests.filter(**{side: user.pk}), user.pk, filters) for side in ("requested_by", "assigned_to")]
+    sides = [requests.filter(requested_by=user.pk), requests.filter(assigned_to=user.pk)]
+    if audiences := scopes.audiences_of(user):
+        in_scope = Q(audience__in=any_of(audiences, int)) if together else Q(audience=RawSQL(AUDIENCE, []))  # noqa: S611 - a constant
+        sides.append(requests.filter(in_scope))
+    return [_apply(side, user.pk, filters) for side in sides]
 
 
 def all_rows(
@@ -208,7 +214,7 @@ def _rows_of(
         sides = [side.filter(_after(side, filters, part.order, cursor)) for side in sides]
     if len(sides) > 1:
         # The first page of the union consists of rows from the first page of each side.
-        first = {pk for side in sides for pk in side.values_list("pk", flat=True)[:limit]}
+        first = first_of(user, sides, order, limit)
         sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
     return list(_rows_shown(sides[0], filters)[:limit])
 
@@ -254,9 +260,10 @@ def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
 
 def count_of(user: User, filters: Filters) -> int:
     """Return how many requests match, at most `queries.COUNT_LIMIT`."""
-    requested, *assigned = _sides(user, filters)
-    # Count a request that is assigned to its requester only once.
-    sides = [requested, *(side.exclude(requested_by=user.pk) for side in assigned)]
+    requested, *others = _sides(user, filters, together=True)
+    # Count a request that is on several sides only once.
+    sides = [requested, *(side.exclude(requested_by=user.pk) for side in others)]
+    sides[2:] = [side.exclude(assigned_to=user.pk) for side in sides[2:]]
     return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 

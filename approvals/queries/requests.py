@@ -27,7 +27,10 @@ from django.db.models.functions import Coalesce, Concat
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
+from approvals.access.rights import DECIDE
+from approvals.access.scopes import audiences_of
 from approvals.db.cursors import Cursor
+from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
@@ -48,9 +51,13 @@ def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
     requests = whole_requests().defer(UNREAD)
     if not user.is_active:
         return requests.none()
-    if sees_everything(user):
-        return requests
-    return requests.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+    return requests if sees_everything(user) else requests.filter(seen_by(user))
+
+
+def seen_by(user: Person) -> Q:
+    """Return the condition of requests that someone sees who does not see all: their own, and those that their scopes fit."""
+    own, audiences = Q(requested_by=user.pk) | Q(assigned_to=user.pk), audiences_of(user)
+    return own | Q(audience__in=any_of(audiences, int)) if audiences else own
 
 
 def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
@@ -181,23 +188,23 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
     return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
 
 
-def workflows_for(user: Person) -> QuerySet[Workflow]:
-    """Return the workflows that this person may see: all, or their own and those with a request assigned to them."""
+def workflows_for(user: Person, *, suspended: bool = False) -> QuerySet[Workflow]:
+    """Return the workflows that this person may see: all, or their own and those with a request that they may see."""
     workflows = Workflow.objects.select_related("owner")
     if not user.is_active:
         return workflows.none()
     if sees_everything(user):
         return workflows.annotate(shown_title=F("title"))  # type: ignore[no-redef]  # declared on the model, to be read
-    assigned = ApprovalRequest.objects.filter(assigned_to=user.pk)
-    workflows = workflows.filter(Q(owner=user.pk) | Q(pk__in=assigned.values("workflow")))
-    # The title may say more than an assignee may see. They see the title of their request, or the key if they have several.
-    theirs = assigned.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
-    seen = Case(
+    seen = ApprovalRequest.objects.filter(_steps_for(user, waiting=suspended))
+    workflows = workflows.filter(Q(owner=user.pk) | Q(pk__in=seen.values("workflow")))
+    # The title may say more than its reader may see. They see the title of their request, or the key if they have several.
+    theirs = seen.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
+    title = Case(
         When(owner=user.pk, then=F("title")),
         When(Exists(theirs[1:2]), then=F("key")),
         default=Subquery(theirs.values("title")[:1]),
     )
-    return workflows.annotate(shown_title=seen)  # type: ignore[no-redef]  # declared on the model, to be read
+    return workflows.annotate(shown_title=title)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
 def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
@@ -209,7 +216,11 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
-    workflows = workflows_for(user).filter(state=WorkflowState.SUSPENDED).order_by("urgency", "suspended_at", "id")
+    workflows = (
+        workflows_for(user, suspended=True)
+        .filter(state=WorkflowState.SUSPENDED)
+        .order_by("urgency", "suspended_at", "id")
+    )
     if after is not None:
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.at) | Q(suspended_at=after.at, pk__gt=after.pk)
@@ -244,11 +255,18 @@ def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
 
 
 def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
-    """Return the requests of a workflow, in order; an assignee of one request sees only theirs."""
+    """Return the requests of a workflow, in order; only some for who does not see all of it, such as an assignee."""
     steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
     if not may_see_workflow(user, workflow):
-        steps = steps.filter(assigned_to=user.pk)
+        steps = steps.filter(_steps_for(user))
     return with_names(steps).order_by("created_at", "id")
+
+
+def _steps_for(user: Person, *, waiting: bool = False) -> Q:
+    """Return the condition of requests that someone may see in the workflow of another person; in scope only if `waiting`."""
+    assigned, audiences = Q(assigned_to=user.pk), audiences_of(user)
+    in_scope = Q(audience__in=any_of(audiences, int), **({"status": Status.PENDING} if waiting else {}))
+    return assigned | in_scope if audiences else assigned
 
 
 def open_count_for(user: Person, workflow: Workflow) -> int:
@@ -271,9 +289,15 @@ def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
 
 
 def waiting_count(user: Person) -> int:
-    """Return how many questions wait for someone without the permission to decide: their own and those assigned to them."""
+    """Return how many requests wait for someone who does not decide all of them.
+
+    These are questions of their own and those assigned to them, and what their scopes fit if they may decide.
+    """
     theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
-    waiting = ApprovalRequest.objects.filter(theirs, kind__in=ASKS, status=Status.PENDING)
+    wanted = Q(theirs, kind__in=ASKS)
+    if (audiences := audiences_of(user)) and user.has_perm(DECIDE):
+        wanted |= Q(audience__in=any_of(audiences, int))
+    waiting = ApprovalRequest.objects.filter(wanted, status=Status.PENDING)
     return waiting[:COUNT_LIMIT].count()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib.auth.models import User
 from django.core.management.color import no_style
 from django.db import connection
@@ -13,10 +15,10 @@ from approvals.models.search import SearchText
 ONE_WAITS_OF = 50
 
 
-def fill(number: int, *, asker: User) -> None:
+def fill(number: int, *, asker: User, audiences: Sequence[int] = ()) -> None:
     """So many requests like the last one, a second apart into the past, each in a workflow of its own.
 
-    Every tenth is the asker's.
+    Every tenth is the asker's. Each audience, of ids in a row, has as many as the others.
     """
     one = ApprovalRequest.objects.select_related("workflow").latest("created_at")
     entry = AuditEntry.objects.filter(request_id=one.pk).latest("pk")
@@ -56,6 +58,7 @@ def fill(number: int, *, asker: User) -> None:
         title="'Refund order ' || n || '?'",
         tool_name="'tool-' || (n %% 20)",
         urgency="n %% 4",
+        audience_id=f"{audiences[0]} + (n / 7) %% {len(audiences)}" if audiences else "NULL",
         status=f"CASE WHEN {waits} THEN 'pending' ELSE 'approved' END",
         created_at=_ago("n"),
         changed_at=_ago("n"),

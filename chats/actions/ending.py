@@ -135,7 +135,7 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
 
     Raises NotAllowed for people who may only read.
     """
-    if not permissions.may_cancel(by, chat.owner_id):
+    if not permissions.may_stop(by, chat.owner_id):
         raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
     with transaction.atomic():
         turn = queries.unfinished_turn(chat)

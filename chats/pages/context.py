@@ -50,7 +50,7 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
         "waiting": waiting,
         "answers": queries.question_for_message(user, waiting),
         "above": subagents.parent_chat(chat),
-        "may_stop": turn is not None and turn.unfinished and permissions.may_cancel(user, chat.owner_id),
+        "may_stop": turn is not None and turn.unfinished and permissions.may_stop(user, chat.owner_id),
         # An unfinished turn is counted when it pauses or ends.
         "usage": None if turn is not None and turn.state in RUNS else summary_of(chat),
         "may_write": may_write,

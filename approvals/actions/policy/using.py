@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from django.db.models import BigIntegerField, Case, CharField, F, Q, TextField, UUIDField, Value, When
 from django.db.models.functions import Now
 
+from approvals.access.permissions import deciders_of
 from approvals.actions.ending import end_request
 from approvals.actions.locking import Locked
 from approvals.actions.policy.publishing import publish_grant
@@ -87,6 +88,12 @@ def _use_one(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[
         workflow=workflow.key,
         thread=workflow.thread_id,
     )
+    if covering and request.scoped_upto is not None:
+        # Whom scopes do not let decide this request cannot approve it by a grant either.
+        deciders = set(
+            deciders_of(request).filter(pk__in=[grant.given_by_id for grant in covering]).values_list("pk", flat=True)
+        )
+        covering = [grant for grant in covering if grant.given_by_id in deciders]
     if covering and not alone:
         # Two transactions that use several grants in different orders would wait for each other.
         transactions.lock_name(f"grants of {request.requested_by_id}")

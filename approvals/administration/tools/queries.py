@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import connection
 
+from approvals.access import permissions
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries.preferences import settings_of_tools
+from approvals.queries.requests import seen_by
 from approvals.queries.suggestions import NAMES
 
 PAGE = 50
@@ -22,33 +25,47 @@ _SEEN = (
     ) FROM names WHERE name IS NOT NULL LIMIT %s
 """
 )
+_SHOWN = ("id", "title", "kind", "changed_at", "agent", "requested_by", "assigned_to", "audience", "amount")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A tool, or an agent, with its latest request and, of a tool, its settings."""
+    """A tool, or an agent, with its latest request and, of a tool, its settings.
+
+    `visible` is whether scopes let the viewer see that request.
+    """
 
     name: str
     latest: ApprovalRequest
+    visible: bool
     settings: ToolSettings | None = None
 
 
-def tools_seen(*, after: str = "") -> tuple[list[Seen], str]:
+def tools_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
     """Return a page of tools by name, and the name to continue after; empty if there are no more."""
     names, latest, more = _seen("tool_name", after)
     settings = settings_of_tools(names)
-    return [Seen(name, latest[name], settings.get(name)) for name in names], more
+    return [Seen(name, latest[name], _within(viewer, latest[name]), settings.get(name)) for name in names], more
 
 
-def agents_seen(*, after: str = "") -> tuple[list[Seen], str]:
+def agents_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
     """Return a page of agents by name, and the name to continue after; empty if there are no more."""
     names, latest, more = _seen("agent", after)
-    return [Seen(name, latest[name]) for name in names], more
+    return [Seen(name, latest[name], _within(viewer, latest[name])) for name in names], more
 
 
-def latest_of_tool(name: str) -> ApprovalRequest | None:
-    """Return the latest request of a tool with its input; None if none has asked."""
-    return ApprovalRequest.objects.filter(tool_name=name).order_by("-changed_at", "-id").first()
+def latest_of_tool(viewer: User, name: str) -> ApprovalRequest | None:
+    """Return the latest request of a tool with its input; None if none has asked that scopes let the viewer see."""
+    requests = ApprovalRequest.objects.filter(tool_name=name).order_by("-changed_at", "-id")
+    return (requests.filter(seen_by(viewer)) if permissions.is_limited(viewer) else requests).first()
+
+
+def has_asked(name: str) -> bool:
+    return ApprovalRequest.objects.filter(tool_name=name).exists()
+
+
+def _within(viewer: User, request: ApprovalRequest) -> bool:
+    return not permissions.is_limited(viewer) or permissions.may_see(viewer, request)
 
 
 def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest], str]:
@@ -57,7 +74,7 @@ def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest
         rows = [(name, UUID(str(pk))) for name, pk in cursor.fetchall()]
     shown = rows[:PAGE]
     ids = [pk for _name, pk in shown]
-    latest_requests = ApprovalRequest.objects.only("id", "title", "kind", "changed_at", "agent").filter(pk__in=ids)
+    latest_requests = ApprovalRequest.objects.only(*_SHOWN).filter(pk__in=ids)
     requests = {request.pk: request for request in latest_requests}
     latest = {name: requests[pk] for name, pk in shown if pk in requests}
     return list(latest), latest, shown[-1][0] if len(rows) > PAGE else ""

@@ -12,7 +12,7 @@ from approvals.administration.forms import status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.tools import actions
 from approvals.administration.tools.forms import PrioritiesForm, ToolForm, pointers
-from approvals.administration.tools.queries import agents_seen, latest_of_tool, tools_seen
+from approvals.administration.tools.queries import agents_seen, has_asked, latest_of_tool, tools_seen
 from approvals.asking.secrets import masked_input
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
@@ -34,8 +34,8 @@ def tools(request: SignedIn) -> HttpResponse:
         messages.success(request, _("The changes are saved."))
         return redirect("approvals:tools")
     after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
-    shown, more = tools_seen(after=after)
-    agents, more_agents = agents_seen(after=agents_after)
+    shown, more = tools_seen(request.user, after=after)
+    agents, more_agents = agents_seen(request.user, after=agents_after)
     context = {
         "tools": shown,
         "next": more,
@@ -51,8 +51,8 @@ def tools(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def tool(request: SignedIn, name: str) -> HttpResponse:
     """The settings of one tool that has asked, or has settings already."""
-    latest, stored = latest_of_tool(name), settings_of_tools([name]).get(name)
-    if latest is None and stored is None:
+    latest, stored = latest_of_tool(request.user, name), settings_of_tools([name]).get(name)
+    if latest is None and stored is None and not has_asked(name):
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     form = ToolForm(request.POST) if request.method == "POST" else ToolForm.of(stored or ToolSettings())
     if form.is_bound and form.is_valid():

@@ -89,7 +89,8 @@ def _typed_name(request: ApprovalRequest, decision: Decision | None) -> str:
 
 
 def _sees_entries(user: User, request: ApprovalRequest) -> bool:
-    return permissions.reads_record(user) or permissions.may_see_workflow(user, request.workflow)
+    sees_it_all = permissions.may_see_workflow(user, request.workflow) or permissions.in_reach(user, request)
+    return permissions.reads_record(user) or sees_it_all
 
 
 def _entries(request: ApprovalRequest) -> list[tuple[AuditEntry, str]]:

@@ -16,11 +16,13 @@ from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min, Q, QuerySet, TextField, Value, When
 from django.utils import timezone
 
-from approvals.access import permissions
+from approvals.access import permissions, scopes
 from approvals.asking.reading_time import WORDS_PER_SECOND
+from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
+from approvals.queries.requests import seen_by
 from approvals.states import Kind, Status, Verdict
 
 PERIODS = (7, 30, 90)
@@ -144,11 +146,14 @@ def ages_for(user: User, *, now: datetime) -> Ages:
 def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
     if not user.is_active:
         return rows.none()
-    return rows if permissions.sees_everything(user) else rows.filter(Q(requested_by=user.pk) | Q(assigned_to=user.pk))
+    return rows if permissions.sees_everything(user) else rows.filter(seen_by(user))
 
 
 def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
-    """Return the decisions that this person may see: all, or those on their own and on assigned requests, each by an index."""
+    """Return the decisions that this person may see: all, or those on their own, on assigned and on requests in their scopes.
+
+    Each of these is read by an index.
+    """
     decisions = Decision.objects.filter(decided_at__gte=since)
     if not user.is_active:
         return decisions.none()
@@ -157,8 +162,10 @@ def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
     # A request changes for the last time when it is decided.
     ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
     sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
-    own, assigned = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
-    return decisions.filter(request__in=own.union(assigned))
+    if audiences := scopes.audiences_of(user):
+        sides.append(ended.filter(audience__in=any_of(audiences, int)).order_by("-changed_at", "-id"))
+    own, *more = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
+    return decisions.filter(request__in=own.union(*more))
 
 
 def _ended(user: User, since: datetime) -> QuerySet[Any]:

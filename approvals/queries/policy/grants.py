@@ -20,9 +20,11 @@ from django.db.models.lookups import LessThanOrEqual
 from django.utils.translation import gettext as _
 
 from approvals.access.keys import KEY_SCOPE
-from approvals.access.permissions import Person, decides_everything, may_administer, sees_everything
+from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
+from approvals.access.scopes import audiences_of
 from approvals.db.canonical_json import canonical
 from approvals.db.cursors import Cursor
+from approvals.db.many import any_of
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import Terms, fields_of
@@ -51,14 +53,18 @@ class GrantCursor(Cursor):
 def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
     """Return the grants that this person may see, newest first; of one tool, agent or key if that is named.
 
-    Who sees every request sees all of them; others see those for their calls, and those that they gave.
+    Who sees every request sees all of them; others see those for their calls, those that they gave, and those that were given
+    with a request in their scopes.
     """
     wanted = {"tool_name": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
     grants = Grant.objects.filter(**{name: value for name, value in wanted.items() if value})
     grants = grants.order_by("-given_at", "-id")
     if not user.is_active:
         return grants.none()
-    return grants if sees_everything(user) else grants.filter(Q(requested_by_id=user.pk) | Q(given_by_id=user.pk))
+    if sees_everything(user):
+        return grants
+    own = Q(requested_by_id=user.pk) | Q(given_by_id=user.pk)
+    return grants.filter(own | Q(request__audience__in=any_of(audiences_of(user), int)))
 
 
 def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
@@ -87,7 +93,7 @@ def uses_of(grant: Grant, user: Person) -> QuerySet[ApprovalRequest]:
 def may_end(user: Person, grant: Grant) -> bool:
     """Return whether this person may revoke a grant: who gave it, who may decide or administer, and for whose calls it is."""
     own = user.is_active and user.pk in {grant.given_by_id, grant.requested_by_id}
-    return own or decides_everything(user) or may_administer(user)
+    return own or may_administer(user) or may_decide(user, grant.request)
 
 
 def may_stop_grants(user: Person) -> bool:

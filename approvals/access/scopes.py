@@ -1,0 +1,184 @@
+"""What approver scopes leave of the rights of a person: docs/how-to/who-may-approve-what.md.
+
+Without a stored scope, no one is limited. With scopes, whoever may see or decide all requests does so only where a scope of
+theirs fits, unless they hold the right to ignore scopes. A scope never gives a right that the person does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import BigAutoField, Exists, OuterRef, Q, QuerySet
+
+from approvals.access import rights
+from approvals.db.many import any_of
+from approvals.db.prepared import Parameter, Prepared
+from approvals.models import ApprovalRequest, ApproverScope, AudienceScope
+from approvals.models.actors import Actor, person_behind
+from approvals.models.scopes import May
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What one scope allows."""
+
+    may: str
+    limit: float | None
+    scope: int
+
+    def allows(self, may: May, amount: float | None) -> bool:
+        """Return whether this is enough to do so with a request of this amount; no amount is never within a limit."""
+        if _RANK[self.may] < _RANK[may]:
+            return False
+        return may != May.DECIDE or self.limit is None or (amount is not None and abs(amount) <= self.limit)
+
+
+_RANK = {May.SEE: 0, May.ANSWER: 1, May.DECIDE: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The requests that scopes leave a person: by audience, what each of their scopes in it allows."""
+
+    terms: Mapping[int, Collection[Term]] = field(default_factory=dict)
+
+    def allows(self, may: May, request: ApprovalRequest, *amounts: float | None) -> bool:
+        """Return whether one scope of the person that fits the request allows this with all of these amounts."""
+        terms = self.terms.get(request.audience_id or 0, ())
+        return any(all(term.allows(may, amount) for amount in amounts) for term in terms)
+
+
+#: The reach of people whom no scope fits.
+NOWHERE = Reach()
+
+_RIGHTS = {"decides": rights.DECIDE, "views": rights.VIEW, "reads_record": rights.VIEW_RECORD,
+           "administers": rights.ADMINISTER, "ignores": rights.IGNORE_SCOPES}  # fmt: skip
+
+#: Which of the rights that calls ask for a person holds, and whether there are scopes.
+_STANDING: Prepared[User] = Prepared(
+    lambda: User.objects.filter(pk=Parameter("pk", BigAutoField())).annotate(
+        **{name: rights.holds(permission, "pk") for name, permission in _RIGHTS.items()},
+        scoped=Exists(ApproverScope.objects.all()),
+    )
+)
+
+
+def names(scopes: QuerySet[ApproverScope] | OuterRef, person: Any) -> Q:
+    """Return the condition that one of these scopes names the person with this id, or a team of theirs."""
+    scope = {"approverscope" if isinstance(scopes, OuterRef) else "approverscope__in": scopes}
+    own = ApproverScope.people.through._default_manager.filter(user=person, **scope)
+    teams = ApproverScope.teams.through._default_manager.filter(group__user=person, **scope)
+    return Q(Exists(own)) | Q(Exists(teams))
+
+
+def fitting(request: ApprovalRequest) -> Q:
+    """Return the condition that a scope fits a request."""
+    return Q(pk__in=AudienceScope.objects.filter(audience=request.audience_id).values("scope"))
+
+
+def allowing(request: ApprovalRequest) -> Q:
+    """Return the condition that a scope fits a request and lets people decide it."""
+    within = Q(limit=None) if request.amount is None else Q(limit=None) | Q(limit__gte=abs(request.amount))
+    return fitting(request) & Q(may=May.DECIDE) & within
+
+
+_TERMS: Prepared[tuple[int, int, str, float | None]] = Prepared(
+    lambda: (
+        AudienceScope.objects.filter(names(OuterRef("scope"), Parameter("person", BigAutoField())))
+        .values_list("audience", "scope", "scope__may", "scope__limit")
+        .order_by("audience", "scope")
+    )
+)
+
+
+def reach_of(person: Actor | AnonymousUser) -> Reach | None:
+    """Return what scopes leave of the right to see or decide all requests; None if nothing limits it.
+
+    Read once for each `User` that is read, which is once for each call, so that a change counts from the next one on.
+    """
+    if isinstance(person, AnonymousUser) or person.pk is None:
+        return None
+    user = person_behind(person)
+    if not is_limited(user):
+        return None
+    reach: Reach | None = user.__dict__.get("_reach")
+    if reach is None:
+        reach = _read_reach(user) if user.has_perm(rights.DECIDE) or user.has_perm(rights.VIEW) else NOWHERE
+        user.__dict__["_reach"] = reach
+    return reach
+
+
+def _read_reach(user: User) -> Reach:
+    terms: dict[int, list[Term]] = {}
+    for audience, scope, may, limit in _TERMS.all(person=user.pk):
+        terms.setdefault(audience, []).append(Term(may, limit, scope))
+    return Reach(terms)
+
+
+def load_reach(users: Collection[User], *, scoped: bool) -> None:
+    """Load what scopes leave of the rights of these users, whose permissions are loaded, in three statements at most."""
+    for user in users:
+        remember(user, limited=scoped and not user.has_perm(rights.IGNORE_SCOPES))
+    limited = {user.pk: user for user in users if is_limited(user)}
+    if not limited:
+        return
+    of_user: dict[int, set[int]] = {pk: set() for pk in limited}
+    for through, person in ((ApproverScope.people.through, "user"), (ApproverScope.teams.through, "group__user")):
+        named = through._default_manager.filter(**{f"{person}__in": any_of(limited, int)})
+        for pk, scope in named.values_list(person, "approverscope"):
+            of_user[pk].add(scope)
+    terms: dict[int, list[tuple[int, Term]]] = {}
+    scopes = any_of(set[int]().union(*of_user.values()), int)
+    rows = AudienceScope.objects.filter(scope__in=scopes).values_list("audience", "scope", "scope__may", "scope__limit")
+    for audience, scope, may, limit in rows:
+        terms.setdefault(scope, []).append((audience, Term(may, limit, scope)))
+    for pk, user in limited.items():
+        reach: dict[int, list[Term]] = {}
+        if user.has_perm(rights.DECIDE) or user.has_perm(rights.VIEW):
+            for audience, term in (pair for scope in sorted(of_user[pk]) for pair in terms.get(scope, ())):
+                reach.setdefault(audience, []).append(term)
+        user.__dict__["_reach"] = Reach(reach)
+
+
+def forget(person: Actor | AnonymousUser) -> None:
+    """Read the scopes of a limited person again when they are next asked for, as inside the transaction of a decision."""
+    if not isinstance(person, AnonymousUser):
+        person_behind(person).__dict__.pop("_reach", None)
+
+
+def remember(user: User, *, limited: bool) -> None:
+    """Let calls go by this, which was just read."""
+    user.__dict__["_limited"] = limited and not user.is_superuser
+
+
+def audiences_of(person: Actor | AnonymousUser) -> list[int]:
+    """Return the audiences whose requests a scope lets this person see; none for those whom nothing limits."""
+    reach = reach_of(person)
+    return [] if reach is None else sorted(reach.terms)
+
+
+def in_scope(requests: QuerySet[ApprovalRequest], person: Actor | AnonymousUser) -> QuerySet[ApprovalRequest]:
+    """Return those of the requests that a scope lets a limited person see."""
+    return requests.filter(audience__in=any_of(audiences_of(person), int))
+
+
+def is_limited(user: User) -> bool:
+    """Return whether scopes limit what this user may see and decide."""
+    if not user.is_active or user.is_superuser:
+        return False
+    limited: bool | None = user.__dict__.get("_limited")
+    if limited is None:
+        limited = user.__dict__["_limited"] = _read_standing(user)
+    return limited
+
+
+def _read_standing(user: User) -> bool:
+    standing = _STANDING.first(pk=user.pk)
+    if standing is None:
+        return True
+    if "_perm_cache" not in user.__dict__:
+        rights.remember(user, {permission: getattr(standing, name) for name, permission in _RIGHTS.items()})
+    return bool(getattr(standing, "scoped") and not getattr(standing, "ignores"))  # noqa: B009

@@ -1,0 +1,124 @@
+"""Make, change and delete approver scopes, on record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from approvals.access.rights import DECIDE
+from approvals.actions.logins import SUBJECT
+from approvals.actions.policy.scoping import LOCK
+from approvals.db.transactions import lock_name
+from approvals.exceptions import NotAllowed, NotFound
+from approvals.models import ApproverScope, ScopeWalk
+from approvals.models.scopes import May
+from approvals.record import audit
+from approvals.states import Door
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeTerms:
+    """What a scope says. `match` is a document of `approvals.policy.documents`."""
+
+    name: str
+    match: Mapping[str, Any] = field(default_factory=dict)
+    may: str = May.DECIDE
+    limit: float | None = None
+    people: Collection[User] = ()
+    teams: Collection[Group] = ()
+
+    def names(self, person: User) -> bool:
+        """Return whether the scope names this person or a team of theirs."""
+        return person in self.people or any(team.user_set.filter(pk=person.pk).exists() for team in self.teams)
+
+
+def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope:
+    """Make a scope, or change one; with another match, it becomes another scope. NotFound, NotAllowed."""
+    with transaction.atomic():
+        lock_name(LOCK)
+        stored = None if scope_id is None else _known(scope_id)
+        before = None if stored is None else terms_of(stored)
+        if ApproverScope.objects.exists():
+            _require_other(by, *(each for each in (before, terms) if each is not None))
+        if stored is not None and before is not None and before.match != terms.match:
+            # What was compared with the old match says nothing about the new one.
+            stored.delete()
+            stored = None
+        scope = stored or ApproverScope(match=terms.match)
+        scope.name, scope.may, scope.limit = terms.name, terms.may, terms.limit
+        scope.save()
+        scope.people.set(terms.people)
+        scope.teams.set(terms.teams)
+        if stored is None:
+            _begin_walk(scope)
+        event = "scope.created" if before is None else "scope.changed"
+        record = {"before": _record(before)} if before is not None else {}
+        audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
+    return scope
+
+
+def delete_scope(scope_id: int, *, by: User, via: Door) -> None:
+    """Delete a scope. NotFound, NotAllowed."""
+    with transaction.atomic():
+        lock_name(LOCK)
+        stored = _known(scope_id)
+        terms = terms_of(stored)
+        if ApproverScope.objects.count() == 1 and _decides(by):
+            raise NotAllowed(
+                _("Without the last scope, you could decide everything. Ask an administrator who does not decide.")
+            )
+        _require_other(by, terms)
+        stored.delete()
+        data = {"scope_id": scope_id, "before": _record(terms)}
+        audit.record("scope.deleted", SUBJECT, data=data, actor=by, via=via)
+
+
+def terms_of(scope: ApproverScope) -> ScopeTerms:
+    return ScopeTerms(
+        name=scope.name,
+        match=scope.match,
+        may=scope.may,
+        limit=scope.limit,
+        people=list(scope.people.order_by("username")),
+        teams=list(scope.teams.order_by("name")),
+    )
+
+
+def _known(scope_id: int) -> ApproverScope:
+    scope = ApproverScope.objects.select_for_update(no_key=True).filter(pk=scope_id).first()
+    if scope is None:
+        raise NotFound(_("Scope not found. Someone may have deleted it."))
+    return scope
+
+
+def _decides(person: User) -> bool:
+    return not person.is_superuser and person.has_perm(DECIDE)
+
+
+def _require_other(by: User, *terms: ScopeTerms) -> None:
+    """Raise NotAllowed if someone who decides changes what they may decide themselves."""
+    if _decides(by) and any(each.names(by) for each in terms):
+        raise NotAllowed(_("You cannot change your own scopes. Ask another administrator."))
+
+
+def _begin_walk(scope: ApproverScope) -> None:
+    """Have the requests from before a new scope compared with it."""
+    walk = ScopeWalk.objects.select_for_update().first() or ScopeWalk()
+    walk.upto, walk.created_at, walk.request_id, walk.done = scope.pk, None, None, False
+    walk.save()
+
+
+def _record(terms: ScopeTerms) -> dict[str, Any]:
+    return {
+        "name": terms.name,
+        "match": terms.match,
+        "may": terms.may,
+        "limit": terms.limit,
+        "people": sorted(person.get_username() for person in terms.people),
+        "teams": sorted(team.name for team in terms.teams),
+    }

@@ -1,0 +1,134 @@
+"""The form of an approver scope."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from approvals.administration.people.queries import teams
+from approvals.administration.scopes.actions import ScopeTerms
+from approvals.models import ApproverScope
+from approvals.models.scopes import May
+from approvals.policy.documents import InvalidMatch, match_from
+from approvals.states import Kind, Priority
+from approvals.text.text import visible
+from approvals.text.translation import translated
+
+#: The most people and teams that a scope names.
+MAX_PEOPLE = 200
+_LINES = {"rows": 3, "spellcheck": "false", "autocapitalize": "none"}
+
+
+def _lines(label: Any, help_text: Any) -> forms.CharField:
+    return forms.CharField(label=label, required=False, help_text=help_text, widget=forms.Textarea(attrs=_LINES))
+
+
+def _choices(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoiceField:
+    widget = forms.CheckboxSelectMultiple
+    return forms.MultipleChoiceField(label=label, required=False, choices=choices, widget=widget, help_text=help_text)
+
+
+def team_choices() -> list[tuple[str, str]]:
+    return [(str(pk), visible(name)) for pk, name in teams().order_by("name").values_list("pk", "name")]
+
+
+class ScopeForm(forms.Form):
+    """Who may do what with which requests. What is left empty limits nothing."""
+
+    name = forms.CharField(label=_("Name"), max_length=100)
+    people = _lines(_("People"), _("Usernames, one per line."))
+    teams = _choices(_("Teams"), team_choices)
+    may = forms.ChoiceField(
+        label=_("What they may do"), choices=May.choices,
+        help_text=_("As far as their roles allow it. A scope gives no one a right that they do not have."),
+    )  # fmt: skip
+    limit = forms.FloatField(
+        label=_("Decide only up to this amount"), required=False, min_value=0,
+        help_text=_("Leave empty for no limit. A request without an amount is above every limit."),
+    )  # fmt: skip
+    tools = _lines(_("Tools"), _("Names or patterns such as refund or mcp__crm__*, one per line. Empty for all."))
+    agents = _lines(_("Agents"), _("Names or patterns, one per line. Empty for all."))
+    kinds = _choices(_("Kinds"), Kind.choices)
+    priorities = _choices(_("Priorities"), Priority.choices)
+    values = forms.CharField(
+        label=_("Values of the input"), required=False,
+        widget=forms.Textarea(attrs={**_LINES, "class": "json"}),
+        help_text=_('A JSON list, such as [{"pointer": "/country", "one_of": ["DE", "AT"]}]. Empty for any.'),
+    )  # fmt: skip
+
+    @classmethod
+    def of(cls, scope: ApproverScope) -> ScopeForm:
+        """Return the form with what is stored."""
+        match = scope.match
+        lists = {name: "\n".join(match.get(name, ())) for name in ("tools", "agents")}
+        return cls(
+            initial={
+                "name": scope.name,
+                "people": "\n".join(scope.people.order_by("username").values_list("username", flat=True)),
+                "teams": [str(pk) for pk in scope.teams.values_list("pk", flat=True)],
+                "may": scope.may,
+                "limit": scope.limit,
+                **lists,
+                "kinds": match.get("kinds", ()),
+                "priorities": match.get("priorities", ()),
+                "values": json.dumps(match["input"], ensure_ascii=False) if "input" in match else "",
+            }
+        )
+
+    def clean_people(self) -> list[User]:
+        names = list(dict.fromkeys(_names(self.cleaned_data["people"])))
+        if len(names) > MAX_PEOPLE:
+            raise ValidationError(
+                _("Name at most %(limit)s people. Use a team for more."), params={"limit": MAX_PEOPLE}
+            )
+        people = list(User.objects.filter(username__in=names, is_active=True).order_by("username"))
+        missing = set(names) - {person.get_username() for person in people}
+        if missing:
+            message = _("There is no active person with the username “%(name)s”.")
+            raise ValidationError(message, params={"name": visible(min(missing))})
+        return people
+
+    def clean_teams(self) -> list[Group]:
+        return list(Group.objects.filter(pk__in=self.cleaned_data["teams"]).order_by("name"))
+
+    def clean_values(self) -> Any:
+        text = self.cleaned_data["values"].strip()
+        try:
+            return json.loads(text) if text else []
+        except ValueError as error:
+            raise ValidationError(_("This is not valid JSON.")) from error
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if self.errors:
+            return cleaned
+        lists = {name: _names(cleaned[name]) for name in ("tools", "agents")}
+        lists |= {"kinds": cleaned["kinds"], "priorities": cleaned["priorities"], "input": cleaned["values"]}
+        cleaned["match"] = {name: items for name, items in lists.items() if items}
+        try:
+            match_from(cleaned["match"])
+        except InvalidMatch as error:
+            for place, fault in error.faults.items():
+                name = place.partition(".")[0]
+                field = "values" if name == "input" else name if name in self.fields else None
+                self.add_error(field, f"{place}: {translated(fault)}")
+        if not cleaned["people"] and not cleaned["teams"]:
+            self.add_error(None, _("Name at least one person or team."))
+        if cleaned["limit"] is not None and cleaned["may"] != May.DECIDE:
+            self.add_error("limit", _("A limit applies only to those who may decide."))
+        return cleaned
+
+    @property
+    def terms(self) -> ScopeTerms:
+        """What a valid form says."""
+        names = ("name", "match", "may", "limit", "people", "teams")
+        return ScopeTerms(**{name: self.cleaned_data[name] for name in names})
+
+
+def _names(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]

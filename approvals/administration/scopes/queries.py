@@ -1,0 +1,216 @@
+"""Approver scopes in words, and what would change if one of them were saved or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db.models import Prefetch, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
+from approvals.access.scopes import Term
+from approvals.administration.scopes.actions import ScopeTerms
+from approvals.models import ApprovalRequest, ApproverScope
+from approvals.models.scopes import May
+from approvals.policy.documents import match_from
+from approvals.policy.match import Facts, Match, server_of
+from approvals.queries.policy.scopes import facts_of
+from approvals.states import ASKS, Status
+from approvals.text.text import visible
+
+#: How many waiting requests, most urgent first, and how many people a preview compares; how many of each it lists.
+COMPARED, PEOPLE, LISTED = 200, 500, 20
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeRow:
+    """A scope, and what it says in words."""
+
+    scope: ApproverScope
+    people: Sequence[str]
+    teams: Sequence[str]
+    words: str
+
+
+def scopes() -> list[ScopeRow]:
+    """Return all scopes by name."""
+    return [_row(scope) for scope in _with_members().order_by("name")]
+
+
+def scopes_of_person(person: User) -> list[ScopeRow]:
+    """Return the scopes that name a person or a team of theirs, by name."""
+    named = Q(people=person.pk) | Q(teams__user=person.pk)
+    return [
+        _row(scope)
+        for scope in _with_members().filter(pk__in=ApproverScope.objects.filter(named).values("pk")).order_by("name")
+    ]
+
+
+def scopes_of_tool(tool: str) -> list[ScopeRow]:
+    """Return the scopes that can fit requests of a tool, by name."""
+    facts = Facts(tool=tool, server=server_of(tool))
+
+    def may_fit(match: Match) -> bool:
+        return Match(tools=match.tools, servers=match.servers).fits(facts)
+
+    return [row for row in scopes() if may_fit(match_from(row.scope.match))]
+
+
+def _with_members() -> QuerySet[ApproverScope]:
+    people = Prefetch("people", queryset=User.objects.order_by("username"))
+    return ApproverScope.objects.prefetch_related(people, "teams")
+
+
+def _row(scope: ApproverScope) -> ScopeRow:
+    people = [person.get_username() for person in scope.people.all()]
+    teams = sorted(team.name for team in scope.teams.all())
+    return ScopeRow(scope, people, teams, words_of(scope.may, scope.limit, match_from(scope.match)))
+
+
+def words_of(may: str, limit: float | None, match: Match) -> str:
+    """Return what a scope allows, in a sentence."""
+    sentences = {
+        May.SEE: _("May see %(requests)s."),
+        May.ANSWER: _("May see %(requests)s, and answer questions and forms among them."),
+        May.DECIDE: _("May see, answer and decide %(requests)s."),
+    }
+    text = sentences[May(may)] % {"requests": _requests(match)}
+    if limit is not None and may == May.DECIDE:
+        text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": f"{limit:,.10g}"}
+    return text
+
+
+def _requests(match: Match) -> str:
+    labels = {
+        "tools": _("of the tools %(names)s"),
+        "agents": _("of the agents %(names)s"),
+        "servers": _("of the MCP servers %(names)s"),
+        "kinds": _("of the kinds %(names)s"),
+        "priorities": _("of the priorities %(names)s"),
+        "sources": _("from %(names)s"),
+        "requesters": _("requested by %(names)s"),
+    }
+    parts = []
+    for name, label in labels.items():
+        items = getattr(match, name)
+        if name == "requesters" and items:
+            items = User.objects.filter(pk__in=items).order_by("username").values_list("username", flat=True)
+        if items:
+            parts.append(label % {"names": visible(", ".join(map(str, items)))})
+    parts += [f"{visible(condition.pointer)} {condition.test.sentence}" for condition in match.conditions]
+    return _("requests %(conditions)s") % {"conditions": ", ".join(parts)} if parts else _("all requests")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How many of the compared requests a person sees and may decide, before and after."""
+
+    name: str
+    seen: tuple[int, int]
+    decided: tuple[int, int]
+
+    @property
+    def gains(self) -> bool:
+        return self.seen[1] > self.seen[0] or self.decided[1] > self.decided[0]
+
+    @property
+    def loses(self) -> bool:
+        return self.seen[1] < self.seen[0] or self.decided[1] < self.decided[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Who gains and who loses, over the waiting requests that were compared, and which of these no one could decide."""
+
+    compared: int
+    changes: Sequence[Change]
+    undecidable: Sequence[ApprovalRequest]
+    #: Whether the first scope comes, or the last one goes.
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    match: Match
+    term: Term
+    members: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    pk: int
+    name: str
+    decides: bool
+    unlimited: bool
+
+
+def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
+    """Return what would change if a scope were stored with these terms, or deleted without any."""
+    stored = list(_with_members().prefetch_related("teams__user_set"))
+    before = [_rule(_stored_terms(scope), scope.pk) for scope in stored]
+    after = [rule for rule in before if rule.term.scope != scope_id]
+    if terms is not None:
+        after.append(_rule(terms, 0))
+    requests = list(_waiting())
+    holders = _holders()
+    then, now = _reached(before, requests, holders), _reached(after, requests, holders)
+    changes = [
+        Change(
+            holder.name,
+            (len(then[holder.pk][0]), len(now[holder.pk][0])),
+            (len(then[holder.pk][1]), len(now[holder.pk][1])),
+        )
+        for holder in holders
+    ]
+    decidable = set[int]().union(*(decided for _seen, decided in now.values()))
+    left = [request for place, request in enumerate(requests) if place not in decidable and request.kind not in ASKS]
+    shown = [change for change in changes if change.gains or change.loses]
+    return Preview(len(requests), shown[: 2 * LISTED], left[:LISTED], not before, not after)
+
+
+def _waiting() -> QuerySet[ApprovalRequest]:
+    waiting = ApprovalRequest.objects.filter(status=Status.PENDING).select_related("workflow")
+    return waiting.order_by("urgency", "created_at", "id").defer("said_before", "context", "message")[:COMPARED]
+
+
+def _holders() -> list[_Holder]:
+    """Return who may see or decide all requests, as far as scopes do not limit them; superusers are not limited."""
+    people = User.objects.filter(holds(DECIDE, "pk") | holds(VIEW, "pk"), is_active=True, is_superuser=False)
+    rows = people.annotate(decides=holds(DECIDE, "pk"), ignores=holds(IGNORE_SCOPES, "pk")).order_by("username")
+    names = ("pk", "username", "decides", "ignores")
+    return [_Holder(*row) for row in rows.values_list(*names)[:PEOPLE]]
+
+
+def _stored_terms(scope: ApproverScope) -> ScopeTerms:
+    members = {"people": list(scope.people.all()), "teams": list(scope.teams.all())}
+    return ScopeTerms(name=scope.name, match=scope.match, may=scope.may, limit=scope.limit, **members)
+
+
+def _rule(terms: ScopeTerms, pk: int) -> _Rule:
+    members = {person.pk for person in terms.people}
+    for team in terms.teams:
+        members |= {person.pk for person in team.user_set.all()}
+    return _Rule(match_from(terms.match), Term(terms.may, terms.limit, pk), frozenset(members))
+
+
+def _reached(
+    rules: Sequence[_Rule], requests: Sequence[ApprovalRequest], holders: Sequence[_Holder]
+) -> Mapping[int, tuple[set[int], set[int]]]:
+    """Return which of the requests, by their place, each holder sees and may decide."""
+    reached: dict[int, tuple[set[int], set[int]]] = {holder.pk: (set(), set()) for holder in holders}
+    for place, request in enumerate(requests):
+        facts = facts_of(request)
+        fitting = [rule for rule in rules if rule.match.fits(facts)]
+        may = May.ANSWER if request.kind in ASKS else May.DECIDE
+        for holder in holders:
+            free = holder.unlimited or not rules
+            mine = [rule.term for rule in fitting if holder.pk in rule.members]
+            seen, decided = reached[holder.pk]
+            if free or mine:
+                seen.add(place)
+            if holder.decides and (free or any(term.allows(may, request.amount) for term in mine)):
+                decided.add(place)
+    return reached

@@ -1,0 +1,110 @@
+"""Administration of approver scopes. What a change does is shown before it is saved."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from approvals.access import permissions
+from approvals.administration.forms import refuse, status_of
+from approvals.administration.guards import administrators_only
+from approvals.administration.scopes import actions, queries
+from approvals.administration.scopes.forms import ScopeForm
+from approvals.db.canonical_json import digest
+from approvals.exceptions import NotAllowed, NotFound
+from approvals.http import SignedIn
+from approvals.models import ApproverScope
+from approvals.states import Door
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def scopes(request: SignedIn) -> HttpResponse:
+    """The list of scopes, and the form for a new one."""
+    form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm()
+    if _is_confirmed(request, form) and _saved(request, None, form):
+        return redirect("approvals:scopes")
+    context = _context(request, None, form) | {"rows": queries.scopes()}
+    return render(request, "approvals/administration/scopes/scopes.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def scope(request: SignedIn, pk: int) -> HttpResponse:
+    stored = _stored(pk)
+    form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm.of(stored)
+    if _is_confirmed(request, form) and _saved(request, pk, form):
+        return redirect("approvals:scopes")
+    context = _context(request, pk, form) | {"name": stored.name, "pk": pk}
+    return render(request, "approvals/administration/scopes/scope.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: SignedIn, pk: int) -> HttpResponse:
+    """What the deletion of a scope changes, and the button that deletes it."""
+    stored, refusal = _stored(pk), ""
+    if request.method == "POST":
+        try:
+            actions.delete_scope(pk, by=request.user, via=Door.DASHBOARD)
+        except NotAllowed as error:
+            refusal = str(error)
+        else:
+            messages.success(request, _("The scope is deleted. This applies from now on."))
+            return redirect("approvals:scopes")
+    context = {
+        "name": stored.name,
+        "pk": pk,
+        "here": "scopes",
+        "refusal": refusal,
+        "preview": queries.preview(pk, None),
+        "limited": permissions.is_limited(request.user),
+    }
+    status = 403 if refusal else 200
+    return render(request, "approvals/administration/scopes/delete.html", context, status=status)
+
+
+def _stored(pk: int) -> ApproverScope:
+    stored = ApproverScope.objects.filter(pk=pk).first()
+    if stored is None:
+        raise NotFound(_("Page not found. It may not exist, or you may not have access."))
+    return stored
+
+
+def _is_confirmed(request: SignedIn, form: ScopeForm) -> bool:
+    """Return whether these terms were shown with what they change."""
+    return form.is_bound and form.is_valid() and request.POST.get("previewed") == _digest_of(form)
+
+
+def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
+    terms = form.terms
+    if ApproverScope.objects.filter(name=terms.name).exclude(pk=pk).exists():
+        form.add_error("name", _("Another scope has this name."))
+        return False
+    try:
+        actions.store_scope(pk, terms, by=request.user, via=Door.DASHBOARD)
+    except NotAllowed as error:
+        refuse(form, error)
+        return False
+    messages.success(request, _("The scope applies from now on. Earlier requests follow within moments."))
+    return True
+
+
+def _context(request: SignedIn, pk: int | None, form: ScopeForm) -> dict[str, object]:
+    shown = form.is_bound and form.is_valid()
+    return {
+        "form": form,
+        "here": "scopes",
+        "preview": queries.preview(pk, form.terms) if shown else None,
+        "previewed": _digest_of(form) if shown else "",
+        "limited": permissions.is_limited(request.user),
+    }
+
+
+def _digest_of(form: ScopeForm) -> str:
+    terms = form.terms
+    people, teams = [person.pk for person in terms.people], [team.pk for team in terms.teams]
+    return digest([terms.name, dict(terms.match), terms.may, terms.limit, people, teams])

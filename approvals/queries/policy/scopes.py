@@ -1,0 +1,52 @@
+"""Which approver scopes fit a request."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from approvals.models import ApprovalRequest, ApproverScope
+from approvals.policy.documents import match_from
+from approvals.policy.match import Facts, Match, server_of
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """All scopes, in the order of their ids. `upto` is the last id."""
+
+    matches: Sequence[tuple[int, Match]]
+
+    @property
+    def upto(self) -> int:
+        return self.matches[-1][0] if self.matches else 0
+
+    def fitting(self, request: ApprovalRequest) -> list[int]:
+        """Return the ids of the scopes that fit a request, sorted."""
+        facts = facts_of(request)
+        return [pk for pk, match in self.matches if match.fits(facts)]
+
+
+def facts_of(request: ApprovalRequest) -> Facts:
+    """Return what scopes are compared with."""
+    return Facts(
+        agent=request.agent,
+        tool=request.tool_name,
+        kind=request.kind,
+        source=request.workflow.source,
+        server=server_of(request.tool_name),
+        requester=request.requested_by_id,
+        priority=request.priority,
+        input=request.input,
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def scopes_of(stamp: str) -> Scopes:
+    """Return the scopes that exist, read once in each process for what `models.scopes.stamp_of_scopes` has returned."""
+    return all_scopes()
+
+
+def all_scopes() -> Scopes:
+    rows = ApproverScope.objects.order_by("pk").values_list("pk", "match")
+    return Scopes([(pk, match_from(document)) for pk, document in rows])

@@ -1,0 +1,231 @@
+"""What scopes leave of the rights of each role."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Group, User
+
+from approvals import actions, queries
+from approvals.access import permissions
+from approvals.actions.policy.scoping import compare_earlier_requests
+from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope, terms_of
+from approvals.asking.answers import Answer
+from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
+from approvals.models import ApprovalRequest, ApproverScope
+from approvals.states import Door, Kind, Verdict
+from tests.support.desk.requests import decide, make_request, make_workflow, stored
+from tests.support.desk.scopes import again, make_scope
+from tests.support.people import alice, bob, carol, make_person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> User:
+    return User.objects.create_superuser("root")
+
+
+def rights(person: User, request: ApprovalRequest) -> tuple[bool, bool, bool]:
+    """Whether the person sees, may answer or decide, and finds the request."""
+    person = again(person)
+    found = queries.requests_for(person).filter(pk=request.pk).exists()
+    return permissions.may_see(person, request), permissions.may_close(person, request), found
+
+
+def test_without_a_scope_everything_is_as_it_was():
+    request = make_request(alice())
+    assert (rights(bob(), request), rights(carol(), request)) == ((True, True, True), (True, False, True))
+
+
+@pytest.mark.parametrize(
+    ("may", "kind", "expected"),
+    [
+        ("see", Kind.APPROVAL, (True, False, True)),
+        ("answer", Kind.APPROVAL, (True, False, True)),
+        ("decide", Kind.APPROVAL, (True, True, True)),
+        ("see", Kind.QUESTION, (True, False, True)),
+        ("answer", Kind.QUESTION, (True, True, True)),
+        ("decide", Kind.QUESTION, (True, True, True)),
+    ],
+)
+def test_a_scope_lets_its_people_do_what_it_says(admin, may, kind, expected):
+    decider = bob()
+    make_scope(decider, by=admin, may=may, tools=["refund"])
+    assert rights(decider, make_request(alice(), kind, tool_name="refund")) == expected
+
+
+def test_a_scope_gives_no_right_that_a_person_does_not_hold(admin):
+    auditor, stranger = carol(), make_person("mallory")
+    make_scope(auditor, stranger, by=admin, tools=["refund"])
+    request = make_request(alice(), tool_name="refund")
+    assert (rights(auditor, request), rights(stranger, request)) == ((True, False, True), (False, False, False))
+
+
+def test_whoever_is_in_no_scope_keeps_only_their_own(admin):
+    decider, asker = bob(), alice()
+    request = make_request(asker, tool_name="refund")
+    own = make_request(decider, tool_name="refund")
+    make_scope(make_person("erin", "decide_approvalrequest"), by=admin)
+    assert rights(decider, request) == (False, False, False)
+    assert rights(decider, own) == (True, False, True)
+    assert rights(asker, request) == (True, False, True)
+
+
+def test_the_right_to_ignore_scopes_leaves_the_others_as_they_are(admin):
+    free = make_person("frank", "decide_approvalrequest", "ignore_scopes")
+    only = make_person("grace", "ignore_scopes")
+    make_scope(bob(), by=admin, tools=["other"])
+    request = make_request(alice(), tool_name="refund")
+    assert (rights(free, request), rights(only, request)) == ((True, True, True), (False, False, False))
+    assert rights(admin, request) == (True, True, True)
+
+
+def test_members_of_a_team_are_in_its_scope_as_long_as_they_are_members(admin):
+    decider, team = bob(), Group.objects.create(name="payments")
+    make_scope(team, by=admin, tools=["refund"])
+    request = make_request(alice(), tool_name="refund")
+    before = rights(decider, request)
+    decider.groups.add(team)
+    inside = rights(decider, request)
+    decider.groups.clear()
+    assert (before, inside, rights(decider, request)) == ((False,) * 3, (True,) * 3, (False,) * 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "may_decide"),
+    [(1000, True), (1000.01, False), (-1000, True), (-1001, False), ("999", True), (None, False), (True, False)],
+)
+def test_an_amount_has_to_be_within_the_limit_and_a_missing_one_never_is(admin, value, may_decide):
+    decider = bob()
+    make_scope(decider, by=admin, limit=1000)
+    request = make_request(alice(), input={} if value is None else {"amount": value})
+    assert rights(decider, request) == (True, may_decide, True)
+
+
+def test_of_several_scopes_the_largest_limit_counts(admin):
+    decider = bob()
+    make_scope(decider, by=admin, limit=1000)
+    make_scope(decider, by=admin, limit=5000, tools=["refund"])
+    asker = alice()
+    found = [rights(decider, make_request(asker, tool_name=name, input={"amount": 3000})) for name in ("refund", "t")]
+    assert found == [(True, True, True), (True, False, True)]
+
+
+@pytest.mark.parametrize("edited", [{"amount": 1001}, {}, {"amount": "many"}])
+def test_a_changed_amount_has_to_be_within_the_limit(admin, edited):
+    decider = bob()
+    make_scope(decider, by=admin, limit=1000)
+    request = make_request(alice(), input={"amount": 10})
+    with pytest.raises(NotAllowed):
+        decide(request, again(decider), Verdict.EDIT, edited_input=edited)
+    decide(request, again(decider), Verdict.EDIT, edited_input={"amount": 999})
+    assert stored(request).status == "approved"
+
+
+def test_an_earlier_request_is_seen_by_no_limited_person_until_it_was_compared(admin):
+    decider = bob()
+    request = make_request(alice(), tool_name="refund")
+    terms = ScopeTerms(name="Refunds", match={"tools": ["refund"]}, people=[decider])
+    store_scope(None, terms, by=admin, via=Door.DASHBOARD)
+    before = rights(decider, stored(request))
+    compare_earlier_requests()
+    assert (before, rights(decider, stored(request))) == ((False, False, False), (True, True, True))
+
+
+def test_ended_requests_are_compared_too(admin):
+    decider = bob()
+    asker = alice()
+    requests = [make_request(asker, tool_name="refund") for _ in range(5)]
+    for request in requests[:3]:
+        decide(request, decider, Verdict.REJECT)
+    make_scope(decider, by=admin, tools=["refund"])
+    assert {rights(decider, stored(request))[0] for request in requests} == {True}
+
+
+def test_a_scope_with_another_match_is_another_scope(admin):
+    decider = bob()
+    scope = make_scope(decider, by=admin, tools=["refund"])
+    request = make_request(alice(), tool_name="refund")
+    terms = terms_of(scope)
+    changed = ScopeTerms(name=terms.name, match={"tools": ["other"]}, people=terms.people)
+    store_scope(scope.pk, changed, by=admin, via=Door.DASHBOARD)
+    assert rights(decider, stored(request)) == (False, False, False)
+    compare_earlier_requests()
+    assert rights(decider, stored(request)) == (False, False, False)
+    assert ApproverScope.objects.get().pk != scope.pk
+
+
+def test_losing_the_last_scope_that_fits_counts_at_once_and_the_last_of_all_frees_everyone(admin):
+    decider = bob()
+    scope, other = make_scope(decider, by=admin, tools=["refund"]), make_scope(by=admin)
+    request = make_request(alice(), tool_name="refund")
+    delete_scope(scope.pk, by=admin, via=Door.DASHBOARD)
+    without = rights(decider, stored(request))
+    delete_scope(other.pk, by=admin, via=Door.DASHBOARD)
+    assert (without, rights(decider, stored(request))) == ((False, False, False), (True, True, True))
+
+
+def test_a_scope_that_is_lost_during_a_call_does_not_decide(admin):
+    decider = bob()
+    scope = make_scope(decider, by=admin, tools=["refund"])
+    make_scope(by=admin)
+    request = make_request(alice(), tool_name="refund")
+    person = again(decider)
+    assert permissions.may_close(person, request)
+    delete_scope(scope.pk, by=admin, via=Door.DASHBOARD)
+    with pytest.raises(NotFound):
+        actions.decide(request.pk, Answer(Verdict.APPROVE), by=person, via=Door.DASHBOARD)
+    assert stored(request).status == "pending"
+
+
+def test_an_approval_is_assigned_only_to_those_whose_scope_lets_them_decide_it(admin):
+    inside, outside = bob(), make_person("erin", "decide_approvalrequest")
+    make_scope(inside, by=admin, tools=["refund"])
+    make_scope(outside, by=admin, tools=["other"])
+    owner = alice()
+    with pytest.raises(CannotBeAssigned):
+        make_request(owner, tool_name="refund", assigned_to=again(outside))
+    request = make_request(owner, tool_name="refund", assigned_to=again(inside))
+    with pytest.raises(CannotBeAssigned):
+        actions.assign(request.pk, by=again(inside), via=Door.DASHBOARD, to=again(outside), instead_of="bob")
+
+
+def test_the_people_who_may_see_or_decide_a_request_are_those_whom_the_rights_name(admin):
+    people = [bob(), carol(), make_person("erin", "decide_approvalrequest"), make_person("mallory"), admin,
+              make_person("frank", "decide_approvalrequest", "ignore_scopes")]  # fmt: skip
+    make_scope(people[0], people[1], by=admin, tools=["refund"], limit=100)
+    make_scope(people[2], by=admin, tools=["refund"], may="see")
+    for amount in (5, 500):
+        request = make_request(people[3], tool_name="refund", input={"amount": amount})
+        seeing = {person.pk for person in people if permissions.may_see(again(person), request)}
+        deciding = {person.pk for person in people if permissions.may_decide(again(person), request)}
+        assert set(permissions.readers_of(request).values_list("pk", flat=True)) == seeing
+        assert set(permissions.deciders_of(request).values_list("pk", flat=True)) == deciding
+
+
+def test_many_people_at_once_have_the_rights_that_each_has_alone(admin):
+    people = [bob(), carol(), make_person("erin", "decide_approvalrequest"), make_person("mallory"), admin,
+              make_person("frank", "decide_approvalrequest", "ignore_scopes")]  # fmt: skip
+    team = Group.objects.create(name="payments")
+    people[2].groups.add(team)
+    make_scope(people[0], people[1], by=admin, tools=["refund"], limit=100)
+    make_scope(team, by=admin)
+    request = make_request(people[3], tool_name="refund", workflow=make_workflow(people[3]))
+    loaded = list(User.objects.order_by("pk"))
+    permissions.load_permissions(loaded)
+    together = [(permissions.may_see(each, request), permissions.may_decide(each, request)) for each in loaded]
+    alone = [rights(each, request)[:2] for each in loaded]
+    assert together == alone
+
+
+def test_who_decides_does_not_change_what_they_may_decide(admin):
+    both = make_person("hal", "administer", "decide_approvalrequest")
+    scope = store_scope(None, ScopeTerms(name="First", people=[both]), by=both, via=Door.DASHBOARD)
+    both = again(both)
+    with pytest.raises(NotAllowed):
+        store_scope(scope.pk, ScopeTerms(name="First", people=[]), by=both, via=Door.DASHBOARD)
+    with pytest.raises(NotAllowed):
+        store_scope(None, ScopeTerms(name="Second", people=[both]), by=both, via=Door.DASHBOARD)
+    with pytest.raises(NotAllowed):
+        delete_scope(scope.pk, by=both, via=Door.DASHBOARD)
+    delete_scope(scope.pk, by=admin, via=Door.DASHBOARD)

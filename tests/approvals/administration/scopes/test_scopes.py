@@ -1,0 +1,124 @@
+"""Administration of approver scopes: what a change does is shown first, and it is on record."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+
+from approvals.models import ApproverScope, AuditEntry
+from tests.support.desk.requests import make_request
+from tests.support.desk.scopes import make_scope
+from tests.support.people import alice, bob, carol, make_person
+
+pytestmark = pytest.mark.django_db
+
+TERMS = {"name": "Refunds", "people": "bob", "may": "decide", "limit": "100", "tools": "refund*"}
+
+
+@pytest.fixture
+def admin() -> User:
+    return make_person("ann", "administer", "view_approvalrequest", "view_auditentry")
+
+
+@pytest.fixture
+def client(admin) -> Client:
+    client = Client()
+    client.force_login(admin)
+    return client
+
+
+def previewed(client: Client, address: str = "/settings/scopes/", **terms: str) -> tuple[str, dict[str, str]]:
+    """The page that shows what these terms change, and what its button sends."""
+    page = client.post(address, TERMS | terms)
+    assert page.status_code == 200, page.content.decode()
+    html = page.content.decode()
+    (digest,) = re.findall(r'name="previewed" value="([^"]+)"', html)
+    return html, TERMS | terms | {"previewed": digest}
+
+
+def test_a_scope_is_saved_only_after_its_preview(client):
+    bob()
+    _html, sent = previewed(client)
+    assert ApproverScope.objects.count() == 0
+    refused = client.post("/settings/scopes/", sent | {"limit": "5000"})
+    assert (refused.status_code, ApproverScope.objects.count()) == (200, 0)
+    saved = client.post("/settings/scopes/", sent)
+    stored = ApproverScope.objects.get()
+    assert (saved.status_code, saved["Location"]) == (302, "/settings/scopes/")
+    assert (stored.match, stored.may, stored.limit) == ({"tools": ["refund*"]}, "decide", 100.0)
+    assert [person.username for person in stored.people.all()] == ["bob"]
+
+
+def test_the_preview_says_who_loses_and_what_no_one_could_decide(client):
+    bob(), carol(), make_person("erin", "decide_approvalrequest")
+    asker = alice()
+    make_request(asker, tool_name="refund", input={"amount": 50})
+    make_request(asker, tool_name="refund", input={"amount": 500})
+    html, _sent = previewed(client)
+    text = " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    assert "This is the first scope." in text
+    assert "bob sees 2, then 2 decides 2, then 1 Loses" in text
+    assert "erin sees 2, then 0 decides 2, then 0 Loses" in text
+    assert "carol sees 2, then 0 decides 0, then 0 Loses" in text
+    assert "No one but superusers could decide these waiting requests:" in text
+
+
+def test_each_change_is_on_record(client, admin):
+    decider = bob()
+    team = Group.objects.create(name="payments")
+    client.post("/settings/scopes/", previewed(client)[1])
+    scope = ApproverScope.objects.get()
+    address = f"/settings/scopes/{scope.pk}/"
+    client.post(address, previewed(client, address, limit="200", teams=str(team.pk))[1])
+    client.post(f"{address}delete/")
+    entries = AuditEntry.objects.filter(event__startswith="scope.").order_by("pk")
+    assert [(entry.event, entry.actor_name) for entry in entries] == [
+        ("scope.created", admin.username), ("scope.changed", admin.username), ("scope.deleted", admin.username)
+    ]  # fmt: skip
+    changed = entries[1].data
+    assert (changed["before"]["limit"], changed["after"]["limit"], changed["after"]["teams"]) == (
+        100,
+        200,
+        ["payments"],
+    )
+    assert changed["after"]["people"] == [decider.username]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("people", "nobody", "There is no active person with the username “nobody”."),
+        ("people", "", "Name at least one person or team."),
+        ("values", "[{", "This is not valid JSON."),
+        ("values", '[{"pointer": "amount"}]', "must be a JSON pointer"),
+        ("limit", "-1", "greater than or equal to 0"),
+        ("limit", "nan", "Enter a number."),
+        ("name", "", "This field is required."),
+    ],
+)
+def test_a_wrong_field_is_named_in_words(client, field, value, words):
+    bob()
+    page = client.post("/settings/scopes/", TERMS | {field: value})
+    assert (page.status_code, ApproverScope.objects.count()) == (422, 0)
+    assert words in page.content.decode()
+
+
+def test_two_scopes_cannot_have_one_name(client, admin):
+    bob()
+    sent = previewed(client)[1]
+    client.post("/settings/scopes/", sent)
+    again = client.post("/settings/scopes/", sent)
+    assert (again.status_code, ApproverScope.objects.count()) == (422, 1)
+
+
+def test_only_administrators_see_the_pages(admin):
+    decider = bob()
+    scope = make_scope(decider, by=admin)
+    browser = Client()
+    browser.force_login(decider)
+    addresses = ("/settings/scopes/", f"/settings/scopes/{scope.pk}/", f"/settings/scopes/{scope.pk}/delete/")
+    assert {browser.get(address).status_code for address in addresses} == {404}
+    assert {browser.post(address, TERMS).status_code for address in addresses} == {404}

@@ -1,0 +1,34 @@
+"""Approver scopes for tests, made the way the product makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+
+from approvals.actions.policy.scoping import compare_earlier_requests
+from approvals.administration.scopes.actions import ScopeTerms, store_scope
+from approvals.models import ApproverScope
+from approvals.states import Door
+
+
+def make_scope(
+    *people: User | Group, by: User, may: str = "decide", limit: float | None = None, **match: Any
+) -> ApproverScope:
+    """A scope of these people and teams, with which all requests were compared; `match` has the lists of its document."""
+    terms = ScopeTerms(
+        name=f"Scope {ApproverScope.objects.count() + 1}",
+        match=match,
+        may=may,
+        limit=limit,
+        people=[each for each in people if isinstance(each, User)],
+        teams=[each for each in people if isinstance(each, Group)],
+    )
+    scope = store_scope(None, terms, by=by, via=Door.DASHBOARD)
+    compare_earlier_requests()
+    return scope
+
+
+def again(person: User) -> User:
+    """The person as the next call reads them: rights and scopes are read once for each call."""
+    return User.objects.get(pk=person.pk)
