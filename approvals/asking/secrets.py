@@ -21,7 +21,7 @@ VALUES = ("title", "message", "input", "context", "said_before", "options", "sug
 OF_DECISION = ("comment", "edited_input", "answer")
 #: The pointer to what its call returned.
 OUTPUT = "/output"
-#: What the secrets of a request are about: the input, and the answer to a question or form.
+#: What the schema of a request is about: the input, and the answer to a question or form.
 ANSWERS = ("input", "edited_input", "answer", "default_response")
 
 
@@ -95,8 +95,12 @@ def masked_input(request: ApprovalRequest, value: Any, at: str = "") -> Any:
 
 def masked_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of an audit entry as people read it, and as auditors export it."""
-    secrets = data.get("secrets") or ()
-    return {name: masked(value, secrets if name in (*ANSWERS, "output") else ()) for name, value in data.items()}
+    return {name: masked(value, _secrets_of(name, data.get("secrets"))) for name, value in data.items()}
+
+
+def _secrets_of(name: str, secrets: Sequence[str] | None) -> Sequence[str]:
+    """Return the secrets of a request that count for this column: a schema that is secret itself is that of the answer."""
+    return [secret for secret in secrets or () if secret or name in ANSWERS]
 
 
 def with_secrets(sent: Any, shown: Any) -> Any:
@@ -139,7 +143,7 @@ def _mask_columns(request: ApprovalRequest, row: Any, shown: Any, names: Sequenc
     for name in names:
         if name in row.__dict__:
             value = row.__dict__[name]
-            masked_value = masked(value, (request.secrets or ()) if name in ANSWERS else (), f"/{name}")
+            masked_value = masked(value, _secrets_of(name, request.secrets), f"/{name}")
             setattr(shown, name, masked_value)
             hides |= masked_value is not value
     return hides

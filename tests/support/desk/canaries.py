@@ -60,7 +60,8 @@ def value_of(where: str) -> dict[str, Any]:
 
 def canary_requests(owner: User, decider: User) -> list[ApprovalRequest]:
     """Return requests of every kind, waiting and decided, all full of secrets."""
-    ToolSettings.objects.create(tool_name="login", secret_fields=["iban"], key_fields=["/iban", "/note", "/password"])
+    for tool in ("login", "Bash", "Edit", "WebFetch"):
+        ToolSettings.objects.create(tool_name=tool, secret_fields=["iban"], key_fields=["/iban", "/note", "/password"])
     return [*_waiting(owner), *_decided(owner, decider)]
 
 
@@ -79,6 +80,10 @@ def _sent(where: str) -> dict[str, Any]:
 
 def _make(owner: User, kind: Kind, where: str, **changes: Any) -> ApprovalRequest:
     sent = _sent(where) | changes
+    if sent["response_schema"] is None:
+        # Nothing says of these that they are secret.
+        sent["input"] = {"password": word(f"{where} password"), "iban": word(f"{where} tool")}
+        sent["context"] = {"token": word(f"{where} context")}
     workflow = make_workflow(owner, title=sent.pop("workflow_title"))
     return make_request(owner, kind, workflow=workflow, **sent)
 
