@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.asking.secrets import masked_input
+from approvals.forms.shown_files import ShownFile, shown_files
 from approvals.models import ApprovalRequest
 from approvals.text.alignment import align_values
 from approvals.text.differences import place_of
@@ -55,6 +56,11 @@ class Line:
     def shown(self) -> list[Row]:
         """The values in which this request differs from the others."""
         return [cell for cell in [*self.cells, *self.more] if cell is not None]
+
+    @property
+    def files(self) -> list[ShownFile]:
+        """The files of the request."""
+        return shown_files(self.request)
 
     @property
     def marked(self) -> list[tuple[Row | None, bool]]:
