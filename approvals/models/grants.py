@@ -40,7 +40,7 @@ class Grant(models.Model):
     width = models.PositiveSmallIntegerField(choices=Width)
     #: The digest of what it covers: of the input with its files, or of the key fields; empty if any input of the tool.
     target = models.CharField(max_length=71, blank=True)
-    #: `{"pointer", "value"}` objects of key fields; null of any other width.
+    #: The JSON pointers of the key fields; null of any other width. Their values are those of the request: some may be secret.
     fields = ExactJSONField(null=True)
 
     audience = models.CharField(max_length=8, choices=Audience)

@@ -70,8 +70,7 @@ EVENTS = (
     "grant.used",
     "grant.revoked",
     "grant.ended",
-    "grant.stopped",
-    "grant.resumed",
+    *("grant.stopped", "grant.resumed"),
 )
 
 #: A report of a call that ran with a different input than the approved one.

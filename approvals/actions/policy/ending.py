@@ -53,13 +53,12 @@ def end_due_grants() -> None:
 
 
 def _end_if_due(grant_id: UUID) -> None:
-    reason = Case(
-        *(When(condition, then=Value(why)) for why, condition in endings(Now()).items()), output_field=TextField()
-    )
+    reasons = (When(condition, then=Value(why)) for why, condition in endings(Now()).items())
+    why_now = Case(*reasons, default=Value(""), output_field=TextField())
     with transaction.atomic():
-        locked = Grant.objects.filter(pk=grant_id).select_for_update(no_key=True, skip_locked=True)
-        grant = locked.annotate(reason=reason).first()
-        if grant is None or grant.ended_at is not None or not (why := vars(grant).pop("reason")):
+        locked = Grant.objects.filter(pk=grant_id, ended_at=None).select_for_update(no_key=True, skip_locked=True)
+        grant = locked.annotate(why_now=why_now).first()
+        if grant is None or not (why := vars(grant).pop("why_now")):
             return
         grant.ended_at, grant.ended_why = timezone.now(), why
         grant.save(update_fields=["ended_at", "ended_why"])

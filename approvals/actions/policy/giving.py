@@ -48,7 +48,7 @@ def give_grant(locked: Locked, terms: Terms, case: Case, *, by: Actor, via: Door
         tool_name=request.tool_name,
         width=terms.width,
         target=grants.target_of(terms.width, request.input_digest, fields),
-        fields=fields,
+        fields=[field["pointer"] for field in fields] if fields else None,
         audience=terms.audience,
         requested_by_id=request.requested_by_id,
         agent=request.agent,

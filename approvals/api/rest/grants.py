@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -36,7 +36,7 @@ class GrantDocument(BaseModel):
     covers: Literal["input", "fields", "tool"] = Field(
         description="The exact input of that request, the same key fields, or any input of the tool."
     )
-    fields: list[dict[str, Any]] | None = Field(description="The key fields, with `pointer` and `value`; else null.")
+    fields: list[str] | None = Field(description="The JSON pointers of the key fields, if it covers those; else null.")
     audience: Audience = Field(description="For whose calls, always only of the user who asked.")
     agent: str
     scope: str

@@ -54,8 +54,8 @@ def approve(request: ApprovalRequest, by: Actor, terms: Terms | None = None, **s
     return actions.decide(request.pk, answer, by=by, via=Door.DASHBOARD)
 
 
-def grant(by: User, asker: User, terms: Terms, value: dict[str, Any] | None = None, **asked: Any) -> Grant:
-    """Give a grant with the approval of a request that was asked for it."""
+def give(by: User, asker: User, terms: Terms, value: dict[str, Any] | None = None, **asked: Any) -> Grant:
+    """Give a grant, with the approval of a request that was asked for it."""
     approve(ask(asker, value, **asked), by, terms)
     return Grant.objects.latest("given_at")
 
