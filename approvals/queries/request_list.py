@@ -32,9 +32,9 @@ from approvals.queries.filters import (
     Filters,
     ListCursor,
 )
+from approvals.queries.lists.snoozes import snoozed_by
 from approvals.queries.policy.sides import AUDIENCE, first_of
 from approvals.queries.search import with_words
-from approvals.queries.snoozes import snoozed_by
 from approvals.states import Status
 
 PAGE = 50
