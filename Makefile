@@ -5,6 +5,9 @@ PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 VENV := .venv
 PY := $(VENV)/bin/python
 
+# Tests start hundreds of processes: each would compile the project anew where Python is told to keep no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo key test coverage proofs contract everything check scripts lock messages format docs docs-serve pictures release clean
 .DEFAULT_GOAL := demo
 
@@ -47,7 +50,8 @@ coverage: $(VENV)/ready-for-tests
 # The slowest start first, so that no core is idle at the end. Each is named once: pytest sorts folders within folders.
 SLOWEST := $(addprefix tests/proofs/,browser claude team crash test_on_postgresql.py site)
 PROOFS := $(SLOWEST) tests/contract $(filter-out $(SLOWEST) %/__pycache__,$(patsubst %/,%,$(wildcard tests/proofs/*/ tests/proofs/test_*.py)))
-# Runs in one process: schemathesis gives all operations the same name, and pytest-xdist would run only the first.
+# Runs in one process, beside the others: schemathesis gives all operations the same name, and pytest-xdist would run only
+# the first.
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests in environments of their own: make contract.
@@ -58,8 +62,14 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # Tests with real processes, databases, browsers and clients. ROUNDS=10 kills the server ten times at each point.
 proofs: $(VENV)/ready-for-tests $(VENV)/ready-for-docs
-	$(PY) -m pytest $(or $(ARGS),$(PROOFS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)))
-	$(if $(ARGS),,$(PY) -m pytest $(FUZZED))
+ifdef ARGS
+	$(PY) -m pytest $(ARGS)
+else
+	@mkdir -p build
+	@$(PY) -m pytest $(FUZZED) >build/fuzzed.txt 2>&1 & fuzzed=$$!; \
+	$(PY) -m pytest $(PROOFS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)); status=$$?; \
+	wait $$fuzzed || status=$$?; cat build/fuzzed.txt; exit $$status
+endif
 
 # Agent frameworks and packages, each in an environment of its own: make contract NAME=langchain, or all of them. With LOWEST=1,
 # a framework has the oldest version that the extra of the client allows, and only those that have an extra are tested.

@@ -29,14 +29,17 @@ class ApprovalsConfig(AppConfig):
 
         from approvals import actions
         from approvals.access.usernames import validate_new_username
+        from approvals.actions import policy
         from approvals.actions.policy import scoping
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.models import AuditEntry, Decision
+        from approvals.models import AuditEntry, Decision, Grant
         from approvals.models.comments import RequestComment
+        from approvals.models.grants import MAY_CHANGE
         from approvals.outbound import notifications, outbox, webhooks
         from approvals.outbound.delivery_lanes import DeliveryLanes
+        from approvals.queries.policy.conditions import due_grants
         from approvals.states import Channel
 
         translate_labels(self)
@@ -45,11 +48,13 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         append_only.protect(RequestComment)
+        append_only.protect(Grant, may_change=MAY_CHANGE)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
         sweep.register(sweep.free_lost_resumes, lambda now: [actions.lost_leases(now)])
         sweep.register(scoping.compare_earlier_requests, lambda now: [scoping.uncompared(), scoping.unfinished_walks()])
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
+        sweep.register(policy.end_due_grants, lambda now: [due_grants(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
         lanes, by_lane = (

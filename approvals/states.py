@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import TextChoices
+from django.db.models import IntegerChoices, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 
@@ -138,6 +138,7 @@ class Door(TextChoices):
     CEDAR = "cedar", _("Cedar-OS")
     MCP = "mcp", _("MCP")
     ADMIN = "admin", _("admin")
+    GRANT = "grant", _("grant")
     STOP = "stop", _("Stop button")
     DEADLINE = "deadline", _("deadline")
     SYSTEM = "system", _("Pausepoint")
@@ -145,6 +146,34 @@ class Door(TextChoices):
 
 #: The web pages, as opposed to what programs call.
 OWN_PAGES = frozenset({Door.DASHBOARD, Door.CHAT})
+
+
+class Width(IntegerChoices):
+    """What a grant covers, from narrow to wide."""
+
+    INPUT = 0, _("this exact input")
+    FIELDS = 1, _("the same key fields")
+    TOOL = 2, _("any input of this tool")
+
+
+class Audience(TextChoices):
+    """For whose calls a grant is; always only for those of the user who asked."""
+
+    AGENT = "agent", _("this agent")
+    KEY = "key", _("this key")
+    WORKFLOW = "workflow", _("this workflow")
+    THREAD = "thread", _("this conversation")
+
+
+class GrantEnd(TextChoices):
+    """Why a grant has ended."""
+
+    REVOKED = "revoked", _("revoked")
+    USED_UP = "used_up", _("used up")
+    EXPIRED = "expired", _("its time is over")
+    GIVER_LEFT = "giver_left", _("the person who gave it was deactivated or removed")
+    RIGHT_LOST = "right_lost", _("the person who gave it may no longer decide")
+    BEYOND_LIMIT = "beyond_limit", _("the tool's settings no longer allow it")
 
 
 class Channel(TextChoices):

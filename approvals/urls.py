@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from approvals.pages import assignees, attachments, confirm, difference, inbox, request, review, workflows
+from approvals.pages import (
+    assignees,
+    attachments,
+    confirm,
+    difference,
+    inbox,
+    request,
+    review,
+    secrets,
+    workflows,
+)
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
@@ -23,12 +33,14 @@ urlpatterns = [
     path("requests/<uuid:pk>/check/", review.check, name="check"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),
     path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
+    path("requests/<uuid:pk>/secret/", secrets.show_secret, name="secret"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
     path("requests/<uuid:pk>/claim/", assignees.claim, name="claim"),
     path("requests/<uuid:pk>/release/", assignees.release, name="release"),
     path("requests/<uuid:pk>/assign/", assignees.assign, name="assign"),
     path("requests/<uuid:pk>/comments/", assignees.comment, name="comment"),
     path("requests/<uuid:pk>/mentions/", assignees.mentions, name="mentions"),
+    path("requests/<uuid:pk>/people/", assignees.people, name="people"),
     path("requests/<uuid:pk>/attachments/<uuid:attachment_id>/", attachments.attachment, name="attachment"),
     path("requests/<uuid:pk>/record/", record.decision_record, name="record"),
     path("audit/", audit.audit, name="audit"),

@@ -234,6 +234,8 @@ LOGGING = logs.LOGGING
 HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
 #: Dotted paths of functions that receive each `approvals.outbound.outbox.Event` at least once, in order per workflow.
 HITL_EVENT_HANDLERS = env.comma_separated("HITL_EVENT_HANDLERS")
+#: Names of fields whose values people do not see, besides those of `approvals.text.secrets.NAMES`.
+HITL_SECRET_FIELDS = env.comma_separated("HITL_SECRET_FIELDS")
 #: Allow webhooks to this machine, to private networks and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
 #: Seconds between two messages to one person; later events are collected into the next message.

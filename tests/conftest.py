@@ -8,6 +8,7 @@ from django.conf import settings
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from chats.providers import retries, scripted
 from tests.support.database import django_db_setup
 from tests.support.processes.shared import run_folder
 from tests.support.services import ROUNDS, server
@@ -25,8 +26,10 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
 def pytest_configure() -> None:
-    """People of the tests log in often; slow hashes and limits protect nobody here."""
+    """Turn off what takes time and shows nothing here: slow hashes, limits of log-ins, pauses between words and attempts."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.ACCOUNT_RATE_LIMITS = False
+    scripted.PAUSE = 0
+    retries.FIRST_WAIT = 0.01
     # In this process, which ends last, and not in one of pytest-xdist's.
     run_folder()

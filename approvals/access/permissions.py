@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 
 from approvals.access import scopes
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
-from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, VIEW, VIEW_RECORD, holds
+from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
 from approvals.models.actors import Actor, KeyActor, person_behind
@@ -70,6 +70,11 @@ def decides_everything(user: Person) -> bool:
     return not is_limited(user) and decides_some(user)
 
 
+def deciders() -> QuerySet[User]:
+    """Return every active user who may decide requests, limited by scopes or not."""
+    return User.objects.with_perm(DECIDE, backend="django.contrib.auth.backends.ModelBackend")
+
+
 def deciders_of(request: ApprovalRequest) -> QuerySet[User]:
     """Return every active user who may decide this request, as `may_decide` says."""
     unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
@@ -105,6 +110,11 @@ def administrators() -> QuerySet[User]:
 def reads_record(user: Person) -> bool:
     """Return whether this person may read and export the audit log: all of it, so no one whom scopes limit."""
     return not is_limited(user) and user.has_perm(VIEW_RECORD)
+
+
+def may_reveal(user: Person) -> bool:
+    """Return whether this person may show the hidden values of the requests that they see."""
+    return user.has_perm(REVEAL)
 
 
 def _is(user: Person, user_id: int | None) -> bool:

@@ -11,6 +11,8 @@ from django.db.models import Exists, OuterRef, Q
 
 DECIDE, VIEW = "approvals.decide_approvalrequest", "approvals.view_approvalrequest"
 ADMINISTER = "approvals.administer"
+#: To show hidden values on the page of a request.
+REVEAL = "approvals.reveal_secrets"
 #: To read the audit log on its page, in the admin and over REST.
 VIEW_RECORD = "approvals.view_auditentry"
 #: To see and decide as if there were no approver scopes; it gives no other right.

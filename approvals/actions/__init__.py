@@ -48,6 +48,7 @@ from approvals.actions.resuming import (
     renew_resume,
     take_resume,
 )
+from approvals.actions.revealing import reveal_secret
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "renew_resume",
     "report_result",
     "request_approval",
+    "reveal_secret",
     "settle",
     "store_password",
     "take_decision",

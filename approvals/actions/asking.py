@@ -16,14 +16,16 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.actions import attachments, publishing, repeating, rows
 from approvals.actions.indexing import index_request
-from approvals.actions.locking import lock_known_workflow, lock_workflow
+from approvals.actions.locking import Locked, lock_known_workflow, lock_workflow
 from approvals.actions.policy import scoping
+from approvals.actions.policy.using import approve_by_grant
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.asking.reading_time import words_to_read
+from approvals.asking.secrets import secrets_in_schema
 from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
@@ -79,7 +81,7 @@ def open_workflow(
 
 
 def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
-    """Create a request and suspend its workflow.
+    """Create a request and suspend its workflow, unless a grant covers it: then it has ended when this returns.
 
     Asking the same again (scope, tool_call_id, kind, attempt) returns the existing request; Conflict if its input
     differs. Invalid if the ask is out of bounds; CannotBeAssigned.
@@ -88,11 +90,11 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     with in_transaction():
         if workflow.pk is None:
             # A call that asked before would have stored its workflow.
-            return _store(workflow, ask, by=requested_by)
+            return _store(workflow, ask, by=requested_by, alone=False)
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return _store(workflow, ask, by=requested_by)
+            return _store(workflow, ask, by=requested_by, alone=False)
         if known.input_digest != ask.input_digest:
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
@@ -176,13 +178,16 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     return request
 
 
-def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalRequest:
-    """Write a request into its locked workflow. Conflict if that has ended; CannotBeAssigned."""
+def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **more: Any) -> ApprovalRequest:
+    """Write a request into its locked workflow; a grant that covers it ends it at once. Conflict if the workflow has ended;
+    CannotBeAssigned. `alone` says that the transaction stores no other request.
+    """
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
     now, new = timezone.now(), workflow.pk is None
-    least, key_fields, control = rules_for_asking(ask.tool_name)
-    ask = replace(ask, priority=most_urgent(ask.priority, least))
+    requester = person_behind(by)
+    rules = rules_for_asking(ask.tool_name, requester.pk)
+    ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]
@@ -194,10 +199,14 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
         rows.WORKFLOW.save(workflow)
     else:
         rows.count(workflow)
-    pointer = amount_pointer(ask.input, key_fields)
-    frozen = _frozen(workflow, ask, now) | {"amount_pointer": pointer, "amount": amount_at(ask.input, pointer)}
-    frozen["control"] = control or None
-    request = ApprovalRequest(**frozen, requested_by=person_behind(by), **more)
+    pointer = amount_pointer(ask.input, rules.key_fields)
+    frozen = _frozen(workflow, ask, now) | {
+        "amount_pointer": pointer,
+        "amount": amount_at(ask.input, pointer),
+        "control": rules.control or None,
+        "secrets": [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None,
+    }
+    request = ApprovalRequest(**frozen, requested_by=requester, **more)
     if (scopes := rows.store_request(request)) is not None:
         scoping.place(request, scopes)
     # Who may decide it depends on the scopes that fit it.
@@ -207,6 +216,8 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, **more: Any) -> ApprovalR
     index_request(request)
     record = publishing.request_record(request)
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
+    if rules.granted:
+        approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
     return request
 
 

@@ -52,7 +52,11 @@ def _save(file: NewFile) -> None:
     except Exception as error:
         # Each storage has errors of its own.
         raise StorageFailed from error
-    assert path == file.known.path, f"{path} was there before"
+    if path != file.known.path:
+        # Whoever reads or removes it knows it by its own name only.
+        logger.error('STORAGES["attachments"] renames files, so it cannot be used: %s became %s', file.known.path, path)
+        file_storage().delete(path)
+        raise StorageFailed
 
 
 def attach(request: ApprovalRequest, files: Sequence[NewFile]) -> None:

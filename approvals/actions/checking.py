@@ -15,7 +15,8 @@ from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.models.attachments import files_of
 from approvals.queries.preferences import reason_rules
-from approvals.schema.check import schema_errors
+from approvals.queries.suggestions import usernames_in
+from approvals.schema.check import names_people, schema_errors
 from approvals.states import OWN_PAGES, VERDICTS, Door, Kind, Verdict
 from approvals.text.translation import translated
 
@@ -122,5 +123,6 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door) ->
         return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
-    errors = schema_errors(request.response_schema, value, plain=via in OWN_PAGES)
+    people = usernames_in(value) if names_people(request.response_schema) else None
+    errors = schema_errors(request.response_schema, value, plain=via in OWN_PAGES, people=people)
     return {f"{name}.{path}" if path else name: message for path, message in errors.items()}

@@ -14,6 +14,7 @@ from approvals.actions import checking
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_request, lock_visible_request
+from approvals.actions.policy.giving import give_grant, require_grantable
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
@@ -50,7 +51,7 @@ def decide(
     `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. `seen` is the
     request if the caller has read it: a wrong answer is then refused without a lock. NotFound, NotAllowed, AskedByOwnKey,
     CriticalElsewhere (only the desk's own pages decide it), Changed (another input was shown), Invalid (the answer does
-    not meet its schema), AlreadyDecided (names who was first), Expired.
+    not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
     # If the deadline had passed by the clock of the database, that would be the reason to give.
@@ -63,7 +64,11 @@ def decide(
         _require_right(request, by, answer)
         if request.pending and not expire_if_overdue(locked):
             checked = _checked(request, answer, via, shown_digest)
-            return Outcome(request, end_request(locked, checked, by=by, via=via))
+            case = None if checked.grant is None else require_grantable(locked, checked)
+            decision = end_request(locked, checked, by=by, via=via)
+            if checked.grant is not None and case is not None:
+                give_grant(locked, checked.grant, case, by=by, via=via)
+            return Outcome(request, decision)
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
     if checking.is_replay(request.decision, checking.normalize(request, answer, via), by):
         return Outcome(request, request.decision, replayed=True)

@@ -16,15 +16,20 @@ from approvals.actions.locking import Locked
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.transactions import after_commit
-from approvals.models import ApprovalRequest, Decision, Workflow
-from approvals.models.actors import Actor
+from approvals.models import ApprovalRequest, Decision, Grant, Workflow
+from approvals.models.actors import Signatory
 from approvals.states import CLIENT, OUTCOMES, PROGRAMS, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
 
 EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}
 
 
-def end_request(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) -> Decision:
-    """Write the one decision of a pending request; the caller holds its lock inside a transaction."""
+def end_request(
+    locked: Locked, answer: Answer, *, by: Signatory | None, via: Door, grant: Grant | None = None
+) -> Decision:
+    """Write the one decision of a pending request; the caller holds its lock inside a transaction.
+
+    `grant` is the one that has just been used for it; `by` is then who gave it.
+    """
     # Not the time from before the lock: open pages ask for what has changed since they were made.
     request, workflow, now = locked.request, locked.workflow, timezone.now()
     status = OUTCOMES[answer.verdict]
@@ -44,11 +49,15 @@ def end_request(locked: Locked, answer: Answer, *, by: Actor | None, via: Door) 
         approved_digest=checking.approved_digest(request, answer),
         answer=None if answer.answer is ABSENT else answer.answer,
         decided_at=now,
+        grant=grant,
+        grant_use=grant.used if grant else None,
     )
     rows.DECISION.save(decision)
-    index_decision(decision)
+    index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    if grant is not None:
+        record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
     after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=via)
     return decision

@@ -6,34 +6,39 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from approvals.actions import rows
+from approvals.asking.secrets import masked_input, masked_request
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.search_words import words_to_index
+from approvals.text.secrets import masked
 
 #: Characters that an answer or a comment may add.
 MAX_ADDED = 20_000
 
 
 def index_request(request: ApprovalRequest) -> None:
-    """Index a new request."""
-    texts = (request.title, request.message, request.tool_name, request.tool_call_id or "", request.context)
-    rows.SEARCH_TEXT.row(request_id=request.pk, words=words_to_index(*texts, request.input))
+    """Index a new request, without its secrets."""
+    shown = masked_request(request)
+    texts = (shown.title, shown.message, shown.tool_name, shown.tool_call_id or "", shown.context)
+    rows.SEARCH_TEXT.row(request_id=request.pk, words=words_to_index(*texts, shown.input))
 
 
-def index_decision(decision: Decision) -> None:
+def index_decision(request: ApprovalRequest, decision: Decision) -> None:
     """Index the texts of a decision under its request."""
-    add_words(decision.request_id, decision.comment, decision.answer, decision.edited_input)
+    values = (decision.comment, decision.answer, decision.edited_input)
+    add_words(decision.request_id, *(masked_input(request, value) for value in values))
 
 
 def index_result(request: ApprovalRequest, *texts: object) -> None:
     """Index what a call returned under its request. Much of it is often in the input, which is indexed already."""
-    known = words_to_index(request.input)
+    known = words_to_index(masked_input(request, request.input))
     # Of a long input, not all words may be indexed.
-    add_words(request.pk, *texts, known=known.split(" ") if len(known) <= MAX_ADDED else ())
+    words = (masked_input(request, text) for text in texts)
+    add_words(request.pk, *words, known=known.split(" ") if len(known) <= MAX_ADDED else ())
 
 
 def add_words(request_id: UUID, *texts: object, known: Iterable[str] = ()) -> None:
     """Index more texts or JSON values under a request, without the words that are `known` to be there."""
-    words = words_to_index(*texts, limit=MAX_ADDED)
+    words = words_to_index(*map(masked, texts), limit=MAX_ADDED)
     if known:
         there = set(known)
         words = " ".join(word for word in words.split(" ") if word not in there)

@@ -13,6 +13,7 @@ from approvals.models.actors import Signatory
 from approvals.models.attachments import files_of
 from approvals.outbound import outbox
 from approvals.record import audit
+from approvals.text.secrets import mask_text
 
 
 def publish_event(
@@ -30,7 +31,7 @@ def publish_event(
     waiting = workflow.open_count
     heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
-    data |= {name: record[name] for name in ("verdict", "comment") if name in record}
+    data |= {name: mask_text(record[name]) for name in ("verdict", "comment") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
     outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url, heard=heard)
     message = {
@@ -46,13 +47,22 @@ def request_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what the record keeps of a new request."""
     names = ("kind", "title", "input", "input_digest")
     files = [file.approved for file in files_of(request)]
-    return {name: getattr(request, name) for name in names} | ({"attachments": files} if files else {})
+    return (
+        {name: getattr(request, name) for name in names}
+        | ({"attachments": files} if files else {})
+        | hidden_record(request)
+    )
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
     """Return what the record keeps of a decision."""
     names = ("verdict", "comment", "edited_input", "approved_digest", "answer")
-    return {name: getattr(decision, name) for name in names}
+    return {name: getattr(decision, name) for name in names} | hidden_record(decision.request)
+
+
+def hidden_record(request: ApprovalRequest) -> dict[str, Any]:
+    """Return what of these values people do not see, also when the request itself has been pruned."""
+    return {"secrets": request.secrets} if request.secrets else {}
 
 
 def notify(workflow: Workflow, *people: int | None, request_id: str = "") -> None:

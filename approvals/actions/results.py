@@ -9,12 +9,12 @@ from typing import Any
 from django.db import transaction
 
 from approvals.actions.indexing import index_result
-from approvals.actions.publishing import notify
+from approvals.actions.publishing import hidden_record, notify
 from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.models.actors import Actor, Signatory
 from approvals.outbound import outbox
-from approvals.queries.preferences import rules_for_asking
+from approvals.queries.preferences import settings_of_tools
 from approvals.record import audit
 from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Door
@@ -51,7 +51,7 @@ def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: S
     It is no result of the call: that can still be reported. The caller holds the lock of the workflow.
     """
     # Without the input: the one that ran is not known, and the approved one did not run.
-    data = {name: value for name, value in result.data.items() if name != "input"}
+    data = {name: value for name, value in result.data.items() if name != "input"} | hidden_record(request)
     subject = audit.subject_of(request, request.workflow, changed=result.input)
     key = audit.repeat_key(audit.OTHER_INPUT, subject, data)
     known = AuditEntry.objects.filter(request_id=request.pk, event=audit.OTHER_INPUT)
@@ -77,11 +77,14 @@ def record_tool_result(
     of the call, if there is one: it is found by the words of the result, and open pages show the result.
     """
     if request is not None:
-        pointer = request.amount_pointer
+        pointer, secrets = request.amount_pointer, request.secrets
     else:
-        pointer = amount_pointer(result.input, rules_for_asking(subject.tool_name)[1])
+        settings = settings_of_tools([subject.tool_name]).get(subject.tool_name)
+        pointer = amount_pointer(result.input, settings.key_fields if settings else ())
+        secrets = settings.secret_fields if settings else None
+    recorded = result.data | ({"secrets": secrets} if secrets else {})
     subject = replace(subject, amount=amount_at(result.input, pointer))
-    heard = audit.record_new("tool.result", subject, data=result.data, actor=actor, via=via)
+    heard = audit.record_new("tool.result", subject, data=recorded, actor=actor, via=via)
     if heard is None:
         return False
     data = {**event, "tool_call_id": subject.tool_call_id, "state": result.state, "executions": result.executions}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.db import models
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -16,6 +18,7 @@ from approvals.access import permissions
 from approvals.administration.people.actions import record_admin_change
 from approvals.http import refusals_as_pages
 from approvals.states import Door
+from approvals.text.secrets import masked
 
 MAX_TEXT = 200
 
@@ -119,6 +122,14 @@ class ReadOnlyAdmin(DeskAdmin):
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return super().has_module_permission(request) and not permissions.is_limited(request.user)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return a copy of the row with its secrets masked."""
+        row = copy.copy(super().get_object(request, object_id, from_field))
+        for field in self.opts.concrete_fields if row is not None else ():
+            if isinstance(field, models.JSONField | models.TextField):
+                setattr(row, field.attname, masked(getattr(row, field.attname)))
+        return row
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -26,6 +26,7 @@ from approvals.administration.changeable import is_beyond_administrators, is_pro
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
 from approvals.administration.webhooks.actions import resend_events
+from approvals.asking.secrets import masked_data, masked_decision, masked_request
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
@@ -177,7 +178,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:
-        return format_html("<pre>{}</pre>", pretty(json.loads(entry.body)))
+        body = json.loads(entry.body)
+        return format_html("<pre>{}</pre>", pretty(body | {"data": masked_data(body["data"])}))
 
     def get_urls(self) -> list[URLPattern]:
         exports = [
@@ -216,6 +218,11 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     readonly_fields = ("id",)  # read-only fields are shown only if they are listed
     actions = ("cancel_selected",)
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ApprovalRequest | None:
+        """Return the request without its secrets, which only its own page shows, on record."""
+        known: ApprovalRequest | None = super().get_object(request, object_id, from_field)
+        return known and masked_request(known)
+
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm("approvals.decide_approvalrequest"))
 
@@ -239,6 +246,11 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_select_related = ("request",)
     ordering = ("-pk",)
     readonly_fields = ("request",)  # read-only fields are shown only if they are listed
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Decision | None:
+        """Return the decision without the secrets of its request."""
+        known: Decision | None = super().get_object(request, object_id, from_field)
+        return known and masked_decision(known.request, known)
 
 
 @admin.register(OutboxEvent)

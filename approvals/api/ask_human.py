@@ -17,12 +17,11 @@ from django.utils.translation import gettext_lazy
 from pydantic import Field, PlainValidator
 from pydantic_core import ErrorDetails
 
-from approvals import queries
 from approvals.access.callers import Caller
 from approvals.api import asking, exchange
 from approvals.api.bodies import Body, StorableObject, StorableText, idempotency_key, json_object, mark_replayed
 from approvals.api.frame import endpoint, thread_of, wait_of
-from approvals.api.long_poll import respond_when_ended
+from approvals.api.long_poll import read_request, respond_when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_LABEL, MAX_MESSAGE, MAX_SUGGESTIONS, Ask
 from approvals.asking.origins import Origin
@@ -63,7 +62,7 @@ def ask(request: HttpRequest, caller: Caller) -> HttpResponse:
 @endpoint("GET", "read")
 def outcome(request: HttpRequest, caller: Caller, pk: UUID) -> HttpResponse:
     """Return the outcome of a question in the same shape and with the same `?wait=`."""
-    question = queries.get_request_for(caller.user, pk)
+    question = read_request(caller, pk)
     if question.kind != Kind.QUESTION:
         raise NotFound
     return respond_when_ended(request, question, wait_of(request, limit=MAX_WAIT), partial(_respond, request))

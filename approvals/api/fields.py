@@ -93,3 +93,5 @@ WebAddress = Annotated[
 ]
 Short = Annotated[str, StringConstraints(max_length=100)]
 Name = Annotated[str, StringConstraints(max_length=200)]
+#: Of a cursor: a moment and an id. It is for the document; a cursor is read by its own parser.
+CURSOR_PATTERN = r"^[0-9T:.+Z-]+,[0-9a-f-]{36}$"

@@ -8,11 +8,21 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from approvals.api.fields import Moment
+from approvals.asking.secrets import masked_data
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Verdict
 
 #: Characters of the error that a program reports as the result of a call.
 MAX_ERROR = 20_000
+
+
+class GrantUseDocument(BaseModel):
+    """The use of the grant by which a request was approved without asking."""
+
+    id: str = Field(description="The id of the grant.")
+    use: int = Field(description="Which use of it this was, from 1.")
+    uses: int | None = Field(description="How many it has; null if as many as its time allows.")
+    until: Moment | None = Field(description="When it ends; null if it ends by uses alone.")
 
 
 class DecisionDocument(BaseModel):
@@ -27,6 +37,9 @@ class DecisionDocument(BaseModel):
     answer: Any
     approved_input: dict[str, Any] | None = Field(description="The input that may run now; null unless approved.")
     approved_digest: str | None
+    grant: GrantUseDocument | None = Field(
+        description="The grant that approved it, which `by` has given; null if it was decided."
+    )
 
 
 class ReportDocument(BaseModel):
@@ -44,7 +57,7 @@ def report(request: ApprovalRequest) -> ReportDocument | None:
     if request.report is None:
         return None
     entry = json.loads(request.report)
-    data = entry["data"]
+    data = masked_data(entry["data"]) if request.is_masked else entry["data"]
     return ReportDocument(
         state=data["state"],
         output=data["output"],
@@ -67,4 +80,12 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         answer=made.answer,
         approved_input=(made.edited_input if edited else request.input) if approved else None,
         approved_digest=made.approved_digest or None,
+        grant=_grant_use(made),
     )
+
+
+def _grant_use(made: Decision) -> GrantUseDocument | None:
+    grant = made.grant
+    if grant is None or made.grant_use is None:
+        return None
+    return GrantUseDocument(id=str(grant.pk), use=made.grant_use, uses=grant.uses, until=grant.until)

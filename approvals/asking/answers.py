@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
+from approvals.policy.grants import Terms
 from approvals.states import Verdict
 
 #: The members of an answer to a question with options, besides `text`.
@@ -32,7 +33,7 @@ class Answer:
 
     `edited_input` is the changed input of an EDIT, `answer` the JSON value of a RESPOND; either is ABSENT for any other
     verdict. Nothing in it is checked before `actions.decide`. `unseen` says how much of an approved input was never
-    in view of the person, for the audit log.
+    in view of the person, for the audit log. `grant` has the terms on which equal calls may run without asking from now on.
     """
 
     verdict: Verdict
@@ -40,6 +41,7 @@ class Answer:
     edited_input: Any = ABSENT
     answer: Any = ABSENT
     unseen: Mapping[str, int] | None = None
+    grant: Terms | None = None
 
 
 class Question(Protocol):

@@ -8,13 +8,15 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT, Answer, answer_to
+from approvals.asking.secrets import masked_input, with_secrets
 from approvals.db.canonical_json import NotCanonical
 from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid
 from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
-from approvals.forms.reading import MAX_DIGITS, Reading, normalize_newlines, parse_json
+from approvals.forms.reading import MAX_DIGITS, Reading
 from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
+from approvals.forms.texts import normalize_newlines, parse_json
 from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
 from approvals.schema.check import schema_errors
@@ -47,7 +49,7 @@ def input_form(request: ApprovalRequest, *, as_json: bool = False) -> Control:
     """Return the form that changes the input of an approval, in fields or as one JSON text."""
     if as_json:
         return Control(widget=Widget.JSON, label=_("Input"))
-    return edit_form(request.input, request.response_schema, _("Input"))
+    return edit_form(masked_input(request, request.input), request.response_schema, _("Input"))
 
 
 def answer_form(request: ApprovalRequest) -> Control | None:
@@ -82,13 +84,19 @@ def edits_as_json(data: QueryDict) -> bool:
 
 
 def edited_input(request: ApprovalRequest, data: QueryDict) -> Any:
-    """Return the changed input. Invalid, naming each field that cannot be read."""
+    """Return the changed input, in which what was left hidden is as it was. Invalid, naming each field that cannot be read."""
     reading = Reading(data, *EDIT, edits=True)
-    value = reading.read(input_form(request, as_json=edits_as_json(data)), request.input)
+    value = read_edit(reading, input_form(request, as_json=edits_as_json(data)), request)
     if reading.errors:
         errors = reading.errors | _schema_errors(request, value, reading)
         raise Invalid(_("The changed input could not be read."), errors)
     return value
+
+
+def read_edit(reading: Reading, control: Control, request: ApprovalRequest) -> Any:
+    """Return the input that was sent for a control. Invalid if it has a mask where nothing is hidden."""
+    shown = masked_input(request, request.input)
+    return with_secrets(reading.read(control, shown), shown)
 
 
 def _answer_value(request: ApprovalRequest, data: QueryDict) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from approvals.asking.answers import ABSENT
+
+#: The input type of a field whose characters are not shown.
+SECRET = "password"  # noqa: S105 - a word of HTML
 
 
 class Widget(StrEnum):
@@ -21,8 +24,23 @@ class Widget(StrEnum):
     LIST = "list"
     ROWS = "rows"
     GROUP = "group"
+    SHAPES = "shapes"
     JSON = "json"
     FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """When a group of fields applies: while the object around it fits `schema`, a part of `root`; with `negated`, while not.
+
+    `words` says so, if that is simple; `test` is the same for scripts, in lists, with names of fields; None if it cannot be.
+    """
+
+    root: Mapping[str, Any]
+    schema: Any
+    negated: bool
+    words: str = ""
+    test: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +57,11 @@ class Control:
 
     `path` holds the names that lead to its value, `place` its index at each level; `item` is the field of each value of a LIST,
     or the group of the fields of each row of ROWS, `offers` the values of a CHOICE, SEVERAL or FIXED, and `limits` the
-    schema's limits as text.
+    schema's limits as text. SHAPES offers one of its `children`, whose fields alone count.
+
+    The values of a `merged` group belong to the object around it: that of a shape, or that of a group which applies `when` its
+    condition holds. `branch` keeps the names of its fields apart from those of others with the same path. `unit` is the currency
+    of an amount, and `person` says that the value is a username.
     """
 
     widget: Widget
@@ -56,11 +78,16 @@ class Control:
     children: tuple[Control, ...] = ()
     default: Any = ABSENT
     most: int | None = None
+    merged: bool = False
+    when: Condition | None = None
+    branch: str = ""
+    unit: str = ""
+    person: bool = False
 
     def name(self, prefix: str) -> str:
         """Return the name of the form field."""
         # Escape dots in the client's names, because dots separate levels.
-        return ".".join([prefix, *(part.replace("~", "~0").replace(".", "~1") for part in self.path)])
+        return ".".join([prefix, *(part.replace("~", "~0").replace(".", "~1") for part in self.path)]) + self.branch
 
     def leaves(self) -> Iterator[Control]:
         """Yield every field that a person fills in."""

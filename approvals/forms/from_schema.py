@@ -1,39 +1,55 @@
-"""Forms from JSON Schemas: text, numbers, dates, choices, lists of these, rows of these, and one level of objects; the rest
-is JSON.
+"""Forms from JSON Schemas: text, numbers, dates, choices, lists of these, rows of these, one level of objects, cases and
+shapes of objects; the rest is JSON.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy
 
 from approvals.asking.answers import ABSENT
-from approvals.db.canonical_json import canonical
-from approvals.forms.fields import Control, Offer, Widget
+from approvals.forms.cases import (
+    BEYOND_FIELDS,
+    CASES,
+    SHAPES,
+    BeyondFields,
+    Parts,
+    condition_of,
+    fixed_value,
+    parts_of,
+    told_apart_by,
+)
+from approvals.forms.fields import Condition, Control, Offer, Widget
+from approvals.forms.limits import count_limits, label_for, label_of, number_limits, text_of
+from approvals.forms.simple_fields import offers_of, text_field
+from approvals.schema.formats import currency_of
 from approvals.schema.references import NoTarget, follow_references
-from approvals.text.text import visible, visible_name
+from approvals.text.text import visible
 
 #: A form with more fields becomes one JSON field.
 MAX_FIELDS = 200
-#: A text that may be longer than this many characters gets a field of several lines.
-LONG_TEXT = 200
-#: Names of texts that people write in several lines, where the schema says nothing about their length.
-LONG_NAMES = re.compile(
-    r"(?i)text|body|message|note|comment|descri|content|reason|summary|prompt|letter|address|answer"
-)
-INPUT_TYPES = {"date": "date", "date-time": "datetime-local", "email": "email", "uri": "url"}
-#: Keywords of objects and of lists that fields cannot express.
-BEYOND_FIELDS = frozenset(
-    {"allOf", "anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "minProperties"}
-)
+#: Keywords of lists that fields cannot express.
 BEYOND_LISTS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "prefixItems", "contains"})
 
 
+#: Keywords of the objects of a list that its rows cannot express.
+BEYOND_ROWS = BEYOND_FIELDS | CASES | {*SHAPES}
+#: How deep cases and shapes may be nested in each other.
+MAX_BRANCHES = 8
+#: What a shape without a title is called.
+KINDS = {
+    "string": gettext_lazy("Text"),
+    "number": gettext_lazy("Number"),
+    "integer": gettext_lazy("Whole number"),
+    "boolean": gettext_lazy("Yes or no"),
+    "array": gettext_lazy("List"),
+    "object": gettext_lazy("Object"),
+}
 #: What a cell of a list of objects may be.
 CELLS = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.CHOICE, Widget.FIXED})
 
@@ -54,9 +70,17 @@ class Position:
     place: tuple[int, ...] = ()
     required: bool = True
     levels: int = 2
+    branch: str = ""
 
     def below(self, name: str, number: int, *, required: bool) -> Position:
-        return Position(self.budget, (*self.path, name), (*self.place, number), required, self.levels - 1)
+        path, place = (*self.path, name), (*self.place, number)
+        return replace(self, path=path, place=place, required=required, levels=self.levels - 1)
+
+    def branched(self, number: int) -> Position:
+        """Return the position of fields for the same value, of which others are for other cases."""
+        if self.branch.count("~") >= MAX_BRANCHES:
+            raise _TooMany
+        return replace(self, place=(*self.place, number), branch=f"{self.branch}~b{number}")
 
 
 def form_from_schema(schema: Mapping[str, Any], label: str) -> Control:
@@ -64,7 +88,7 @@ def form_from_schema(schema: Mapping[str, Any], label: str) -> Control:
     at = Position(iter(range(2 * MAX_FIELDS)))
     try:
         form = _control(schema, schema, at, label)
-    except (NoTarget, _TooMany):
+    except (NoTarget, BeyondFields, _TooMany):
         # Requests from before references were checked may refer to nothing.
         return _json(at, label)
     return form if sum(1 for leaf in form.leaves()) <= MAX_FIELDS else _json(at, label)
@@ -78,8 +102,9 @@ def _json(at: Position, label: str, schema: Mapping[str, Any] | None = None) -> 
         path=at.path,
         place=at.place,
         required=at.required,
-        help=_text(about.get("description")),
+        help=text_of(about.get("description")),
         default=about.get("default", ABSENT),
+        branch=at.branch,
     )
 
 
@@ -90,27 +115,119 @@ def _control(schema: Any, root: Mapping[str, Any], at: Position, name: str) -> C
     if not isinstance(schema, Mapping):
         return _json(at, name)
     schema, nullable = _without_null(schema, root)
-    plain = replace(_json(at, _label(schema, name), schema), nullable=nullable)
-    offers = _offers(schema)
+    plain = replace(_json(at, label_of(schema, name), schema), nullable=nullable)
+    offers = offers_of(schema)
     if offers is not None:
         fixed = "const" in schema and at.required
         return replace(plain, widget=Widget.FIXED if fixed else Widget.CHOICE, offers=offers)
-    match schema.get("type", "object" if "properties" in schema else None):
+    match _kind(schema, root):
         case "string":
-            return _string(plain, schema)
+            return text_field(plain, schema)
         case "number" | "integer":
-            return replace(plain, widget=Widget.NUMBER, limits=_number_limits(schema))
+            return replace(plain, widget=Widget.NUMBER, limits=number_limits(schema), unit=currency_of(schema))
         case "array" if at.levels >= 0 and not BEYOND_LISTS & schema.keys():
             return _list(plain, schema, root, at)
-        case "object" if at.levels > 0 and schema.get("properties") and not BEYOND_FIELDS & schema.keys():
-            wanted = schema.get("required", [])
-            children = (
-                _control(below, root, at.below(key, number, required=key in wanted), key)
-                for number, (key, below) in enumerate(schema["properties"].items())
-            )
-            return replace(plain, widget=Widget.GROUP, children=tuple(children))
+        case "object" if at.levels > 0:
+            return _object(plain, schema, root, at)
+        case None if at.levels >= 0 and (shapes := schema.get("oneOf") or schema.get("anyOf")):
+            return _shapes_of_any(plain, shapes, root, at)
         case _:
             return plain
+
+
+def _kind(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """Return the type that a schema names, or that its keywords are about."""
+    if "type" in schema or "properties" in schema:
+        return schema.get("type", "object")
+    shapes = [follow_references(each, root) for word in SHAPES for each in schema.get(word, ())]
+    shaped = all(isinstance(shape, Mapping) and "properties" in shape for shape in shapes)
+    return "object" if (shapes and shaped) or CASES & schema.keys() else None
+
+
+def _object(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at: Position) -> Control:
+    try:
+        children = _members(parts_of(schema, root, at.budget), root, at, {})
+    except BeyondFields:
+        return plain
+    return replace(plain, widget=Widget.GROUP, children=tuple(children)) if children else plain
+
+
+def _members(parts: Parts, root: Mapping[str, Any], at: Position, around: Mapping[str, Control]) -> list[Control]:
+    """Return the fields of an object that are not `around` these already, then those of its shapes and of its cases."""
+    choices = [(told_apart_by(shapes), shapes) for shapes in parts.shapes]
+    apart = {name for name, shapes in choices}
+    known = {
+        name: _control(below, root, at.below(name, number, required=name in parts.required), name)
+        for number, (name, below) in enumerate(parts.properties.items())
+        if name not in around and name not in apart and below is not False
+    }
+    fields, numbers = {**around, **known}, count(len(parts.properties))
+    merged = [_shapes(name, shapes, parts, root, at.branched(next(numbers)), fields) for name, shapes in choices]
+    for case in parts.cases:
+        schema, inside = follow_references(case.schema, root), at.branched(next(numbers))
+        if not isinstance(schema, Mapping):
+            continue
+        when, inner = condition_of(case, root, fields), parts_of(schema, root, at.budget)
+        for name in inner.required & known.keys():
+            known[name] = _needed(known[name], when)
+        if children := _members(inner, root, inside, fields):
+            group = _json(inside, text_of(schema.get("title")))
+            merged.append(replace(group, widget=Widget.GROUP, merged=True, when=when, children=tuple(children)))
+    return [*known.values(), *merged]
+
+
+def _needed(control: Control, when: Condition) -> Control:
+    """Return a field with words about the case in which it must be filled in."""
+    if control.required or not when.words:
+        return control
+    words = _("needed %(case)s") % {"case": when.words}
+    return replace(control, limits=", ".join(filter(None, (control.limits, words))))
+
+
+def _shapes(
+    name: str,
+    shapes: Sequence[Mapping[str, Any]],
+    parts: Parts,
+    root: Mapping[str, Any],
+    at: Position,
+    around: Mapping[str, Control],
+) -> Control:
+    """Return the choice of the shapes of an object, which the property `name` tells apart, if there is one."""
+    known = parts.properties.get(name) or shapes[0].get("properties", {}).get(name)
+    label = label_of(known if isinstance(known, Mapping) else {}, name) if name else _("Kind")
+    groups = []
+    for number, shape in enumerate(shapes):
+        inner, inside = parts_of(shape, root, at.budget), at.branched(number)
+        inner.required.update(parts.required)
+        title = text_of(shape.get("title"))
+        if fixed := fixed_value(inner.properties.get(name)):
+            inner.properties[name] = {"title": label, "const": fixed[0]}
+            inner.required.add(name)
+            title = title or label_for(fixed[0])
+        children = _members(inner, root, inside, around)
+        group = _json(inside, visible(title) or _("Option %(number)s") % {"number": number + 1})
+        groups.append(replace(group, widget=Widget.GROUP, merged=True, children=tuple(children)))
+    return _choice_of(replace(_json(at, label), required=True, merged=True), groups)
+
+
+def _shapes_of_any(plain: Control, shapes: Sequence[Any], root: Mapping[str, Any], at: Position) -> Control:
+    """Return the choice of the shapes of a value of any type; plain JSON if no shape has fields."""
+    inside, controls = at.branched(0), []
+    for number, shape in enumerate(shapes):
+        schema = follow_references(shape, root)
+        kind = schema.get("type") if isinstance(schema, Mapping) else None
+        name = str(KINDS.get(kind if isinstance(kind, str) else "", "")) or _("Option %(number)s") % {
+            "number": number + 1
+        }
+        controls.append(_control(shape, root, replace(inside.branched(number), required=True), name))
+    if all(control.widget == Widget.JSON for control in controls):
+        return plain
+    return _choice_of(replace(plain, branch=inside.branch, place=inside.place, default=ABSENT), controls)
+
+
+def _choice_of(control: Control, shapes: Sequence[Control]) -> Control:
+    offers = tuple(Offer(shape.label, number) for number, shape in enumerate(shapes))
+    return replace(control, widget=Widget.SHAPES, offers=offers, children=tuple(shapes))
 
 
 def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
@@ -127,6 +244,8 @@ def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[M
         )
         if isinstance(branch, Mapping):
             return {**branch, **beside}, True
+    if branches and len(branches) > 2 and {"type": "null"} in branches:
+        return {**schema, "anyOf": [each for each in branches if each != {"type": "null"}]}, True
     # Older generators write a reference with other keywords beside it like this.
     if len(schema.get("allOf", ())) == 1 and "properties" not in schema:
         branch, beside = follow_references(schema["allOf"][0], root), {k: v for k, v in schema.items() if k != "allOf"}
@@ -135,54 +254,12 @@ def _without_null(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[M
     return schema, False
 
 
-def _offers(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
-    """Return the values that a schema lists; None if it lists none."""
-    if "const" in schema:
-        return (Offer(label_for(schema["const"]), schema["const"]),)
-    if "enum" in schema:
-        return tuple(Offer(label_for(value), value) for value in schema["enum"])
-    if schema.get("type") == "boolean":
-        return Offer(_("Yes"), True), Offer(_("No"), False)
-    titled = schema.get("oneOf") or schema.get("anyOf") or ()
-    if titled and all(isinstance(item, Mapping) and "const" in item for item in titled):
-        return tuple(Offer(_text(item.get("title")) or label_for(item["const"]), item["const"]) for item in titled)
-    return None
-
-
-def _string(plain: Control, schema: Mapping[str, Any]) -> Control:
-    input_type = INPUT_TYPES.get(schema.get("format", ""), "text")
-    short = "pattern" in schema or "format" in schema or _is_short(plain, schema)
-    return replace(
-        plain,
-        widget=Widget.LINE if short else Widget.LINES,
-        input_type=input_type,
-        limits=", ".join(filter(None, (_length_limits(schema), _example(schema)))),
-    )
-
-
-def _is_short(plain: Control, schema: Mapping[str, Any]) -> bool:
-    """Whether a text fits in one line, as far as its schema says so; else by its name."""
-    if "maxLength" in schema:
-        return bool(schema["maxLength"] <= LONG_TEXT)
-    if "\n" in _text(schema.get("default")) or len(_text(schema.get("default"))) > LONG_TEXT:
-        return False
-    return not (LONG_NAMES.search(plain.path[-1] if plain.path else plain.label) or LONG_NAMES.search(plain.label))
-
-
-def _example(schema: Mapping[str, Any]) -> str:
-    """Return the first example of a text with a pattern, which people would not understand."""
-    examples = schema.get("examples")
-    if "pattern" not in schema or not isinstance(examples, list) or not examples:
-        return ""
-    return _("such as %(example)s") % {"example": visible(_text(examples[0])[:80])} if _text(examples[0]) else ""
-
-
 def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at: Position) -> Control:
     below = schema.get("items")
     if not isinstance(below, Mapping):
         return plain
     item = _control(below, root, replace(at, required=True, levels=-1), plain.label)
-    limits = _count_limits(schema)
+    limits = count_limits(schema)
     if item.widget == Widget.CHOICE and not item.nullable:
         return replace(plain, widget=Widget.SEVERAL, offers=item.offers, limits=limits)
     if item.widget in {Widget.LINE, Widget.LINES, Widget.NUMBER} and not item.nullable:
@@ -199,7 +276,7 @@ def _list(plain: Control, schema: Mapping[str, Any], root: Mapping[str, Any], at
 
 def _row(plain: Control, schema: Any, root: Mapping[str, Any], at: Position) -> Control | None:
     """Return the fields of each object in a list; None if they need more than one field each."""
-    if not isinstance(schema, Mapping) or not schema.get("properties") or BEYOND_FIELDS & schema.keys():
+    if not isinstance(schema, Mapping) or not schema.get("properties") or BEYOND_ROWS & schema.keys():
         return None
     wanted, inside = schema.get("required", []), replace(at, levels=0)
     columns = tuple(
@@ -214,60 +291,3 @@ def row_of(plain: Control, columns: tuple[Control, ...]) -> Control | None:
     fit = all(column.widget in CELLS and not column.nullable for column in columns)
     entered = any(column.widget != Widget.FIXED for column in columns)
     return replace(plain, widget=Widget.GROUP, children=columns) if fit and entered else None
-
-
-def _label(schema: Mapping[str, Any], name: str) -> str:
-    title = _text(schema.get("title")).strip()
-    # pydantic makes "Orderid" of orderId.
-    made = title == name.replace("_", " ").title() and re.search(r"[a-z][A-Z]", name)
-    return visible_name(name) if made or not title else visible(title)
-
-
-def label_for(value: Any) -> str:
-    """Return a value as a label: text as it is, anything else as JSON."""
-    return value if isinstance(value, str) and value else canonical(value).decode()
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _length_limits(schema: Mapping[str, Any]) -> str:
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
-    if least > 1 and most is not None:
-        return _("%(least)s to %(most)s characters") % {"least": least, "most": most}
-    if most is not None:
-        return ngettext("at most %(most)s character", "at most %(most)s characters", int(most)) % {"most": most}
-    if least > 1:
-        return ngettext("at least %(least)s character", "at least %(least)s characters", int(least)) % {"least": least}
-    return ""
-
-
-def _count_limits(schema: Mapping[str, Any]) -> str:
-    least, most = schema.get("minItems", 0), schema.get("maxItems")
-    if least and most is not None:
-        return _("%(least)s to %(most)s values") % {"least": least, "most": most}
-    if most is not None:
-        return ngettext("at most %(most)s value", "at most %(most)s values", int(most)) % {"most": most}
-    if least:
-        return ngettext("at least %(least)s value", "at least %(least)s values", int(least)) % {"least": least}
-    return ""
-
-
-def _number_limits(schema: Mapping[str, Any]) -> str:
-    least, most = schema.get("minimum"), schema.get("maximum")
-    limits = []
-    if least is not None and most is not None:
-        limits.append(_("from %(least)s to %(most)s") % {"least": label_for(least), "most": label_for(most)})
-    else:
-        limits += [_("at least %(value)s") % {"value": label_for(least)}] if least is not None else []
-        limits += [_("at most %(value)s") % {"value": label_for(most)}] if most is not None else []
-    if "exclusiveMinimum" in schema:
-        limits.insert(0, _("more than %(value)s") % {"value": label_for(schema["exclusiveMinimum"])})
-    if "exclusiveMaximum" in schema:
-        limits.append(_("less than %(value)s") % {"value": label_for(schema["exclusiveMaximum"])})
-    if "multipleOf" in schema:
-        limits.append(_("in steps of %(value)s") % {"value": label_for(schema["multipleOf"])})
-    if schema.get("type") == "integer":
-        limits.append(_("a whole number"))
-    return ", ".join(limits)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import operator
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,16 +11,17 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
-from approvals.db.canonical_json import NotCanonical, canonical, parse
+from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.db.cursors import number_from
-from approvals.forms.fields import Control, Widget
-from approvals.forms.values import MAX_ROWS, entered_in, text_for, texts_of_row
+from approvals.forms.fields import Condition, Control, Widget
+from approvals.forms.texts import normalize_newlines, parse_json, parse_number, text_for
+from approvals.forms.values import MAX_ROWS, entered_in, texts_of_row
+from approvals.schema.check import MAX_STEPS, fits
+from approvals.text.secrets import Hidden, true_value
 from approvals.text.translation import translated
 
 #: Digits of an option's index.
 MAX_DIGITS = 5
-_NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
-_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class Reading:
     about: str
     edits: bool = False
     errors: dict[str, str] = field(default_factory=dict)
+    #: The steps that are left for the conditions of cases.
+    steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
 
     def read(self, control: Control, proposed: Any = ABSENT) -> Any:
         """Return the value that was sent, or ABSENT; `proposed` itself if its fields were not changed."""
@@ -53,14 +55,16 @@ class Reading:
                 return self._list(control, proposed)
             case Widget.ROWS:
                 return self._rows(control, proposed)
+            case Widget.SHAPES:
+                shape = self._shape(control)
+                return ABSENT if shape is None else self.read(shape)
             case _:
                 return self._single(control, proposed)
 
     def _group(self, control: Control, proposed: Any) -> Any:
         before = proposed if isinstance(proposed, dict) else {}
         known = set(self.errors)
-        read = {child.path[-1]: self.read(child, before.get(child.path[-1], ABSENT)) for child in control.children}
-        values = {name: item for name, item in read.items() if item is not ABSENT}
+        values = self._members(control, before, {})
         fixed = {child.path[-1] for child in control.children if child.widget == Widget.FIXED}
         filled = {name for name, value in values.items() if name not in fixed and value != []}
         if not filled and not self._keeps_empty(control, proposed):
@@ -70,6 +74,38 @@ class Reading:
             return ABSENT
         # Keep the order of the proposed value, so that moved keys do not look like changes.
         return {name: values[name] for name in [*before, *(n for n in values if n not in before)] if name in values}
+
+    def _members(self, group: Control, before: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+        """Add the members of an object to its `values`: also those of the shape that was chosen, and of the cases that apply.
+
+        What was sent for other shapes and cases does not count.
+        """
+        for child in group.children:
+            if not child.merged:
+                value = self.read(child, before.get(child.path[-1], ABSENT))
+                if value is not ABSENT:
+                    values[child.path[-1]] = value
+            elif child.widget == Widget.SHAPES:
+                shape = self._shape(child)
+                if shape is not None:
+                    self._members(shape, before, values)
+            elif child.when is not None and self._applies(child.when, values):
+                self._members(child, before, values)
+        return values
+
+    def _applies(self, when: Condition, values: Mapping[str, Any]) -> bool:
+        return fits(when.schema, when.root, true_value(values), self.steps) != when.negated
+
+    def _shape(self, control: Control) -> Control | None:
+        sent = self.data.get(control.name(self.prefix), "")
+        if sent == "":
+            self._nothing(control, ABSENT)
+            return None
+        index = _parse_index(sent, len(control.children))
+        if index is None:
+            self._error(control, _("is not one of the options"))
+            return None
+        return control.children[index]
 
     def _choice(self, control: Control, proposed: Any) -> Any:
         sent = self.data.get(control.name(self.prefix), "")
@@ -164,6 +200,8 @@ class Reading:
         if control.widget == Widget.LINES and "\r\n" in shown:
             return sent
         try:
+            if isinstance(proposed, Hidden) and not isinstance(proposed.value, str):
+                return parse_number(text)
             return _value(control, text)
         except NotCanonical as error:
             return self._error(control, translated(error))
@@ -217,7 +255,7 @@ def _value(control: Control, text: str) -> Any:
     """Return the value of a non-empty text. Raise NotCanonical if it has none."""
     match control.widget:
         case Widget.NUMBER:
-            return _number(text)
+            return parse_number(text)
         case Widget.JSON:
             return parse_json(text)
         case Widget.CHOICE:
@@ -229,38 +267,6 @@ def _value(control: Control, text: str) -> Any:
             return (text if text.count(":") > 1 else f"{text}:00") + ("" if text.endswith("Z") else "Z")
         case _:
             return text
-
-
-def parse_json(text: str) -> Any:
-    """Return the value of a JSON text. Raise NotCanonical, which says where to look."""
-    if not text.strip():
-        raise NotCanonical(_("is missing"))
-    try:
-        return parse(text)
-    except NotCanonical as error:
-        if isinstance(error.__cause__, json.JSONDecodeError):
-            at = {"line": error.__cause__.lineno, "column": error.__cause__.colno}
-            raise NotCanonical(_("is not valid JSON: look at line %(line)s, column %(column)s") % at) from error
-        raise NotCanonical(_("cannot be used: %(reason)s") % {"reason": translated(error)}) from error
-
-
-def normalize_newlines(text: str) -> str:
-    """Return the text with `\\n` as its line breaks; browsers send CRLF."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _number(text: str) -> int | float:
-    if _THOUSANDS.fullmatch(text.strip()):
-        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
-    try:
-        value = parse(text.strip().replace(",", "."))
-    except NotCanonical as error:
-        if _NUMBER.fullmatch(text.strip()):
-            raise NotCanonical(_("is too large or too precise for a number")) from error
-        value = None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise NotCanonical(_("must be a number"))
 
 
 def _parse_index(sent: str, offered: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,9 @@ from django.http import QueryDict
 from approvals.asking.answers import ABSENT
 from approvals.db.cursors import number_from
 from approvals.forms.fields import Control, Widget
-from approvals.forms.reading import MAX_DIGITS, normalize_newlines
-from approvals.forms.values import can_hold, entered_in, index_of, text_for, texts_of_row
+from approvals.forms.reading import MAX_DIGITS
+from approvals.forms.texts import index_of, normalize_newlines, text_for
+from approvals.forms.values import can_hold, entered_in, texts_of_row
 
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2
@@ -34,8 +36,9 @@ class Row:
 class Field:
     """The context of `approvals/forms/_field.html`.
 
-    `chosen` holds indexes of the control's offers. A `free` field is in an optional group: it is required only if another field
-    of the group is filled in. One `in_row` is a cell of a list of objects. `was` is the proposed text, where another was typed.
+    `chosen` holds indexes of the control's offers. A `free` field is in an optional group, or in a case: it is required only if
+    another field of the group is filled in, or if its case applies. One `in_row` is a cell of a list of objects. `was` is the
+    proposed text, where another was typed. `names` is the prefix of the names of all fields of the form.
     """
 
     control: Control
@@ -50,6 +53,7 @@ class Field:
     free: bool = False
     in_row: bool = False
     was: str = ""
+    names: str = ""
 
     @property
     def kind(self) -> str:
@@ -100,11 +104,31 @@ class Field:
         """Whether there are too many options for radio buttons, or too little room."""
         return self.in_row or len(self.control.offers) > 5
 
+    @property
+    def test(self) -> str:
+        """When the fields of a case apply, for `static/pausepoint/cases.js`; empty if a script cannot tell."""
+        when = self.control.when
+        return "" if when is None or when.test is None else json.dumps(when.test)
+
+    @property
+    def shapes(self) -> list[tuple[Field, str]]:
+        """Each shape with the test for it."""
+        name = self.control.name("")
+        return [(child, json.dumps(["in", name, [str(number)]])) for number, child in enumerate(self.children)]
+
     def walk(self) -> Iterator[Field]:
         """Yield the field and all fields below it."""
         yield self
         for child in (*self.children, *(cell for row in self.rows for cell in row.cells)):
             yield from child.walk()
+
+
+def _member(control: Control, child: Control, value: Any) -> Any:
+    """Return the value that the field of a child shows; a case has the members of the object around it."""
+    if child.when is not None:
+        return value
+    known = value if isinstance(value, dict) and control.widget == Widget.GROUP and not child.merged else {}
+    return known.get(child.path[-1], ABSENT) if known else ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +151,6 @@ class FormView:
         ):
             value = control.default
         name, key = control.name(self.names), ".".join([self.about, *control.path])
-        known = value if isinstance(value, dict) else {}
         identity = "-".join([self.prefix, self.names, *map(str, control.place)])
         return Field(
             control=control,
@@ -138,9 +161,10 @@ class FormView:
             chosen=self._chosen(control, name, value),
             rows=self._rows(control, name, value, identity, key),
             children=[
-                self.field(child, known.get(child.path[-1], ABSENT), free=free or not control.required)
+                self.field(child, _member(control, child, value), free=free or control.merged or not control.required)
                 for child in control.children
             ],
+            names=self.names,
             error=self._error(control, key),
             free=free,
             was=text_for(control, value) if self.typed is not None and control.widget in SINGLE else "",
@@ -217,7 +241,7 @@ class FormView:
     def _error(self, control: Control, key: str) -> str:
         """Return the errors of a value; for a value with a single field, also the errors within it, with their paths."""
         errors = [self.errors[key]] if key in self.errors else []
-        if control.widget not in {Widget.GROUP, Widget.LIST, Widget.ROWS}:
+        if control.widget not in {Widget.GROUP, Widget.LIST, Widget.ROWS, Widget.SHAPES}:
             within = {name: error for name, error in self.errors.items() if name.startswith(f"{key}.")}
             errors += [f"{name[len(key) + 1 :]}: {error}" for name, error in within.items()]
         return "; ".join(errors)

@@ -12,12 +12,13 @@ from typing import Any
 
 from django.utils.translation import ngettext
 
-from approvals.asking.tool_calls import Command, Edit, Fetch, Replacement, recognize
+from approvals.asking.secrets import masked_request
+from approvals.asking.tool_calls import Command, Edit, Fetch, recognize
+from approvals.forms.shown_edits import Diff, diffs_of
 from approvals.forms.shown_files import ShownFile, shown_files, unseen_files
 from approvals.forms.shown_messages import ShownMessage, shown_message
 from approvals.models import ApprovalRequest
 from approvals.states import ASKS
-from approvals.text.alignment import Budget, Op, align
 from approvals.text.tables import (
     MAX_VALUES,
     RAW,
@@ -32,70 +33,12 @@ from approvals.text.tables import (
 )
 from approvals.text.text import visible
 
-#: Lines and characters of an edit that are shown at once, and behind a fold.
-SHOWN, FOLDED = (40, 4_000), (1_000, 60_000)
-#: Edits of one call that are shown; more are in the raw JSON.
-MAX_EDITS = 20
-#: Pairs of lines that are compared for one call; beyond it, everything counts as removed and added.
-MAX_WORK = 4_000_000
 #: Longer directories, files and addresses are shown in the tables.
 MAX_PATH = 1_000
 #: Where the directory of a call is, in the context of its request.
 DIRECTORY = "directory"
 #: The place of the line that names the file and the directory of a call.
 CALL = "input.call"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a diff: added, removed, same or heading."""
-
-    kind: str
-    text: str
-
-    @property
-    def sign(self) -> str:
-        return {"added": "+", "removed": "-", "heading": ""}.get(self.kind, " ")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diff:
-    """The lines of one edit: those `shown` at once, those behind a fold, and how many only the raw JSON has."""
-
-    shown: Sequence[Line]
-    more: Sequence[Line] = ()
-    place: str = ""
-    hidden: int = 0
-    hidden_characters: int = 0
-    note: str = ""
-    whole: bool = False
-
-    @property
-    def fold(self) -> str:
-        return ngettext("%(count)s more line", "%(count)s more lines", len(self.more)) % {
-            "count": f"{len(self.more):,}"
-        }
-
-    @property
-    def left_out(self) -> str:
-        message = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
-        return message % {"count": f"{self.hidden:,}"}
-
-    @property
-    def more_place(self) -> str:
-        return f"{self.place}+"
-
-    def unseen(self, viewed: Collection[str]) -> Iterator[Part]:
-        if self.shown and self.place not in viewed:
-            yield Part(self.place, characters=_characters(self.shown))
-        if self.more and self.more_place not in viewed:
-            yield Part(self.more_place, characters=_characters(self.more))
-        if self.hidden:
-            yield Part(RAW, characters=self.hidden_characters)
-
-
-def _characters(lines: Sequence[Line]) -> int:
-    return sum(len(line.text) + 1 for line in lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +66,11 @@ class ShownInput:
     def whole(self) -> bool:
         """Whether a whole file is written."""
         return any(diff.whole for diff in self.diffs)
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are lines before and after, which can stand side by side."""
+        return any(diff.compares for diff in self.diffs)
 
     @property
     def left_out_label(self) -> str:
@@ -162,7 +110,8 @@ class ShownInput:
 
 
 def shown_input(request: ApprovalRequest) -> ShownInput:
-    """Return how the input, the context, the message and the files of a request are shown."""
+    """Return how the input, the context, the message and the files of a request are shown, without its secrets."""
+    request = masked_request(request)
     return replace(_shown_values(request), message=shown_message(request), files=shown_files(request))
 
 
@@ -198,7 +147,10 @@ def _shown_values(request: ApprovalRequest) -> ShownInput:
             # Two directories are both shown.
             context=context if own else left,
         )
-    diffs, left_out = _diffs(call)
+    diffs, left_out = diffs_of(call)
+    if not diffs:
+        # No patch that can be taken apart: its text stands in the table.
+        return ShownInput(rows=table, context=context)
     return ShownInput(
         kind="edit",
         directory=visible(place),
@@ -226,69 +178,3 @@ def _place(context: Any) -> str:
     """Return the directory in the context of a request; empty if it names none."""
     directory = context.get(DIRECTORY) if isinstance(context, dict) and len(context) <= MAX_VALUES else None
     return directory if isinstance(directory, str) and len(directory) <= MAX_PATH else ""
-
-
-def _diffs(edit: Edit) -> tuple[list[Diff], int]:
-    """Return the diffs of an edit, and how many of its edits are not among them."""
-    budget, room = Budget(MAX_WORK), _Room()
-    if edit.patch:
-        return [room.diff("input.patch", [_patched(line) for line in edit.patch.split("\n")], edit.patch)], 0
-    diffs = [
-        room.diff(
-            f"input.edit.{number}",
-            _lines(replacement, budget),
-            f"{replacement.before or ''}\n{replacement.after}",
-            whole=replacement.before is None,
-        )
-        for number, replacement in enumerate(edit.replacements[:MAX_EDITS])
-    ]
-    return diffs, len(edit.replacements) - len(diffs)
-
-
-class _Room:
-    """How many lines and characters the diffs of one card may still have, shown and folded."""
-
-    def __init__(self) -> None:
-        self.left = [list(SHOWN), list(FOLDED)]
-
-    def diff(self, place: str, lines: Sequence[Line], text: str, *, whole: bool = False) -> Diff:
-        parts, at = [], 0
-        for left in self.left:
-            start = at
-            while at < len(lines) and left[0] > 0 and len(lines[at].text) <= left[1]:
-                left[0] -= 1
-                left[1] -= len(lines[at].text)
-                at += 1
-            parts.append([Line(line.kind, visible(line.text)) for line in lines[start:at]])
-        rest = lines[at:]
-        return Diff(
-            shown=parts[0],
-            more=parts[1],
-            place=place,
-            hidden=len(rest),
-            hidden_characters=_characters(rest),
-            note="; ".join(misread(text)),
-            whole=whole,
-        )
-
-
-def _lines(replacement: Replacement, budget: Budget) -> list[Line]:
-    after = replacement.after.split("\n")
-    if replacement.before is None:
-        return [Line(Op.ADDED, text) for text in after]
-    before = replacement.before.split("\n")
-    lines = []
-    for block in align(before, after, budget):
-        if block.op == Op.ADDED:
-            lines += [Line(Op.ADDED, text) for text in after[block.j1 : block.j2]]
-        else:
-            lines += [Line(block.op, text) for text in before[block.i1 : block.i2]]
-    return lines
-
-
-def _patched(line: str) -> Line:
-    """Return a line of a patch, which keeps its sign."""
-    if line.startswith(("@@", "*** ", "--- ", "+++ ", "diff ", "index ")):
-        return Line("heading", line)
-    kinds = {"+": Op.ADDED, "-": Op.REMOVED}
-    return Line(kinds.get(line[:1], Op.SAME), line[1:] if line[:1] in {"+", "-", " "} else line)

@@ -8,18 +8,21 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from approvals.asking.secrets import masked_input
 from approvals.db.canonical_json import same_json
 from approvals.exceptions import Invalid
-from approvals.forms.decision import EDIT, edited_input, edits_as_json, input_form
+from approvals.forms.decision import EDIT, edited_input, edits_as_json, input_form, read_edit
 from approvals.forms.fields import Widget
 from approvals.forms.reading import Reading
 from approvals.forms.rendering import Field, FormView
 from approvals.models import ApprovalRequest
+from approvals.text.secrets import concealed
 
 
 def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
     """Return the same form edited the other way. Invalid if a value cannot be read, or does not fit the fields."""
     value = edited_input(request, data)
+    shown = concealed(value, masked_input(request, request.input))
     names, _about = EDIT
     typed = data.copy()
     for name in [name for name in typed if name == names or name.startswith(f"{names}.")]:
@@ -27,11 +30,11 @@ def switched(request: ApprovalRequest, data: QueryDict) -> QueryDict:
     typed["verdict"] = "edit"
     if not edits_as_json(data):
         typed["edit_as"] = "json"
-        typed[names] = json.dumps(value, indent=2, ensure_ascii=False)
+        typed[names] = json.dumps(shown, indent=2, ensure_ascii=False)
         return typed
     del typed["edit_as"]
     control = input_form(request)
-    for field in FormView("", *EDIT, {}).field(control, value).walk():
+    for field in FormView("", *EDIT, {}).field(control, shown).walk():
         if field.in_row:
             # The cells of a column have one name.
             typed.appendlist(field.name, field.value)
@@ -58,4 +61,4 @@ def _texts(field: Field) -> list[str]:
 
 def _reads_back(control: Any, request: ApprovalRequest, typed: QueryDict, value: Any) -> bool:
     reading = Reading(typed, *EDIT, edits=True)
-    return same_json(reading.read(control, request.input), value) and not reading.errors
+    return same_json(read_edit(reading, control, request), value) and not reading.errors

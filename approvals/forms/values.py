@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.asking.answers import ABSENT
-from approvals.db.canonical_json import canonical
-from approvals.forms.fields import Control, Offer, Widget
-from approvals.forms.from_schema import LONG_TEXT, MAX_FIELDS, form_from_schema, row_of
+from approvals.forms.fields import SECRET, Control, Offer, Widget
+from approvals.forms.from_schema import MAX_FIELDS, form_from_schema, row_of
+from approvals.forms.simple_fields import LONG_TEXT
+from approvals.forms.texts import index_of, text_for
+from approvals.text.secrets import Hidden
 from approvals.text.text import visible_name
 
 MAX_ROWS = 1_000
@@ -24,7 +27,7 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
     form = form_from_schema(schema, label) if schema is not None else Control(widget=Widget.GROUP, label=label)
     if form.widget != Widget.GROUP:
         form = Control(widget=Widget.GROUP, label=label)
-    groups = {child.path[-1]: child.widget == Widget.GROUP for child in form.children}
+    groups = {child.path[-1]: child.widget == Widget.GROUP for child in form.children if not child.merged}
     least = sum(len(item) if isinstance(item, dict) and groups.get(name, True) else 1 for name, item in value.items())
     # Count before building, to avoid thousands of fields, and again afterwards, because the schema may add some.
     if least <= MAX_FIELDS:
@@ -36,16 +39,24 @@ def edit_form(value: Mapping[str, Any], schema: Mapping[str, Any] | None, label:
 
 def _bound(control: Control, value: Any) -> Control:
     """Return a control that can hold this value: the given one if it can, else another."""
+    if isinstance(value, Hidden) and value.is_whole:
+        return _of_secret(control, value)
     if value is ABSENT:
         # A default was not proposed: who changes another field must not add it.
         return replace(control, default=ABSENT, children=tuple(_bound(child, ABSENT) for child in control.children))
     if control.widget == Widget.GROUP and isinstance(value, dict):
-        known = [(child, value.get(child.path[-1], ABSENT)) for child in control.children]
-        names = {child.path[-1] for child in control.children}
-        more = [name for name in value if name not in names]
-        children = [_bound(child, item) for child, item in known]
-        for number, name in enumerate(more, len(known)):
-            children.append(_by_value(value[name], (*control.path, name), (*control.place, number)))
+        known = {child.path[-1]: child for child in control.children if not child.merged}
+        children = [_bound(child, value.get(name, ABSENT)) for name, child in known.items()]
+        cases = [child for child in control.children if child.when is not None]
+        # What was proposed can be changed in any case; what else belongs to a case can be added in that case alone.
+        in_cases = {name: replace(child, required=False) for case in cases for name, child in _fields_of(case)}
+        for number, name in enumerate([name for name in value if name not in known], MAX_FIELDS):
+            place = (*control.place, number)
+            field = in_cases.get(name)
+            children.append(
+                _by_value(value[name], (*control.path, name), place) if field is None else _bound(field, value[name])
+            )
+        children += [_bound(_without(case, value), ABSENT) for case in cases]
         return replace(control, children=tuple(children))
     if control.widget in {Widget.LINE, Widget.LINES} and control.input_type == "text" and isinstance(value, str):
         return replace(control, widget=_text_widget(value))
@@ -54,9 +65,45 @@ def _bound(control: Control, value: Any) -> Control:
     return control if can_hold(control, value) else replace(control, widget=Widget.JSON, nullable=False)
 
 
+def _of_secret(control: Control, hidden: Hidden) -> Control:
+    """Return the field that replaces a secret: it is empty, and leaving it so keeps the secret."""
+    lines = isinstance(hidden.value, str) and "\n" in hidden.value
+    return Control(
+        widget=Widget.LINES if lines else Widget.LINE,
+        label=control.label,
+        path=control.path,
+        place=control.place,
+        help=_("Hidden. Leave it empty to keep what it is."),
+        required=control.required,
+        input_type=SECRET,
+    )
+
+
+def _fields_of(case: Control) -> Iterator[tuple[str, Control]]:
+    for child in case.children:
+        if not child.merged:
+            yield child.path[-1], child
+        elif child.when is not None:
+            yield from _fields_of(child)
+
+
+def _without(case: Control, names: Collection[str]) -> Control:
+    """Return the fields of a case but for those of these names, and without a choice of shapes."""
+    return replace(
+        case,
+        children=tuple(
+            _without(child, names) if child.merged else child
+            for child in case.children
+            if (child.when is not None if child.merged else child.path[-1] not in names)
+        ),
+    )
+
+
 def _by_value(value: Any, path: tuple[str, ...], place: tuple[int, ...]) -> Control:
     plain = Control(widget=Widget.JSON, label=visible_name(path[-1]), path=path, place=place)
     match value:
+        case Hidden() if value.is_whole:
+            return _of_secret(plain, value)
         case bool():
             return replace(plain, widget=Widget.CHOICE, offers=(Offer("true", True), Offer("false", False)))
         case int() | float():
@@ -92,6 +139,9 @@ def _with_room(control: Control, value: list[Any]) -> Control:
         cells = [item.get(column.path[-1]) for item in value if isinstance(item, dict)]
         long = any(isinstance(cell, str) and _text_widget(cell) == Widget.LINES for cell in cells)
         is_text = column.widget == Widget.LINE and column.input_type == "text"
+        if column.input_type == SECRET:
+            # Rows may be moved and removed, so that an empty field would not say which secret it keeps.
+            column = replace(column, input_type="text")
         columns.append(replace(column, widget=Widget.LINES) if is_text and long else column)
     return replace(control, item=replace(control.item, children=tuple(columns)))
 
@@ -155,22 +205,3 @@ def entered_in(row: Control) -> list[Control]:
 def _is_of_type(input_type: str, value: str) -> bool:
     wanted = {"date": _DAY, "datetime-local": _MOMENT}.get(input_type)
     return wanted is None or wanted.fullmatch(value) is not None
-
-
-def index_of(control: Control, value: Any) -> int | None:
-    """Return the index of a value among the offers; None if it is not one of them."""
-    wanted = canonical(value)
-    return next((index for index, offer in enumerate(control.offers) if canonical(offer.value) == wanted), None)
-
-
-def text_for(control: Control, value: Any) -> str:
-    """Return a value as the text of its field."""
-    if value is ABSENT or (value is None and control.widget != Widget.JSON):
-        return ""
-    if control.widget == Widget.NUMBER:
-        return canonical(value).decode()
-    if control.widget == Widget.CHOICE:
-        return str(index_of(control, value))
-    if control.widget == Widget.JSON:
-        return json.dumps(value, indent=2, ensure_ascii=False)
-    return str(value).removesuffix("Z") if control.input_type == "datetime-local" else str(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from approvals.models.attachments import RequestAttachment
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
+from approvals.models.grants import AskAlways, Grant
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
 from approvals.models.people import Invitation, PendingChange, PersonSession, Role
@@ -21,11 +22,13 @@ __all__ = [
     "ApiKey",
     "ApprovalRequest",
     "ApproverScope",
+    "AskAlways",
     "Audience",
     "AudienceScope",
     "AuditEntry",
     "Decision",
     "EventStream",
+    "Grant",
     "Invitation",
     "LastNotice",
     "NotificationRule",

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.db.json_field import ExactJSONField
-from approvals.states import Control, Priority
+from approvals.states import Control, Priority, Width
 
 User = settings.AUTH_USER_MODEL
 
@@ -134,8 +134,15 @@ class ToolSettings(models.Model):
     key_fields = ExactJSONField(default=list)
     reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
     min_priority = models.CharField(_("priority at least"), max_length=8, choices=Priority, blank=True)
+    #: What people do not see of the input: JSON pointers, in which `*` is any member, and names of fields at any place.
+    secret_fields = ExactJSONField(default=list, null=True)
     #: Texts that are offered as the message to the agent.
     prepared_answers = ExactJSONField(default=list)
+    #: The limits of grants for this tool; null means no limit but those of every tool (`approvals.policy.grants`).
+    grant_seconds = models.PositiveIntegerField(_("longest grant"), null=True)
+    grant_uses = models.PositiveIntegerField(_("most uses of a grant"), null=True)
+    grant_width = models.PositiveSmallIntegerField(_("widest grant"), choices=Width, null=True)
+    no_grants = models.BooleanField(_("never grant"), default=False, db_default=False)
     #: Who decides its approvals, besides those who may decide; empty for no one else.
     control = models.CharField(_("who decides"), max_length=9, choices=Control, blank=True, default="", db_default="")
 

@@ -143,6 +143,8 @@ class ApprovalRequest(models.Model):
     taker = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     taken_by = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - as above
     taken_at = models.DateTimeField(null=True)
+    #: Where its schema and the settings of its tool say that something is secret: JSON pointers, and names of fields.
+    secrets = ExactJSONField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
@@ -157,10 +159,15 @@ class ApprovalRequest(models.Model):
     #: The display names of who decided it and of who works on it, where `queries.requests.with_names` has annotated them.
     decided_display: str | None = None
     claimed_display: str | None = None
+    #: Whether this is a copy with its secrets masked (`approvals.asking.secrets`), which must never be stored.
+    is_masked: bool = False
+    #: Whether something is masked in that copy.
+    hides: bool = False
 
     class Meta:
         permissions: ClassVar = [
             ("decide_approvalrequest", "Can decide requests"),
+            ("reveal_secrets", "Can show hidden values of requests"),
             ("ignore_scopes", "Can see and decide without scopes"),
         ]
         constraints: ClassVar = [
@@ -220,9 +227,15 @@ class Decision(models.Model):
     approved_digest = models.CharField(max_length=71, blank=True)
     answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
+    #: The grant by which it was approved, and which use of it this was; null if a person decided.
+    grant = models.ForeignKey(
+        "approvals.Grant", on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    grant_use = models.PositiveIntegerField(null=True)
 
     class Meta:
         indexes: ClassVar = [
+            models.Index(fields=["grant", "-grant_use"], name="decision_by_grant", condition=Q(grant__isnull=False)),
             models.Index(fields=["by_name", "-decided_at", "-request"], name="decision_by"),
             models.Index(fields=["-decided_at", "-id"], name="decision_age"),
         ]

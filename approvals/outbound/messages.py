@@ -18,6 +18,7 @@ from approvals.access import permissions
 from approvals.models import ApprovalRequest
 from approvals.outbound.links import OFFERED, confirm_link
 from approvals.states import Kind, Verdict
+from approvals.text.secrets import mask_text
 
 #: Requests listed in one message; for the rest it gives their number and a link.
 NAMED = 20
@@ -91,7 +92,7 @@ def _more(requests: Sequence[ApprovalRequest]) -> str:
 def _line(request: ApprovalRequest) -> str:
     """Return title and agent in one line: a line break would end the header of a mail."""
     line = f"{request.title} ({request.workflow.agent})" if request.workflow.agent else request.title
-    return _in_one_line(line)
+    return _in_one_line(mask_text(line))
 
 
 def _in_one_line(text: str) -> str:

@@ -31,6 +31,7 @@ from approvals.models.attachments import public_documents
 from approvals.models.subscriptions import subscribers
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority
+from approvals.text.secrets import mask_text
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,12 @@ EVENTS = (
     "turn.suspended",
     "turn.completed",
     "tool.result",
+    "grant.given",
+    "grant.used",
+    "grant.revoked",
+    "grant.ended",
+    "grant.stopped",
+    "grant.resumed",
 )
 
 #: How preferences name the mails about requests that were assigned to a person.
@@ -160,7 +167,7 @@ def request_data(request: ApprovalRequest, workflow: Workflow) -> dict[str, Any]
         "run_id": workflow.key,
         "kind": request.kind,
         "status": request.status,
-        "title": request.title,
+        "title": mask_text(request.title),
         "tool_name": request.tool_name,
         "tool_call_id": request.tool_call_id,
         "thread_id": workflow.thread_id,

@@ -24,6 +24,7 @@ from py_vapid.jwt import sign
 
 from approvals.models import ApprovalRequest, PushSubscription
 from approvals.outbound import http_post, messages
+from approvals.text.secrets import mask_text
 
 #: The order of the curve P-256, below which a private key lies.
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -94,18 +95,19 @@ def is_secret(text: str) -> bool:
 def _message(requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention]) -> dict[str, str]:
     """Return the members that `static/pausepoint/worker.js` shows."""
     first, *others = [*(request for request, _by in mentions), *requests]
+    title_of_first = mask_text(first.title)[:MAX_TITLE]
     if mentions and not others:
         title, address = messages.mention_title(mentions[0][1]), f"{first.get_absolute_url()}#notes"
-        return {"title": title, "body": first.title[:MAX_TITLE], "url": address, "tag": f"notes-{first.pk}"}
+        return {"title": title, "body": title_of_first, "url": address, "tag": f"notes-{first.pk}"}
     if others:
         return {
             "title": messages.counts(requests, mentions),
-            "body": first.title[:MAX_TITLE],
+            "body": title_of_first,
             "url": reverse("approvals:dashboard"),
         }
     named = [name for name in (first.tool_name, first.workflow.agent) if name]
     body = " · ".join(named) or gettext("Open it to answer.")
-    return {"title": first.title[:MAX_TITLE], "body": body, "url": first.get_absolute_url(), "tag": str(first.pk)}
+    return {"title": title_of_first, "body": body, "url": first.get_absolute_url(), "tag": str(first.pk)}
 
 
 def _encrypted(subscription: PushSubscription, message: bytes) -> bytes:

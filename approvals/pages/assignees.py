@@ -90,6 +90,16 @@ def mentions(request: SignedIn, pk: UUID) -> HttpResponse:
     return JsonResponse({"people": shown})
 
 
+@require_GET
+@refusals_as_pages
+def people(request: SignedIn, pk: UUID) -> HttpResponse:
+    """Return the usernames that a field for a person suggests, for `static/pausepoint/combobox.js`: those that match `q`."""
+    approval_request, text = queries.get_request_for(request.user, pk), request.GET.get("q", "").strip()
+    if len(text) > MAX_ACTOR_NAME or "\x00" in text:
+        return JsonResponse({"values": []})
+    return JsonResponse({"values": comments.people_known_to(request.user, approval_request, text)})
+
+
 def _note_in(request: SignedIn) -> str:
     return request.POST.get("text", "").replace("\r\n", "\n")
 

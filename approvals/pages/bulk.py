@@ -14,6 +14,7 @@ from approvals import actions, queries
 from approvals.access import permissions
 from approvals.actions.checking import MAX_COMMENT
 from approvals.asking.answers import Answer
+from approvals.asking.attachments import MAX_FILES
 from approvals.db.canonical_json import clean_text
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.forms.safeguards import amount_of
@@ -35,11 +36,15 @@ SKIPPED = {"needs_name", "one_by_one", "reason", NotFound.code}
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A bulk decision as it was sent: the selected requests with the digests that were shown, the verdict and the message."""
+    """A bulk decision as it was sent: the selected requests with the digests that were shown, the verdict and the message.
+
+    `opened` are the files that the person has opened, each as `request:place`.
+    """
 
     picks: dict[UUID, str]
     verdict: Verdict
     comment: str
+    opened: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def parse_order(data: QueryDict) -> Order:
     if len(comment) > MAX_COMMENT:
         message = _("The comment is longer than %(limit)d characters.") % {"limit": MAX_COMMENT}
         raise Invalid(message, {"comment": _("is too long")})
-    return Order(picks, Verdict(verdict), comment)
+    return Order(picks, Verdict(verdict), comment, frozenset(data.getlist("opened")[: MAX_PICKS * MAX_FILES]))
 
 
 def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
@@ -99,17 +104,18 @@ def decide_all(user: User, order: Order) -> list[Step]:
     """Decide each request in its own transaction. Repeating the same order changes nothing."""
     approves = order.verdict == Verdict.APPROVE
     steps = plan(user, order, inputs=approves)
-    unseen = _unseen([step for step in steps if not step.code]) if approves else {}
+    unseen = _unseen([step for step in steps if not step.code], order.opened) if approves else {}
     return [step if step.code in SKIPPED else _decide(user, order, step, unseen) for step in steps]
 
 
-def _unseen(steps: Sequence[Step]) -> dict[UUID, dict[str, int]]:
-    """Return how much of each request the confirmation did not show: folded parts, values left out, context and files."""
+def _unseen(steps: Sequence[Step], opened: frozenset[str]) -> dict[UUID, dict[str, int]]:
+    """Return how much of each request no one has seen: folded parts, values left out, context, and files not `opened`."""
     lines = ((line, [*tool.same, *line.shown]) for tool in compare_by_tool(steps) for line in tool.lines)
     unseen = {}
     for line, shown in lines:
         card = shown_input(line.request)
-        left = [*folded_rows(shown), *unseen_rows(card.context, (), RAW_CONTEXT), *unseen_files(card.files, ())]
+        viewed = [file.place for file in card.files if f"{line.request.pk}:{file.place}" in opened]
+        left = [*folded_rows(shown), *unseen_rows(card.context, (), RAW_CONTEXT), *unseen_files(card.files, viewed)]
         unseen[line.request.pk] = amount_of(left)
     return unseen
 

@@ -14,6 +14,7 @@ from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
 from approvals.asking.answers import answer_text, is_choice
+from approvals.asking.secrets import OUTPUT, hidden_values, masked_request
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
@@ -29,6 +30,7 @@ from approvals.text.tables import (
     misread,
     pretty,
     rows,
+    secret_rows,
 )
 from approvals.text.text import visible, visible_json
 
@@ -58,6 +60,8 @@ class Card:
     review: Review | None = None
     #: Whether the person was warned about unseen parts, which are then open; the next press approves.
     unread: bool = False
+    #: Whether the person may show what is hidden; false where nothing is.
+    may_reveal: bool = False
 
     @property
     def version(self) -> str:
@@ -67,7 +71,16 @@ class Card:
     @property
     def render_key(self) -> Hashable:
         """The cache key of the card: people with the same key see the same card."""
-        return self.request.pk, self.version, self.door, self.may_cancel, self.holder
+        return self.request.pk, self.version, self.door, self.may_cancel, self.holder, self.may_reveal
+
+    @property
+    def hidden_elsewhere(self) -> list[str]:
+        """The pointers to hidden values that no row shows, such as in a message or a command."""
+        shown = self.shown
+        rows_shown = [*shown.rows, *shown.context, *self.answer_rows]
+        beside = {row.secret for row in secret_rows(rows_shown)}
+        pointers = (pointer for pointer in hidden_values(self.request) if not pointer.startswith(OUTPUT))
+        return [pointer for pointer in pointers if pointer not in beside]
 
     @property
     def name_to_type(self) -> str:
@@ -197,7 +210,7 @@ class Card:
         """The differences between the proposed and the approved input."""
         if self.decision is None or self.decision.edited_input is None:
             return []
-        return changes(self.request.input, self.decision.edited_input)
+        return changes(self.request.input, self.decision.edited_input, self.request.secrets or ())
 
     @property
     def answer(self) -> Any:
@@ -233,13 +246,16 @@ def _label_of(name: str) -> str:
 
 
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
+    """Return the card of a request for a person. Its request is a copy, of which no secret can get onto a page."""
+    shown = masked_request(request)
     return Card(
-        request=request,
-        decision=getattr(request, "decision", None),
+        request=shown,
+        decision=getattr(shown, "decision", None),
         may_close=request.pending and permissions.may_close(user, request),
         may_cancel=request.pending and permissions.may_cancel(user, request),
         holder=holder_for(user, request),
         door=door,
+        may_reveal=shown.hides and permissions.may_reveal(user),
     )
 
 
@@ -262,4 +278,5 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
         unread=isinstance(refusal, UnreadParts),
+        may_reveal=card.may_reveal,
     )

@@ -10,11 +10,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any
 
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.asking.secrets import masked_input
+from approvals.forms.shown_files import ShownFile, shown_files
 from approvals.models import ApprovalRequest
 from approvals.text.alignment import align_values
 from approvals.text.differences import place_of
+from approvals.text.secrets import true_value
 from approvals.text.tables import MAX_VALUES, Part, Row, open_places, pretty, rows, unseen_rows
 
 #: How many differing values have their own column; the rest share one more.
@@ -54,6 +58,11 @@ class Line:
         return [cell for cell in [*self.cells, *self.more] if cell is not None]
 
     @property
+    def files(self) -> list[ShownFile]:
+        """The files of the request."""
+        return shown_files(self.request)
+
+    @property
     def marked(self) -> list[tuple[Row | None, bool]]:
         """Each cell, and whether its value is unusual."""
         return [(cell, number in self.unusual) for number, cell in enumerate(self.cells)]
@@ -87,10 +96,10 @@ def folded_rows(cells: Sequence[Row]) -> Iterator[Part]:
 
 def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: Sequence[str] = ()) -> Comparison:
     """Compare the inputs of one tool. `key_fields`, JSON pointers, are the first columns, also where all are the same."""
-    inputs = [_by_place(request.input) for request in requests]
+    inputs = [_by_place(masked_input(request, request.input)) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
     # Compare as JSON text: to Python, 1 and true are equal.
-    written = {place: [json.dumps(leaves[place]) if place in leaves else None for leaves in inputs] for place in places}
+    written = {place: [_written(leaves, place) for leaves in inputs] for place in places}
     keys = [place for place in map(_place_of, key_fields) if place in written]
     differing = [*keys, *(place for place in places if len(set(written[place])) > 1 and place not in keys)]
     columns = differing[: max(MAX_COLUMNS, len(keys))]
@@ -142,7 +151,7 @@ def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _written(leaves: Mapping[str, Any], place: str) -> str | None:
-    return json.dumps(leaves[place]) if place in leaves else None
+    return json.dumps(true_value(leaves[place])) if place in leaves else None
 
 
 def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[str | None]) -> list[Row | None]:
@@ -155,6 +164,14 @@ def _cells(place: str, inputs: Sequence[Mapping[str, Any]], written: Sequence[st
     # Texts that begin alike are shown whole; those that read like another value, as JSON.
     if len({cell.folded or cell.value for cell in plain}) == len(distinct):
         return [replace(cell, value=cell.folded or cell.value, folded="") if cell else None for cell in cells]
+    if any(cell.secret for cell in plain):
+        numbers = {each: number for number, each in enumerate(dict.fromkeys(written), 1)}
+        return [
+            replace(cell, value=_("%(value)s, value %(number)s") % {"value": cell.value, "number": numbers[each]})
+            if cell and cell.secret
+            else cell
+            for each, cell in zip(written, cells, strict=True)
+        ]
     pairs = zip(inputs, cells, strict=True)
     return [
         Row(name=place, value=pretty(leaves[place]), block=True, note=cell.note) if cell else None

@@ -232,7 +232,8 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
             card = _changed(user, shared, request) + _state(request.workflow)
             return card + result + render_counts(user, shared, concerned)
 
-        return shared.once(("viewer", viewer_key(user, named)), changed)
+        key = ("viewer", viewer_key(user, named), card_for(user, request).may_reveal)
+        return shared.once(key, changed)
     cache_key = ("workflow", visibility_key(user))
     workflow = shared.once(cache_key, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
     if workflow is None:

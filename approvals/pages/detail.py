@@ -9,6 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person
+from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
@@ -16,6 +17,7 @@ from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.queries.suggestions import last_messages
 from approvals.states import Kind
+from approvals.text.secrets import mask_text
 
 #: How many messages are offered, prepared ones first, and how long one may be.
 MAX_OFFERS, MAX_OFFER = 12, 5_000
@@ -45,7 +47,7 @@ def detail_of(user: Person, card: Card) -> Detail:
         key_values=key_values(request.input, settings, request.tool_name) if card.may_close and not card.asks else (),
         precedents=precedents,
         earlier=[
-            (past, key_values(read_beginning(past.gist), settings, past.tool_name))
+            (past, key_values(masked_input(past, read_beginning(past.gist)), settings, past.tool_name))
             for past in (precedents.listed if precedents else ())
         ],
         tabs=_tabs(request, precedents),
@@ -73,4 +75,4 @@ def _offers(user: Person, tool_name: str, settings: ToolSettings | None) -> list
     prepared: Any = settings.prepared_answers if settings is not None else []
     texts = [text for text in prepared if isinstance(text, str) and text.strip()] if isinstance(prepared, list) else []
     offered = dict.fromkeys([*(text[:MAX_OFFER] for text in texts), *last_messages(user, tool_name)])
-    return list(offered)[:MAX_OFFERS]
+    return [text for text in offered if mask_text(text) is text][:MAX_OFFERS]

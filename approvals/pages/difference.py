@@ -23,5 +23,9 @@ def difference(request: SignedIn, pk: UUID, other: UUID) -> HttpResponse:
     if decision is None:
         raise NotFound
     before = past.input if decision.edited_input is None else decision.edited_input
-    context = {"asked": current, "past": past, "rows": changes(before, current.input)}
+    context = {
+        "asked": current,
+        "past": past,
+        "rows": changes(before, current.input, [*(current.secrets or ()), *(past.secrets or ())]),
+    }
     return render(request, "approvals/request/difference.html", context)

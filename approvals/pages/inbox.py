@@ -24,9 +24,9 @@ from approvals.pages.lists.filter_chips import TYPED, chips_of, kept_fields, ord
 from approvals.pages.lists.inbox_rows import Group, group_rows, section_rows
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, ListCursor, filters_from, valid_filters_in
-from approvals.queries.saved_views import suggested_values, views_for
+from approvals.queries.lists.saved_views import suggested_values, views_for
+from approvals.queries.lists.snoozes import snoozes_of
 from approvals.queries.sections import RECENT, sections_of
-from approvals.queries.snoozes import snoozes_of
 from approvals.states import Verdict
 from approvals.text.text import visible
 

@@ -71,4 +71,6 @@ def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: boo
     sent = sent_decision(approval_request, request.POST)
     checking.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
-    return Review(changes(approval_request.input, sent.edited_input), fields, sent.comment)
+    return Review(
+        changes(approval_request.input, sent.edited_input, approval_request.secrets or ()), fields, sent.comment
+    )

@@ -136,7 +136,7 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     ids = {entry.request_id for entry in entries if entry.request_id}
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
-        .only("title", "kind", "input_digest")
+        .only("title", "kind", "input_digest", "secrets")
         .annotate(**{"short_input": _short("input")})
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}

@@ -103,8 +103,22 @@ def people_to_mention(user: User, request: ApprovalRequest, text: str) -> list[U
     """
     people = permissions.readers_of(request).exclude(pk=user.pk)
     if not permissions.sees_everything(user):
-        wrote = RequestComment.objects.filter(request_id=request.pk, by_id=OuterRef("pk"))
-        named = (request.requested_by_id, request.assigned_to_id, request.claimed_by_id)
-        people = people.filter(Q(pk__in=[pk for pk in named if pk]) | Exists(wrote))
+        people = people.filter(_involved(request))
     people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
     return list(people.order_by("username")[:MAX_SUGGESTED])
+
+
+def people_known_to(user: User, request: ApprovalRequest, text: str) -> list[str]:
+    """Return the usernames to suggest for a field of a form: of active people, as far as this person may know them."""
+    people = User.objects.filter(is_active=True)
+    if not permissions.sees_everything(user):
+        people = people.filter(_involved(request) | Q(pk=user.pk))
+    people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
+    return list(people.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTED])
+
+
+def _involved(request: ApprovalRequest) -> Q:
+    """Return who has to do with a request."""
+    wrote = RequestComment.objects.filter(request_id=request.pk, by_id=OuterRef("pk"))
+    named = (request.requested_by_id, request.assigned_to_id, request.claimed_by_id)
+    return Q(pk__in=[pk for pk in named if pk]) | Q(Exists(wrote))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from django.db.models import CharField, Value
+from django.contrib.auth.models import User
+from django.db.models import BigIntegerField, CharField, Exists, QuerySet, Subquery, Value
 
 from approvals.access.permissions import Person
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
-from approvals.models import ApprovalRequest, Preferences, PrioritySettings, ToolSettings
+from approvals.models import ApprovalRequest, Grant, Preferences, PrioritySettings, ToolSettings
 from approvals.states import Kind
 
 
@@ -20,16 +21,35 @@ def preferences_of(user: Person) -> Preferences:
     return preferences or Preferences(person_id=user.pk or 0)
 
 
-_RULES: Prepared[tuple[str, list[str], str]] = Prepared(
-    lambda: ToolSettings.objects.filter(tool_name=Parameter("tool", CharField())).values_list(
-        "min_priority", "key_fields", "control"
-    )
-)
+@dataclass(frozen=True, slots=True)
+class AskingRules:
+    """What holds for a new request of a tool: its least priority, empty if it is up to who asks; its key and secret fields;
+    who decides it (`states.Control`); and whether the user who asks has any grant for it.
+    """
+
+    min_priority: str = ""
+    key_fields: Sequence[str] = ()
+    secret_fields: Sequence[str] = ()
+    control: str = ""
+    granted: bool = False
 
 
-def rules_for_asking(tool_name: str) -> tuple[str, list[str], str]:
-    """Return the priority that requests of a tool have at least, empty if it is up to who asks; key fields; and control."""
-    return (_RULES.first(tool=tool_name) if tool_name else None) or ("", [], "")
+def _rules() -> QuerySet[User, tuple[str | None, list[str] | None, list[str] | None, str | None, bool]]:
+    tool, requester = Parameter("tool", CharField()), Parameter("requester", BigIntegerField())
+    settings = ToolSettings.objects.filter(tool_name=tool)
+    grants = Grant.objects.filter(requested_by_id=requester, tool_name=tool, ended_at=None)
+    # Of the user, so that there is one row, whether or not the tool has settings.
+    chosen = [Subquery(settings.values(name)) for name in ("min_priority", "key_fields", "secret_fields", "control")]
+    return User.objects.filter(pk=requester).values_list(*chosen, Exists(grants))
+
+
+_RULES = Prepared(_rules)
+
+
+def rules_for_asking(tool_name: str, requester_id: int) -> AskingRules:
+    """Return what holds for a new request of a tool by this user."""
+    row = _RULES.first(tool=tool_name, requester=requester_id) if tool_name else None
+    return AskingRules(row[0] or "", row[1] or (), row[2] or (), row[3] or "", row[4]) if row else AskingRules()
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:

@@ -32,15 +32,16 @@ from approvals.queries.filters import (
     Filters,
     ListCursor,
 )
+from approvals.queries.lists.snoozes import snoozed_by
 from approvals.queries.policy.sides import first_of, in_audience
 from approvals.queries.search import with_words
-from approvals.queries.snoozes import snoozed_by
 from approvals.states import Status
 
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
 SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "workflow_id", "audience_id", "amount", "control", "requested_by__username", "requested_by__first_name",
+         "changed_at", "secrets", "workflow_id", "audience_id", "amount", "control",
+         "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__comment", "decision__decided_at",

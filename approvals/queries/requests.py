@@ -102,7 +102,7 @@ def matching_requests_for(
 
 def whole_requests() -> QuerySet[ApprovalRequest]:
     """Return requests with everything that their pages, documents and actions need."""
-    return ApprovalRequest.objects.select_related("workflow", "decision", "requested_by", "assigned_to")
+    return ApprovalRequest.objects.select_related("workflow", "decision__grant", "requested_by", "assigned_to")
 
 
 class _IdText(Func):

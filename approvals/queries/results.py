@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.permissions import Person, is_from_outside
+from approvals.asking.secrets import OUTPUT, masked_input
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
 from approvals.queries.insights.values import duration
@@ -122,7 +123,10 @@ def results_of(requests: Iterable[ApprovalRequest], among: Iterable[AuditEntry] 
         return {}
     reports = audit.reports_of(approved.values(), among)
     return {
-        pk: replace(_result(request, reports[pk].result), other_runs=tuple(map(_other_run, reports[pk].other_inputs)))
+        pk: replace(
+            _result(request, reports[pk].result),
+            other_runs=tuple(_other_run(request, entry) for entry in reports[pk].other_inputs),
+        )
         for pk, request in approved.items()
     }
 
@@ -143,12 +147,12 @@ def _result(request: ApprovalRequest, entry: AuditEntry | None) -> Result:
         state=data["state"],
         by=entry.actor_name,
         executions=data["executions"],
-        output=data["output"],
+        output=masked_input(request, data["output"], OUTPUT),
         error=data["error_text"],
     )
 
 
-def _other_run(entry: AuditEntry) -> OtherRun:
+def _other_run(request: ApprovalRequest, entry: AuditEntry) -> OtherRun:
     data = entry.data
     return OtherRun(
         at=entry.at,
@@ -156,7 +160,7 @@ def _other_run(entry: AuditEntry) -> OtherRun:
         ran_digest=data["executed_digest"],
         state=data["state"],
         times=1 + entry.retry_count,
-        output_json=visible_json(pretty(data["output"])) if data["state"] == "succeeded" else "",
+        output_json=visible_json(pretty(masked_input(request, data["output"]))) if data["state"] == "succeeded" else "",
         error=data["error_text"],
     )
 

@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from approvals.text.secrets import Hidden
+
 #: The longest search in characters, how many of its words count, and the longest word.
 MAX_SEARCH = 200
 MAX_WORDS = 12
@@ -55,8 +57,10 @@ def words_to_index(*values: Any, limit: int = MAX_KEPT) -> str:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all names, texts and numbers in a JSON value."""
+    """Yield all names, texts and numbers in a masked JSON value: no search finds a secret."""
     match value:
+        case Hidden():
+            yield value.rest
         case str():
             yield value
         case bool() | None:

@@ -7,8 +7,11 @@ from django.db import connection
 
 from approvals.access.permissions import Person
 from approvals.models import Decision
+from approvals.models.keys import MAX_ACTOR_NAME
 
 MAX_SUGGESTIONS = 50
+#: Texts of an answer that are looked up as usernames.
+MAX_NAMES = 500
 #: Only so many tools are looked at.
 MAX_TOOLS = 1000
 #: How many of the person's latest decisions are searched, and how many messages are returned.
@@ -29,6 +32,22 @@ def people_with(text: str) -> list[str]:
     """Return usernames that contain a text; of active people."""
     people = User.objects.filter(username__icontains=text, is_active=True).order_by("username")
     return list(people.values_list("username", flat=True)[:MAX_SUGGESTIONS])
+
+
+def usernames_in(value: object) -> set[str]:
+    """Return the usernames of active people among the texts in a JSON value; beyond MAX_NAMES texts, none is looked up."""
+    left, names = [value], set[str]()
+    while left:
+        match left.pop():
+            case dict() as members:
+                left += members.values()
+            case list() as items:
+                left += items
+            case str() as text if 0 < len(text) <= MAX_ACTOR_NAME and "\x00" not in text:
+                names.add(text)
+    return set(
+        User.objects.filter(username__in=sorted(names)[:MAX_NAMES], is_active=True).values_list("username", flat=True)
+    )
 
 
 def tools_with(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db.models import CharField, F, Q
 from django.utils import timezone
 
+from approvals.asking.secrets import masked_data
 from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, canonical, utc
 from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
@@ -31,6 +32,7 @@ EVENTS = (
     "request.assigned",
     "request.commented",
     "request.taken",
+    "request.secret_shown",
     "resume.taken",
     "resume.released",
     "resume.lost",
@@ -64,6 +66,11 @@ EVENTS = (
     "scope.deleted",
     "tool.changed",
     "priority.changed",
+    "grant.given",
+    "grant.used",
+    "grant.revoked",
+    "grant.ended",
+    *("grant.stopped", "grant.resumed"),
 )
 
 #: A report of a call that ran with a different input than the approved one.
@@ -255,7 +262,7 @@ def _row(
 
 
 def export_row(entry: AuditEntry) -> dict[str, Any]:
-    """Return an entry under the names of COLUMNS, times in UTC as ISO 8601."""
+    """Return an entry under the names of COLUMNS, times in UTC as ISO 8601; secrets are masked, and the digest covers them."""
     return {
         "id": entry.pk,
         "at": utc(entry.at),
@@ -271,7 +278,7 @@ def export_row(entry: AuditEntry) -> dict[str, Any]:
         "person": entry.actor_name,
         "via": entry.via,
         "amount": None if entry.amount is None else plain(entry.amount),
-        "data": entry.data,
+        "data": masked_data(entry.data),
         "digest": entry.digest,
         "retry_count": entry.retry_count,
         "last_seen_at": utc(entry.last_seen_at),

@@ -10,13 +10,11 @@ import functools
 import itertools
 import json
 import logging
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any
 
-import re2
 from django.utils.translation import gettext as _
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
@@ -24,7 +22,8 @@ from jsonschema.validators import extend
 from referencing import Registry
 
 from approvals.db.canonical_json import NotCanonical, canonical
-from approvals.schema.formats import matches_format
+from approvals.schema.formats import PERSON, matches_format
+from approvals.schema.patterns import compiled
 from approvals.schema.plain_words import plain_errors
 from approvals.schema.references import check_references, count_values, members, subschemas
 from approvals.text.translation import translated
@@ -38,8 +37,6 @@ MAX_REMEMBERED = 100
 #: The steps that one check may take, of about a microsecond each.
 MAX_STEPS = 300_000
 MAX_ERRORS = 50
-#: Memory of one compiled pattern; RE2 refuses a pattern that needs more.
-PATTERN_BYTES = 256 * 1024
 #: Keywords that jsonschema evaluates with Python's `re`, and those that refer to other schemas.
 UNSUPPORTED = frozenset(
     {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$dynamicAnchor", "$anchor", "$id", "$vocabulary"}
@@ -49,10 +46,9 @@ logger = logging.getLogger(__name__)
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError]]
 
-#: RE2's `\\C`, one byte of UTF-8, which ECMA 262 does not have.
-_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
-
 _steps_left: ContextVar[list[int]] = ContextVar("steps_left")
+#: The usernames that values of the format PERSON may have; None if that is not checked.
+_people: ContextVar[Collection[str] | None] = ContextVar("people", default=None)
 
 
 class _TooCostly(Exception):
@@ -88,16 +84,19 @@ def _require_supported(body: bytes) -> None:
     check_references(schema)
 
 
-def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool = False) -> dict[str, str]:
+def schema_errors(
+    schema: Mapping[str, Any] | None, value: Any, *, plain: bool = False, people: Collection[str] | None = None
+) -> dict[str, str]:
     """Return the errors of `value` against a JSON Schema, by path (`amount`, `items.0.name`, "" for the whole).
 
-    With `plain`, they are in words for people, and a missing value is an error at its own path.
+    With `plain`, they are in words for people, and a missing value is an error at its own path. `people` are the usernames
+    that values of the format PERSON may have, if that is to be checked.
     """
     if schema is None:
         return {}
     # An empty registry: a `$ref` into the network or the file system is never followed.
     validator = _Validator(schema, registry=Registry())
-    token = _steps_left.set([MAX_STEPS])
+    token, known = _steps_left.set([MAX_STEPS]), _people.set(people)
     try:
         first = itertools.islice(validator.iter_errors(value), MAX_ERRORS)
         errors = sorted(first, key=lambda error: list(map(str, error.path)))
@@ -109,8 +108,26 @@ def schema_errors(schema: Mapping[str, Any] | None, value: Any, *, plain: bool =
         return {"": _("cannot be checked because the request's schema is invalid")}
     finally:
         _steps_left.reset(token)
+        _people.reset(known)
     named = plain_errors if plain else _as_they_are
     return {".".join(map(str, path)): message for error in reversed(errors) for path, message in named(error)}
+
+
+def fits(part: Any, root: Mapping[str, Any], value: Any, steps: list[int]) -> bool:
+    """Return whether a value fits a part of a schema. Calls share their `steps`, and without any left nothing fits."""
+    token = _steps_left.set(steps)
+    try:
+        return bool(_Validator(root, registry=Registry()).evolve(schema=part).is_valid(value))
+    except Exception:
+        # Too costly, or a bad schema: the whole answer is checked in any case.
+        return False
+    finally:
+        _steps_left.reset(token)
+
+
+def names_people(schema: Any) -> bool:
+    """Return whether values of a schema may have the format PERSON."""
+    return ("format", PERSON) in ((name, value) for name, value in members(schema) if name == "format")
 
 
 def _as_they_are(error: ValidationError) -> Iterator[tuple[tuple[Any, ...], str]]:
@@ -130,41 +147,15 @@ def _check_member(name: str, value: Any) -> None:
     patterns = {"pattern": [value], "patternProperties": value if isinstance(value, dict) else []}.get(name, [])
     for pattern in patterns:
         if isinstance(pattern, str):
-            _compiled(pattern)
+            compiled(pattern)
 
 
 def _unsupported(name: str) -> str:
     return _("uses %(name)r, which is not supported") % {"name": name}
 
 
-@functools.lru_cache(maxsize=256)
-def _compiled(pattern: str) -> Any:
-    """Compile a pattern with RE2. ValueError, with a message for the client."""
-    if _BYTE.search(pattern):
-        raise ValueError(
-            _("has the pattern %(pattern)r, which is not supported: \\C matches part of a character")
-            % {"pattern": pattern[:100]}
-        )
-    options = re2.Options()
-    options.max_mem, options.log_errors = PATTERN_BYTES, False
-    # ECMA 262 writes a code point as `\\u0041`, RE2 as `\\x{0041}`.
-    text = re.sub(r"((?:^|[^\\])(?:\\\\)*)\\u([0-9a-fA-F]{4})", r"\1\\x{\2}", pattern)
-    try:
-        return re2.compile(text, options)
-    except re2.error as error:
-        (reason,) = error.args
-        explanation = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise ValueError(
-            _(
-                "has the pattern %(pattern)r, which is not supported (%(words)s): "
-                "look-around, back-references and very large repetitions cannot be used"
-            )
-            % {"pattern": pattern[:100], "words": explanation[:100]}
-        ) from error
-
-
 def _matches(pattern: str, text: str) -> bool:
-    engine = _compiled(pattern)
+    engine = compiled(pattern)
     _spend(4 + engine.programsize * len(text) // 200)
     return engine.search(text) is not None
 
@@ -247,7 +238,10 @@ def _refuse(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[
 
 
 def _format(validator: Any, name: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not matches_format(name, instance):
+    known = _people.get() if name == PERSON else None
+    if known is not None and isinstance(instance, str) and instance not in known:
+        yield ValidationError(_("%(instance)r is not the username of an active person") % {"instance": instance[:100]})
+    elif isinstance(instance, str) and not matches_format(name, instance):
         yield ValidationError(_("%(instance)r is not a valid %(name)s") % {"instance": instance[:100], "name": name})
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from typing import Any
 
+#: A username of this desk, which is checked where an answer is stored.
+PERSON = "person"
+#: The annotation of amounts with their currency (ISO 4217).
+CURRENCY = "x-currency"
+_CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 # Each takes linear time.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -17,6 +23,12 @@ def matches_format(name: str, text: str) -> bool:
     """Return whether a text is a `date`, `date-time` (RFC 3339), `email` or `uri`; True for any other format."""
     check = FORMATS.get(name)
     return check is None or check(text)
+
+
+def currency_of(schema: Mapping[str, Any]) -> str:
+    """Return the currency of the amounts that a schema describes; empty if it names none."""
+    code = schema.get(CURRENCY)
+    return code if isinstance(code, str) and _CURRENCY.fullmatch(code) else ""
 
 
 def _is_day(text: str) -> bool:

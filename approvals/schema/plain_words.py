@@ -25,6 +25,7 @@ FORMATS = {
     "email": gettext_lazy("must be an e-mail address"),
     "uri": gettext_lazy("must be a full address, such as https://example.com"),
     "uuid": gettext_lazy("must be a UUID"),
+    "person": gettext_lazy("must be the username of an active person of this desk"),
 }
 
 

@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
-from approvals.forms.shown_calls import Line
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.states import ORIGINS, Door, status_label, verdict_label
@@ -27,7 +26,7 @@ from approvals.text.alignment import Budget, Op, text_runs
 from approvals.text.confusables import marked_name
 from approvals.text.hunks import Hunk, Pair, hunks
 from approvals.text.markdown import linked, to_html
-from approvals.text.names import full_name, initials
+from approvals.text.names import full_name, initials, tone
 from approvals.text.tables import Row
 from approvals.text.text import visible
 
@@ -77,7 +76,9 @@ def called(name: str, display_name: str | None) -> str:
 def avatar(name: str, display_name: str | None = "") -> SafeString:
     """Return the initials of a person in a circle, for the eye alone: they are no text, and the name stands beside it."""
     return format_html(
-        '<span class="avatar" aria-hidden="true" data-initials="{}"></span>', initials(display_name, name)
+        '<span class="avatar" aria-hidden="true" data-tone="{}" data-initials="{}"></span>',
+        tone(name),
+        initials(display_name, name),
     )
 
 
@@ -111,13 +112,6 @@ def long_text(text: str, name: str, place: str, whole: str = "") -> SafeString:
         paragraphs = format_html_join("", "<p>{}</p>", ((linked(each),) for each in text.split("\n\n")))
         return format_html('<div class="prose" data-view="{}">{}</div>', place, paragraphs)
     return format_html('<pre data-view="{}">{}</pre>', place, linked(text))
-
-
-@register.simple_tag
-def diff_line(line: Line) -> SafeString:
-    """Return a line of a diff with its sign, so that colour is not the only difference."""
-    tag = {"added": "ins", "removed": "del"}.get(line.kind, "span")
-    return format_html('<{0} class="line-{1}"><b>{2}</b>{3}</{0}>', tag, line.kind, line.sign, line.text)
 
 
 @register.simple_tag

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from approvals.text.alignment import ABSENT, Opened, align_values, both_objects
+from approvals.text.secrets import masked, true_value
 from approvals.text.tables import pretty
 from approvals.text.text import visible, visible_name
 
@@ -14,17 +17,26 @@ from approvals.text.text import visible, visible_name
 Change = tuple[str, str | None, str | None]
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Change]:
-    """Return the differences of two objects, written so that values that differ never read alike."""
+def changes(before: Mapping[str, Any], after: Mapping[str, Any], secrets: Collection[str] = ()) -> list[Change]:
+    """Return the differences of two objects, written so that values that differ never read alike. Secrets are masked."""
     differences: list[Change] = []
-    for path, *sides in align_values(before, after, _opened):
+    for path, *sides in align_values(masked(before, secrets), masked(after, secrets), _opened):
+        if _written(sides[0]) == _written(sides[1]):
+            continue
         was, now = (None if side is ABSENT else pretty(side) for side in sides)
-        if was != now:
+        if was == now:
+            text = _text(sides[1])
+            differences.append((place_of(path), text, _("%(value)s, changed") % {"value": text}))
+        else:
             plain = [None if side is ABSENT else _text(side) for side in sides]
             # Quotes distinguish a text from a number with the same characters, and show an empty text.
             clear = plain[0] != plain[1] and all(each is None or each.strip() for each in plain)
             differences.append((place_of(path), *(plain if clear else (was, now))))
     return differences
+
+
+def _written(side: Any) -> str | None:
+    return None if side is ABSENT else json.dumps(true_value(side))
 
 
 def _opened(left: Any, right: Any) -> Opened:

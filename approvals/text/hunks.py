@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from django.utils.translation import ngettext
@@ -20,24 +20,29 @@ MAX_LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A line of the text before and the line that took its place, with their numbers; None where one side has none."""
+    """A line of the text before and the line that took its place, with their numbers; None where one side has none.
+
+    With `other`, they differ though they read alike.
+    """
 
     before: str | None
     after: str | None
     was: int | None = None
     now: int | None = None
+    other: bool = False
 
     @property
     def changed(self) -> bool:
-        return self.before != self.after
+        return self.other or self.before != self.after
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that follow each other: shown, or folded because none of them has changed."""
+    """Lines that follow each other: shown, or folded because none of them has changed. A patch has headings for its hunks."""
 
     pairs: Sequence[Pair]
     folded: bool = False
+    heading: str = ""
 
     @property
     def fold(self) -> str:
@@ -49,17 +54,23 @@ def hunks(before: str, after: str) -> list[Hunk]:
     """Return the lines of two texts in hunks; nothing if neither has more than one line, or if there are too many."""
     if not 0 < before.count("\n") + after.count("\n") <= MAX_LINES:
         return []
+    return folded(pairs_of(before, after, Budget(MAX_WORK)))
+
+
+def folded(pairs: Iterable[Pair], heading: str = "") -> list[Hunk]:
+    """Return lines in hunks, the first of which has a heading."""
     finished: list[Hunk] = []
     same: list[Pair] = []
     changed: list[Pair] = []
-    for pair in _pairs(before.split("\n"), after.split("\n")):
+    for pair in pairs:
         if not pair.changed:
             same.append(pair)
             continue
         changed += _shown_before(same, finished, changed)
         same = []
         changed.append(pair)
-    return [*finished, *_end(same, changed)]
+    first, *others = [*finished, *_end(same, changed)]
+    return [replace(first, heading=heading), *others]
 
 
 def _shown_before(same: list[Pair], finished: list[Hunk], changed: list[Pair]) -> list[Pair]:
@@ -82,21 +93,23 @@ def _end(same: list[Pair], changed: list[Pair]) -> Iterator[Hunk]:
         yield Hunk(same[CONTEXT:], folded=True)
 
 
-def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[Pair]:
+def pairs_of(before_text: str, after_text: str, budget: Budget) -> Iterator[Pair]:
     """Yield each line once, and of a stretch that was replaced, its lines beside those that replaced them."""
-    removed: list[tuple[int, str]] = []
-    added: list[tuple[int, str]] = []
-    for block in align(before, after, Budget(MAX_WORK)):
+    before, after = before_text.split("\n"), after_text.split("\n")
+    removed: list[tuple[int | None, str]] = []
+    added: list[tuple[int | None, str]] = []
+    for block in align(before, after, budget):
         if block.op == Op.SAME:
-            yield from _beside(removed, added)
+            yield from beside(removed, added)
             removed, added = [], []
             for at, to in zip(range(block.i1, block.i2), range(block.j1, block.j2), strict=True):
                 yield Pair(before[at], after[to], at + 1, to + 1)
         removed += [(at + 1, before[at]) for at in range(block.i1, block.i2) if block.op == Op.REMOVED]
         added += [(to + 1, after[to]) for to in range(block.j1, block.j2) if block.op == Op.ADDED]
-    yield from _beside(removed, added)
+    yield from beside(removed, added)
 
 
-def _beside(removed: Sequence[tuple[int, str]], added: Sequence[tuple[int, str]]) -> Iterator[Pair]:
+def beside(removed: Sequence[tuple[int | None, str]], added: Sequence[tuple[int | None, str]]) -> Iterator[Pair]:
+    """Yield removed lines beside the added ones that took their place, each with its number."""
     for left, right in zip_longest(removed, added, fillvalue=(None, None)):
-        yield Pair(left[1], right[1], left[0], right[0])
+        yield Pair(left[1], right[1], left[0], right[0], other=left[1] == right[1])

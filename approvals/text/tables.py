@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.text import confusables
 from approvals.text.file_references import summarized
+from approvals.text.secrets import Hidden, masked
 from approvals.text.text import visible, visible_json, visible_name
 
 #: Longer texts are folded after this many characters or lines, objects and lists after this many values.
@@ -49,7 +50,7 @@ class Row:
     folded rows; both are opened with the words `fold`. `place` identifies the row among all rows of the page, `hidden` counts
     values that only the raw view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is
     there. `columns`: the rows are objects of the same few short values, so that they can stand in one table. `lines`: the cells
-    of a text in CSV, the first of which are the headings.
+    of a text in CSV, the first of which are the headings. `secret`: the pointer to a value of which something is hidden.
 
     A page reports the places that were in view: that of a row is its value, as far as it is not folded.
     """
@@ -67,6 +68,7 @@ class Row:
     empty: bool = False
     columns: Sequence[str] = ()
     lines: Sequence[Sequence[str]] = ()
+    secret: str = ""
 
     @property
     def size(self) -> int:
@@ -90,7 +92,11 @@ class Part:
 
 
 def rows(value: Any, place: str = "") -> list[Row]:
-    """Return a JSON object as rows, and any other value as one row. `place` identifies this table on the page."""
+    """Return a JSON object as rows, and any other value as one row. `place` identifies this table on the page.
+
+    Secrets are masked by their names and shapes. What a schema or a tool calls secret has to be masked before.
+    """
+    value = masked(value)
     counter = iter(range(MAX_VALUES))
     if not isinstance(value, dict):
         return [_row("", value, 1, counter, f"{place}.0")]
@@ -120,6 +126,14 @@ def open_places(shown: Sequence[Row]) -> Iterator[str]:
     for row in shown:
         yield row.place
         yield from open_places(row.rows)
+
+
+def secret_rows(shown: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows at whose value something is hidden."""
+    for row in shown:
+        if row.secret:
+            yield row
+        yield from secret_rows([*row.rows, *row.more])
 
 
 def unseen_rows(shown: Sequence[Row], viewed: Collection[str], raw: str = RAW) -> Iterator[Part]:
@@ -158,7 +172,9 @@ def _named_rows(items: Sequence[tuple[str, Any]], level: int, counter: Iterator[
 
 def _row(name: str, value: Any, level: int, counter: Iterator[int], place: str, notes: Sequence[str] = ()) -> Row:
     notes = [*notes, *(misread(value) if isinstance(value, str) else ())]
-    return replace(_shown(value, level, counter, place), name=name, place=place, note="; ".join(notes))
+    secret = value.pointer if isinstance(value, Hidden) else ""
+    shown = _shown(value, level, counter, place)
+    return replace(shown, name=name, place=place, note="; ".join(notes), secret=secret)
 
 
 def _shown(value: Any, level: int, counter: Iterator[int], place: str) -> Row:
@@ -194,7 +210,7 @@ def _columns(items: Sequence[Any], shown: Sequence[Row]) -> Sequence[str]:
         return ()
     cells = [cell for row in shown for cell in row.rows]
     # A note or a long value needs the room of a row of its own.
-    short = all(not (cell.rows or cell.block or cell.note or cell.hidden) for cell in cells)
+    short = all(not (cell.rows or cell.block or cell.note or cell.hidden or cell.secret) for cell in cells)
     return [cell.name for cell in shown[0].rows] if short and all(row.rows for row in shown) else ()
 
 
@@ -267,5 +283,5 @@ def _alike(others: int) -> str:
 
 
 def pretty(value: Any) -> str:
-    """Return indented JSON with invisible characters escaped."""
-    return visible_json(json.dumps(value, indent=2, ensure_ascii=False))
+    """Return indented JSON with secrets masked and invisible characters escaped."""
+    return visible_json(json.dumps(masked(value), indent=2, ensure_ascii=False))

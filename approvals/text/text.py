@@ -1,6 +1,7 @@
-"""Make invisible and direction-changing characters visible, so that people see exactly what they approve.
+"""Text as people read it: invisible and direction-changing characters are visible, and keys are hidden.
 
-See Unicode Technical Report 36, "Bidirectional Text Spoofing".
+Nearly every text from agents and clients goes through here on its way to a page. See Unicode Technical
+Report 36, "Bidirectional Text Spoofing".
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+
+from approvals.text.secrets import mask_text
 
 #: Characters without a glyph: controls, line separators, Default_Ignorable_Code_Point (which Unicode's stability policy keeps
 #: inside these ranges, unassigned ones included), Bidi_Control, format controls, and blanks that are not spaces.
@@ -28,18 +31,24 @@ _KEYCAPS = frozenset("0123456789#*")
 
 
 def visible(text: str) -> str:
-    """Replace invisible characters by `⟨U+202E⟩` and the like, except marks that a script or an emoji needs."""
+    """Mask keys, and replace invisible characters by `⟨U+202E⟩` and the like, except marks that a script or an emoji needs."""
+    return show_invisible(mask_text(text))
+
+
+def show_invisible(text: str) -> str:
+    """Replace invisible characters as `visible` does, and hide nothing: for a secret that someone is shown."""
     return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else code_point(match[0]), text)
 
 
 def visible_name(name: str) -> str:
     """Replace invisible characters and misleading spaces in a name by `⟨U+0020⟩` and the like, and an empty name by `""`."""
-    shown = _SPACES.sub(lambda match: "".join(map(code_point, match[0])), name)
+    shown = _SPACES.sub(lambda match: "".join(map(code_point, match[0])), mask_text(name))
     return INVISIBLE.sub(lambda match: code_point(match[0]), shown) or '""'
 
 
 def visible_json(text: str) -> str:
-    """Escape invisible characters in JSON: the value stays the same."""
+    """Mask keys in JSON, and escape invisible characters: any other value stays the same."""
+    text = mask_text(text)
     return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else json.dumps(match[0])[1:-1], text)
 
 

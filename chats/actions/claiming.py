@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from approvals.db.prepared import Prepared
-from approvals.db.transactions import async_commit, in_line
+from approvals.db.transactions import after_commit, async_commit, in_line
+from approvals.text.secrets import mask_text
 from chats import doorbell
 from chats.actions import locking, rows, transitions
 from chats.actions.calling import Execution, begin_calls
-from chats.actions.locking import Claim, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
+from chats.actions.locking import LEASE, Claim, Known, Locked, claimed_turn, lease_end, locked_turn, turns_to_read
 from chats.actions.resuming import resume_parent, resume_turn, settle_requests
 from chats.actions.storing import Signed, store
-from chats.actions.writes import notify_all_after_commit, queue_turn
+from chats.actions.writes import notify_after_commit, notify_all_after_commit, queue_turn
 from chats.agent import events, registry
+from chats.agent.agent import Agent
+from chats.agent.provider import ModelMessage
 from chats.agent.tools import Tool
 from chats.exceptions import LeaseLost
-from chats.models import Turn
-from chats.queries import subagents
+from chats.models import Chat, Turn
+from chats.queries import Progress, history_before, subagents
 from chats.states import TurnState
 
 #: A claim, the turn, the last `seq` of its stream, and the runs of calls that were started with it.
@@ -32,6 +37,38 @@ Begun = tuple[Claim, Turn, int, Sequence[Execution]]
 #: A gap in `seq`, larger than the number of events that a crash of the database can lose (those of about a second).
 #: Followers may have read the lost events, so their numbers are not used again.
 SEQ_GAP = 10_000
+
+
+def start_turn(
+    chat: Chat, text: str, agent: Agent, *, source: str, before: Sequence[ModelMessage] | None = None, **below: Any
+) -> Turn:
+    """Create the turn that answers `text`: begun in this process if it runs turns, or else queued.
+
+    `before` is the chat before the turn as the model is shown it, if it is known. `below` holds `parent_call_id`, `root` and
+    `depth` of a sub-agent's turn.
+    """
+    owner = "" if below else doorbell.claims_as()
+    if owner:
+        below = {"state": TurnState.RUNNING, "attempt": 1, "lease_owner": owner}
+    turn = Turn(
+        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
+    )
+    rows.TURN.save(turn, lease=LEASE if owner else None)
+    chat.title = chat.title or mask_text(text.strip()[:80].partition("\n")[0])
+    chat.updated_at = timezone.now()
+    rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
+    if owner:
+        after_commit(_begin_here, turn, before)
+    else:
+        queue_turn(turn.pk)
+    notify_after_commit(chat.pk)
+    return turn
+
+
+def _begin_here(turn: Turn, before: Sequence[ModelMessage] | None) -> None:
+    """Have this process run a turn that it has claimed by creating it."""
+    progress = Progress(before=history_before(turn) if before is None else before)
+    hand_over((Claim(turn.pk, turn.attempt, Known(turn, turn.version, progress, progress)), turn, 0, ()))
 
 
 def begin_run(turn_id: int, *, owner: str) -> Begun | None:

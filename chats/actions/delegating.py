@@ -11,9 +11,10 @@ from django.conf import settings
 from approvals.db.canonical_json import canonical, clean_json
 from chats.actions import rows, transitions
 from chats.actions.calling import Written, begin_calls
+from chats.actions.claiming import start_turn
 from chats.actions.locking import Claim, Recorded, claimed_turn
 from chats.actions.storing import store
-from chats.actions.writes import notify_after_commit, start_turn, write_events
+from chats.actions.writes import notify_after_commit, write_events
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import StopRequested

@@ -22,8 +22,8 @@ from approvals.states import Door, Verdict
 from chats import queries
 from chats.actions import rows
 from chats.actions.attachments import SentFile, store_files
+from chats.actions.claiming import start_turn
 from chats.actions.ending import stop_turn
-from chats.actions.writes import start_turn
 from chats.agent.agent import Agent
 from chats.exceptions import (
     ApprovalPending,

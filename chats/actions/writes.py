@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
-from uuid import uuid4
 
 from django.db.models import BigAutoField, CharField
-from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import after_commit
 from approvals.models import Workflow
-from chats import checkpoints, doorbell, queries, queue
+from chats import checkpoints, doorbell, queue
 from chats.actions import rows
-from chats.actions.locking import LEASE, Claim, Known, Locked, Recorded
+from chats.actions.locking import Locked, Recorded
 from chats.agent import events
-from chats.agent.agent import Agent
-from chats.agent.provider import ModelMessage
-from chats.models import Chat, Turn, TurnCheckpoint
-from chats.queries import Progress
+from chats.models import Turn, TurnCheckpoint
 from chats.queries.projection import canonical_parts
 from chats.queries.values import StepView
-from chats.states import CheckpointKind, FinishReason, TurnState
+from chats.states import CheckpointKind, FinishReason
 
 
 def lock_workflow(turn: Turn) -> Workflow | None:
@@ -131,39 +126,6 @@ def rest(turn: Turn) -> None:
     """Store that a turn is suspended or has ended."""
     columns = ("state", "finish_reason", "lease_until", "usage", "error", "ended_at")
     rows.REST_TURN.run(pk=turn.pk, **{name: getattr(turn, name) for name in columns})
-
-
-def start_turn(
-    chat: Chat, text: str, agent: Agent, *, source: str, before: Sequence[ModelMessage] | None = None, **below: Any
-) -> Turn:
-    """Create the turn that answers `text`: begun in this process if it runs turns, or else queued.
-
-    `before` is the chat before the turn as the model is shown it, if it is known. `below` holds `parent_call_id`, `root` and
-    `depth` of a sub-agent's turn.
-    """
-    owner = "" if below else doorbell.claims_as()
-    if owner:
-        below = {"state": TurnState.RUNNING, "attempt": 1, "lease_owner": owner}
-    turn = Turn(
-        chat=chat, message_id=uuid4().hex, agent=agent.name, agent_version=agent.version, source=source, **below
-    )
-    rows.TURN.save(turn, lease=LEASE if owner else None)
-    chat.title = chat.title or text.strip()[:80].partition("\n")[0]
-    chat.updated_at = timezone.now()
-    rows.NAME_CHAT.run(pk=chat.pk, title=chat.title, updated_at=chat.updated_at)
-    if owner:
-        after_commit(_hand_over, turn, before)
-    else:
-        queue_turn(turn.pk)
-    notify_after_commit(chat.pk)
-    return turn
-
-
-def _hand_over(turn: Turn, before: Sequence[ModelMessage] | None) -> None:
-    """Have this process run a turn that it has claimed by creating it."""
-    progress = Progress(before=queries.history_before(turn) if before is None else before)
-    claim = Claim(turn.pk, turn.attempt, Known(turn, turn.version, progress, progress))
-    doorbell.notify_claimed((claim, turn, 0, ()))
 
 
 def notify_after_commit(chat_pk: int) -> None:

@@ -20,10 +20,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Text, streamed word by word, with `pause` seconds between two words."""
+    """Text, streamed word by word, with `pause` seconds between two words: None is the pace of the provider."""
 
     text: str
-    pause: float = 0.01
+    pause: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

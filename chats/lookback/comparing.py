@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals.text.alignment import Budget, Op, Run, text_runs
+from approvals.text.secrets import masked
 from approvals.text.tables import pretty
 from chats.lookback.differences import Change, Row, part_rows, value_changes
 from chats.pages.messages import part_view
@@ -74,8 +76,11 @@ class Comparison:
         return all(pair.op == Op.SAME for pair in self.pairs)
 
 
-def compare(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> Comparison:
-    """Return the differences between two states of a message, with bounded work."""
+def compare(
+    before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]], secrets: Collection[str] = ()
+) -> Comparison:
+    """Return the differences between two states of a message, with bounded work. Secrets are masked."""
+    before, after = masked(list(before), secrets), masked(list(after), secrets)
     budget = Budget()
     pairs: list[Pair] = []
     left_out = shown = 0
@@ -123,6 +128,9 @@ def _field(change: Change, budget: Budget) -> Field:
             ("after", change.op == Op.REMOVED, change.after),
         )
     }
+    if change.op == Op.CHANGED and sides["before"] == sides["after"]:
+        # Two secrets look alike.
+        sides["after"] = gettext("%(value)s, changed") % {"value": sides["after"]}
     runs = text_runs(sides["before"], sides["after"], budget)
     return Field(
         name,

@@ -10,6 +10,7 @@ from typing import Any
 
 from approvals.db.canonical_json import same_json
 from approvals.text.alignment import ABSENT, Block, Budget, Op, Opened, align, align_values
+from approvals.text.secrets import true_value
 
 Part = dict[str, Any]
 #: A field of a tool call with more changes is shown as one change.
@@ -109,7 +110,7 @@ def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[
             yield Change(path, Op.ADDED, after=right)
         elif right is ABSENT:
             yield Change(path, Op.REMOVED, before=left)
-        elif not same_json(left, right, exact=True):
+        elif not same_json(true_value(left), true_value(right), exact=True):
             yield Change(path, Op.CHANGED, left, right)
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils.translation import ngettext
 
+from approvals.asking.secrets import masked_input
 from approvals.db.cursors import Cursor
 from approvals.queries.results import Result, result_of
 from approvals.text.tables import pretty
@@ -122,19 +123,22 @@ class Entry:
 
     @property
     def input(self) -> str:
-        return _shown(self.row.input)
+        return _shown(self._masked(self.row.input))
 
     @property
     def output(self) -> str:
         """The output of a result as JSON; "" if there is none."""
-        return _shown(self.row.output) if self.row.output is not None else ""
+        return _shown(self._masked(self.row.output)) if self.row.output is not None else ""
 
     @property
     def answer(self) -> str:
         """The answer or the edited input of a decision as JSON; "" if it has neither."""
         decision = self.request.decision
         value = decision.answer if decision.edited_input is None else decision.edited_input
-        return _shown(value) if value is not None else ""
+        return _shown(masked_input(self.request, value)) if value is not None else ""
+
+    def _masked(self, value: Any) -> Any:
+        return masked_input(self.row.approval, value) if self.row.approval_id else value
 
     @property
     def tools(self) -> list[str]:

@@ -20,6 +20,7 @@ from chats.lookback.timeline import TimelineCursor, page_of
 from chats.models import Chat, TurnCheckpoint
 from chats.queries import export as exporting
 from chats.queries.agents import agent_named
+from chats.queries.secrets import secret_names_of
 
 #: How many checkpoints the select boxes list; the query string may name any.
 CHOICES = 200
@@ -54,7 +55,9 @@ def compare(request: SignedIn, pk: int) -> HttpResponse:
     chosen = {each.pk: each for each in (*choices, left, right) if each is not None}
     context["choices"] = queries.group_by_message(chosen[key] for key in sorted(chosen))
     if left is not None and right is not None:
-        context["comparison"] = comparing.compare(queries.parts_at(left), queries.parts_at(right))
+        context["comparison"] = comparing.compare(
+            queries.parts_at(left), queries.parts_at(right), secret_names_of(chat)
+        )
     return render(request, "chats/lookback/compare.html", context)
 
 

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for
 from approvals.queries.results import Result
@@ -122,6 +123,8 @@ def message_views(user: User, messages: Sequence[Message], requests: CallRequest
 def _part_with_cards(user: User, part: Mapping[str, Any], requests: CallRequests) -> PartView:
     call_id = str(part.get("toolCallId", ""))
     own = requests.own.get(call_id)
+    if own is not None and own.secrets:
+        part = {**part, **{name: masked_input(own, part[name]) for name in ("input", "output") if name in part}}
     return replace(
         part_view(part),
         card=card_for(user, own, door=Door.CHAT) if own is not None else None,

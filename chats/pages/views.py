@@ -17,6 +17,7 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.states import Door
+from approvals.text.secrets import masked
 from approvals.text.tables import pretty
 from chats import actions, queries
 from chats.actions.attachments import SentFile
@@ -29,6 +30,7 @@ from chats.pages.messages import part_view
 from chats.queries import branches
 from chats.queries.agents import agent_named, agents
 from chats.queries.listing import MAX_WORDS
+from chats.queries.secrets import secret_names_of
 from chats.states import TurnState
 
 PAGE = 30
@@ -193,13 +195,14 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
 def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
     """Show one checkpoint, in readable form and as its stored JSON."""
     chat, stored, parts = queries.get_checkpoint_for(request.user, pk)
+    shown = masked(parts, secret_names_of(chat))
     context = {
         "chat": chat,
         "checkpoint": stored,
         "may_branch": branches.may_branch(request.user, chat),
         "asks": len(branches.open_part_ids(parts)),
         "token": uuid4().hex,
-        "parts": [part_view(part) for part in parts],
-        "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": parts}),
+        "parts": [part_view(part) for part in shown],
+        "raw": pretty({"id": stored.message_id, "role": "assistant", "parts": shown}),
     }
     return render(request, "chats/lookback/checkpoint.html", context)

@@ -20,17 +20,19 @@ def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """Export the chat with this number, as in the address of its page."""
     chat = queries.get_chat_for(caller.user, pk)
     confine(caller, chat.public_id, owner=chat.owner_id)
-    return _export(request, chat)
+    return _export(request, chat, masks=chat.owner_id != caller.user.pk)
 
 
 @endpoint("GET", "read", tokens=CONFINED)
 def export_own(request: HttpRequest, caller: Caller, public_id: str) -> HttpResponse:
     """Export the caller's own chat with this public id."""
-    return _export(request, own_chat(caller, public_id))
+    return _export(request, own_chat(caller, public_id), masks=False)
 
 
-def _export(request: HttpRequest, chat: Chat) -> HttpResponse:
+def _export(request: HttpRequest, chat: Chat, *, masks: bool) -> HttpResponse:
     headers = exporting.headers(chat)
     if request.method == HTTPMethod.HEAD:
         return HttpResponse(content_type="application/json", headers=headers)
-    return streamed_response(request, exporting.pieces(chat), content_type="application/json", headers=headers)
+    return streamed_response(
+        request, exporting.pieces(chat, masks=masks), content_type="application/json", headers=headers
+    )

@@ -26,6 +26,8 @@ from chats.agent.provider import ModelMessage, ModelRequest, is_context
 from chats.agent.script import Conversation, Say, Use, fill
 
 MODEL = "scripted"
+#: Seconds between two words of a text that names no pause of its own.
+PAUSE = 0.01
 
 
 class ScriptedProvider:
@@ -43,7 +45,7 @@ class ScriptedProvider:
         for index, act in enumerate(acts):
             if isinstance(act, Say):
                 spoken = str(fill(act.text, values))
-                async for event in _say(f"text-{index}", spoken, act.pause):
+                async for event in _say(f"text-{index}", spoken, PAUSE if act.pause is None else act.pause):
                     yield event
                 blocks.append({"type": "text", "text": spoken})
             else:

@@ -6,7 +6,7 @@ Between two pieces no thread, connection or transaction is held, and never more 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,12 @@ from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.record import audit
 from approvals.text.file_references import FILES
+from approvals.text.secrets import masked
 from chats import queries
 from chats.exceptions import ChatPruned
 from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCheckpoint
 from chats.queries.recoveries import recoveries_of
+from chats.queries.secrets import secret_names_of
 
 FORMAT, VERSION = "pausepoint.chat", 1
 #: Rows per query, and the number of characters from which a piece is sent: a row may be a megabyte.
@@ -47,9 +49,13 @@ def headers(chat: Chat) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="chat-{chat.pk}.json"', "Cache-Control": "no-store"}
 
 
-async def pieces(chat: Chat) -> AsyncIterator[bytes]:
-    """Yield the document as UTF-8, in pieces of about PIECE characters, at most a page of rows longer."""
+async def pieces(chat: Chat, *, masks: bool = True) -> AsyncIterator[bytes]:
+    """Yield the document as UTF-8, in pieces of about PIECE characters, at most a page of rows longer.
+
+    It holds secrets only if nothing `masks` them: for a program of the owner, which sent or received them.
+    """
     opening = {"format": FORMAT, "version": VERSION, "exported_at": utc(timezone.now()), "chat": chat_document(chat)}
+    secrets = await pool.run(secret_names_of, chat) if masks else None
     yield _json(opening).encode()[:-1]
     name = comma = ""
     for section in sections(chat):
@@ -59,21 +65,22 @@ async def pieces(chat: Chat) -> AsyncIterator[bytes]:
             comma = ""
         name, last, more = section.name, None, True
         while more:
-            more, last, text = await pool.run(_piece, section, last)
+            more, last, text = await pool.run(_piece, section, last, secrets)
             if text:
                 yield f"{comma}{text}".encode()
                 comma = ","
     yield b"]}\n"
 
 
-def _piece(section: Section, last: Any) -> tuple[bool, Any, str]:
+def _piece(section: Section, last: Any, secrets: Collection[str] | None) -> tuple[bool, Any, str]:
     """Return whether there may be more rows, the last row's key, and the documents, separated by commas."""
     documents: list[str] = []
     length = 0
     while length < PIECE:
         ordered = section.rows.order_by("pk")
         page = list(ordered[:PAGE] if last is None else ordered.filter(pk__gt=last)[:PAGE])
-        documents += [f"\n{_json(section.document(row))}" for row in page]
+        shown = (section.document(row) for row in page)
+        documents += [f"\n{_json(each if secrets is None else masked(each, secrets))}" for each in shown]
         length += sum(map(len, documents[-len(page) :])) if page else 0
         last = page[-1].pk if page else last
         if len(page) < PAGE:

@@ -24,11 +24,12 @@ from approvals.pages.lists.inbox_rows import InboxRow
 from approvals.queries.insights.values import Measure
 from approvals.states import Door, Kind, Priority, Status, Verdict, WorkflowState
 from approvals.text.differences import changes
+from approvals.text.names import TONES
 
 #: Custom properties of tokens.css; each ink is shown on every ground that it is used on.
 GROUNDS = ("ground", "surface", "raised", "sunken")
 INKS = ("ink", "ink-soft", "accent", "danger", "warn", "good", "info")
-SOFT = ("accent", "danger", "warn", "good", "info")
+SOFT = ("accent", "danger", "warn", "good", "info", *(f"tone-{number}" for number in range(TONES)))
 BARE = ("line", "line-strong", "focus")
 SIZES = ("small", "body", "large", "heading", "title")
 SPACES = ("1", "2", "3", "4", "5", "6", "7")

@@ -59,9 +59,7 @@ def connect(request: SignedIn) -> HttpResponse:
 @require_GET
 def waiting(request: SignedIn, pk: int) -> HttpResponse:
     """The page that waits for the first request of a key. Its address says since when, for a reload."""
-    key = _key(pk)
-    now = timezone.now()
-    since = number_from(request.GET.get("since", ""), digits=10)
+    key, since, now = _read(request, pk)
     if since is None:
         return redirect(_waiting_address(key, now))
     context = _progress(request, key, since, now) | {
@@ -76,9 +74,7 @@ def waiting(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 def progress(request: SignedIn, pk: int) -> HttpResponse:
     """What a page that waits shows now; 204 if it shows that already."""
-    key = _key(pk)
-    now = timezone.now()
-    since = number_from(request.GET.get("since", ""), digits=10)
+    key, since, now = _read(request, pk)
     current = _progress(request, key, int(now.timestamp()) if since is None else since, now)
     if current["first"].progress == request.GET.get("shown"):
         return HttpResponse(status=204)
@@ -91,11 +87,12 @@ def progress(request: SignedIn, pk: int) -> HttpResponse:
     return response
 
 
-def _key(pk: int) -> ApiKey:
+def _read(request: SignedIn, pk: int) -> tuple[ApiKey, int | None, datetime]:
+    """Return the key of an address, since when its page waits (None if it does not yet), and the time. NotFound."""
     key = ApiKey.objects.filter(pk=pk).first()
     if key is None:
         raise NotFound(_("API key not found."))
-    return key
+    return key, number_from(request.GET.get("since", ""), digits=10), timezone.now()
 
 
 def _progress(request: SignedIn, key: ApiKey, since: int, now: datetime) -> dict[str, Any]:

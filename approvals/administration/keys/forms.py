@@ -22,6 +22,7 @@ SCOPE_WORDS = {
     "read": _("read: read requests and their decisions"),
     "decide": _("decide: decide requests as this person, but never its own"),
     "audit": _("audit: read the audit log"),
+    "grant": _("grant: with decide, let calls run without asking for a while; end grants"),
 }
 LIFETIMES = {"": _("Never"), "7": _("In 7 days"), "30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year")}
 

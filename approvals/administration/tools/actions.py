@@ -13,12 +13,18 @@ from approvals.models import PrioritySettings, ToolSettings
 from approvals.record import audit
 from approvals.states import Door, Priority
 
-FIELDS = ("key_fields", "reason_required", "min_priority", "control", "prepared_answers")
+FIELDS = (
+    *("key_fields", "secret_fields", "reason_required", "min_priority", "control", "prepared_answers"),
+    *("no_grants", "grant_width", "grant_seconds", "grant_uses"),
+)
 
 
 def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) -> ToolSettings:
-    """Store the settings of one tool; requests that are asked from now on get at least its priority."""
-    chosen = {name: fields[name] for name in FIELDS}
+    """Store the settings of one tool; requests that are asked from now on get at least its priority, and hide its secrets.
+
+    Fields that are left out stay. A grant that goes beyond the limits of now approves nothing more, and the sweep ends it.
+    """
+    chosen = {name: fields[name] for name in FIELDS if name in fields}
     with transaction.atomic():
         stored, _made = ToolSettings.objects.update_or_create(tool_name=tool_name, defaults=chosen)
         subject = audit.Subject(scope=SUBJECT.scope, tool_name=tool_name)

@@ -13,11 +13,22 @@ from django.utils.translation import gettext_lazy as _
 from approvals.actions.checking import MAX_COMMENT
 from approvals.db.json_pointer import pointer_to
 from approvals.models import ToolSettings
-from approvals.states import Control, Priority
+from approvals.policy.grants import MOST_USES
+from approvals.states import Control, Priority, Width
 
 MAX_FIELDS = 12
+MAX_SECRETS = 50
 MAX_ANSWERS = 20
 MAX_POINTER = 200
+#: How long a grant may last at most, in seconds.
+LENGTHS = {
+    "": _("90 days"),
+    "3600": _("1 hour"),
+    "28800": _("8 hours"),
+    "86400": _("1 day"),
+    "604800": _("7 days"),
+    "2592000": _("30 days"),
+}
 #: Fields of the last request that are offered.
 OFFERED = 40
 
@@ -32,6 +43,15 @@ class ToolForm(forms.Form):
         help_text=_(
             "JSON pointers into the input, one per line, such as /amount or /customer/name. Shown in lists. "
             "The first number among them is the amount in the audit log."
+        ),
+    )
+    secret_fields = forms.CharField(
+        label=_("Secret fields"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false", "class": "json"}),
+        help_text=_(
+            "Names of fields, such as iban, or JSON pointers, such as /card/number or /users/*/pin, one per line. "
+            "People do not see their values. Applies to requests that are made from now on."
         ),
     )
     min_priority = forms.ChoiceField(
@@ -57,16 +77,38 @@ class ToolForm(forms.Form):
         help_text=_("One per line. People can choose one when they decide."),
     )
 
+    no_grants = forms.BooleanField(
+        label=_("Ask each time: no grants"),
+        required=False,
+        help_text=_("Existing grants that go beyond these limits end."),
+    )
+    grant_width = forms.TypedChoiceField(
+        label=_("Widest grant"),
+        required=False,
+        choices=[("", _("Any input; of tools such as shells, this exact input")), *Width.choices],
+        coerce=int,
+        empty_value=None,
+    )
+    grant_seconds = forms.TypedChoiceField(
+        label=_("Longest grant"), required=False, choices=list(LENGTHS.items()), coerce=int, empty_value=None
+    )
+    grant_uses = forms.IntegerField(label=_("Most uses of a grant"), required=False, min_value=1, max_value=MOST_USES)
+
     @classmethod
     def of(cls, stored: ToolSettings) -> ToolForm:
         """Return the form with what is stored."""
         return cls(
             initial={
                 "key_fields": "\n".join(stored.key_fields),
+                "secret_fields": "\n".join(stored.secret_fields or ()),
                 "min_priority": stored.min_priority,
                 "reason_required": stored.reason_required,
                 "control": stored.control,
                 "prepared_answers": "\n".join(stored.prepared_answers),
+                "no_grants": stored.no_grants,
+                "grant_width": stored.grant_width,
+                "grant_seconds": stored.grant_seconds,
+                "grant_uses": stored.grant_uses,
             }
         )
 
@@ -79,6 +121,15 @@ class ToolForm(forms.Form):
         if len(pointers) > MAX_FIELDS:
             raise ValidationError(_("Choose at most %(limit)s key fields."), params={"limit": MAX_FIELDS})
         return pointers
+
+    def clean_secret_fields(self) -> list[str]:
+        names = _lines(self.cleaned_data["secret_fields"])
+        if len(names) > MAX_SECRETS:
+            raise ValidationError(_("Name at most %(limit)s secret fields."), params={"limit": MAX_SECRETS})
+        if any(len(name) > MAX_POINTER for name in names):
+            message = _("A name or JSON pointer has at most %(limit)s characters.")
+            raise ValidationError(message, params={"limit": MAX_POINTER})
+        return names
 
     def clean_prepared_answers(self) -> list[str]:
         answers = _lines(self.cleaned_data["prepared_answers"])

@@ -13,6 +13,7 @@ from approvals.administration.guards import administrators_only
 from approvals.administration.tools import actions
 from approvals.administration.tools.forms import PrioritiesForm, ToolForm, pointers
 from approvals.administration.tools.queries import agents_seen, has_asked, latest_of_tool, tools_seen
+from approvals.asking.secrets import masked_input
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
 from approvals.models import ToolSettings
@@ -62,7 +63,7 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         "name": name,
         "form": form,
         "latest": latest,
-        "pointers": pointers(latest.input) if latest else [],
+        "pointers": pointers(masked_input(latest, latest.input)) if latest else [],
         "here": "tools",
     }
     return render(request, "approvals/administration/tools/tool.html", context, status=status_of(form))

@@ -26,6 +26,7 @@ from approvals.api import frame
 from approvals.api.agentforge import encode
 from approvals.api.agentforge.encode import Event, StreamCursor
 from approvals.api.exchange import asked, ended
+from approvals.asking.secrets import masked_request
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
@@ -53,10 +54,16 @@ class Entry:
     request: ApprovalRequest
     waiting: int
     skip: int
+    #: Whether it is for a caller who reads no secrets of the request.
+    masked: bool = False
 
     @property
     def size(self) -> int:
         return self.request.size
+
+    @property
+    def key(self) -> tuple[int, int, bool]:
+        return self.pk, self.skip, self.masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class FrameCache:
     """Encodes entries for all followers of one read: what several receive is loaded and encoded once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], list[bytes]] = {}
+        self._known: dict[tuple[int, int, bool], list[bytes]] = {}
         self._size = 0
 
     def frames(self, entries: Sequence[Entry]) -> tuple[list[bytes], StreamCursor | None]:
@@ -128,7 +135,7 @@ class FrameCache:
                 break
             chosen.append(entry)
         self._load(chosen)
-        frames = [frame for entry in chosen for frame in self._known[entry.pk, entry.skip]]
+        frames = [frame for entry in chosen for frame in self._known[entry.key]]
         rest = entries[len(chosen) :]
         return frames, StreamCursor(rest[0].pk, rest[0].skip) if rest else None
 
@@ -136,18 +143,19 @@ class FrameCache:
         if self._size > 4 * LOADED:
             # Followers at other cursors continue; frames that were already sent need not be kept.
             self._known, self._size = {}, 0
-        new = [entry for entry in entries if (entry.pk, entry.skip) not in self._known]
+        new = [entry for entry in entries if entry.key not in self._known]
         if not new:
             return
         queryset = ApprovalRequest.objects.select_related("workflow", "decision").defer(UNREAD)
         requests = queryset.in_bulk([entry.request.pk for entry in new])
         for entry in new:
             events = _events(entry, requests[entry.request.pk])
-            self._known[entry.pk, entry.skip] = encode.frames(entry.pk, events, skip=entry.skip)
+            self._known[entry.key] = encode.frames(entry.pk, events, skip=entry.skip)
             self._size += entry.size
 
 
 def _events(entry: Entry, request: ApprovalRequest) -> list[Event]:
+    request = masked_request(request) if entry.masked else request
     if entry.event == CREATED:
         return encode.request_events(asked(request), first=entry.waiting == 1)
     return encode.end_events(asked(request), ended(request), last=entry.waiting == 0)

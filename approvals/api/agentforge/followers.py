@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from approvals.access.callers import Caller, Credentials
 from approvals.api.agentforge import encode, feed
 from approvals.api.agentforge.encode import StreamCursor
 from approvals.api.agentforge.feed import FrameCache, Page
+from approvals.api.secrets import may_read_secrets
 from approvals.db import pool
 from approvals.live import listeners
 from approvals.live.batching import BatchReader
@@ -89,7 +90,11 @@ def _read(
         return None
     page = page_at(reading.cursor)
     frames, rest = encoder.frames(
-        [each for each in page.entries if feed.may_receive(caller, reading.thread, each.request)]
+        [
+            replace(each, masked=not may_read_secrets(caller, each.request))
+            for each in page.entries
+            if feed.may_receive(caller, reading.thread, each.request)
+        ]
     )
     return FramePage(frames, rest or page.cursor, page.more or rest is not None)
 

@@ -8,9 +8,12 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field
 
 from approvals.actions.checking import MAX_COMMENT
+from approvals.actions.policy.publishing import WIDTHS
 from approvals.api.fields import NULL, Document, Moment, shown_with, when
 from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
-from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.db.canonical_json import clean_text
+from approvals.policy.grants import MAX_REASON, MOST_USES, Terms
+from approvals.states import ALIASES, Audience, Kind, Priority, Status, Verdict, WorkflowState
 
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 VERDICT_WORDS = (Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND, *ALIASES)
@@ -20,6 +23,28 @@ def _known_verdict(word: str) -> str:
     if word not in VERDICT_WORDS:
         raise ValueError(_("must be one of %(words)s") % {"words": ", ".join(VERDICT_WORDS)})
     return word
+
+
+class NewGrant(Document):
+    """Terms on which equal calls run without asking from now on: `until`, `uses`, or both."""
+
+    model_config = shown_with({"covers": "input", "audience": "agent", "uses": 10})
+
+    covers: Literal["input", "fields", "tool"]
+    """This exact input, the same key fields of the tool, or any input of the tool."""
+    audience: Literal["agent", "key", "workflow", "thread"]
+    """For whose calls, always only of the user who asked."""
+    until: Moment | None = None
+    """When it ends."""
+    uses: int | None = Field(None, ge=1, le=MOST_USES, description="How many calls it approves.")
+    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+    """Why, for the record."""
+
+    @property
+    def terms(self) -> Terms:
+        width = next(width for width, word in WIDTHS.items() if word == self.covers)
+        reason = clean_text(self.reason.strip())
+        return Terms(width=width, audience=Audience(self.audience), until=self.until, uses=self.uses, reason=reason)
 
 
 class NewDecision(Document):
@@ -38,6 +63,8 @@ class NewDecision(Document):
     input_digest: Digest | None = Field(
         None, description="Refused with 409 `changed` if the request has a different one."
     )
+    grant: NewGrant | None = None
+    """With `approve`: let equal calls run without asking. A key needs the scope `grant`."""
 
 
 class NewCancel(Document):

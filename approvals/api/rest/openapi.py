@@ -32,6 +32,7 @@ TAGS = {
     "Requests": "Ask people, wait for their decision, decide, and report what became of it.",
     "Resuming": "Continue exactly once after a decision, with the state that was stored with the request.",
     "People": "Who works on a request, and their internal notes.",
+    "Grants": "What runs without asking, until when, and ending it.",
     "Workflows": "Runs of agents with their requests.",
     "Audit": "The append-only record.",
 }

@@ -15,8 +15,8 @@ from approvals import actions, queries
 from approvals.access.callers import Caller
 from approvals.api import asking
 from approvals.api.bodies import KEY_PATTERN, MAX_KEY, mark_replayed
-from approvals.api.fields import Document, Moment, Name, Short, WorkflowId
-from approvals.api.long_poll import respond_when_ended
+from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, WorkflowId
+from approvals.api.long_poll import read_request, respond_when_ended
 from approvals.api.requests import NewRequest, ask_from
 from approvals.api.rest.documents import (
     NewCancel,
@@ -28,6 +28,7 @@ from approvals.api.rest.documents import (
 )
 from approvals.api.rest.operations import Bearer, JsonBody, operation, problems
 from approvals.api.rest.shapes import brief, document
+from approvals.api.secrets import edited_by_caller, for_caller
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.origins import Origin
 from approvals.exceptions import Invalid
@@ -38,8 +39,6 @@ router = Router(tags=["Requests"])
 
 MAX_WAIT = 60
 MAX_PAGE = 200
-#: A moment and an id. It is for the document: a cursor is read by its own parser.
-CURSOR_PATTERN = r"^[0-9T:.+Z-]+,[0-9a-f-]{36}$"
 
 IdempotencyKey = Annotated[
     str | None,
@@ -157,8 +156,7 @@ def get_request(
     """Needs the scope `read`. With `wait`, responds when the request has ended, or after that many seconds. Check `status`,
     and call again while it is `pending`.
     """
-    approval_request = queries.get_request_for(caller.user, request_id)
-    return respond_when_ended(request, approval_request, query.wait, _answer)
+    return respond_when_ended(request, read_request(caller, request_id), query.wait, _answer)
 
 
 @router.post(
@@ -172,8 +170,11 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     """Needs the scope `decide`, and a user who may decide. Refused with 403 and the `url` of the request's page: requests that
     a key of the same user asked (`asked_by_own_key`), and critical ones (`decide_on_page`). The first verdict wins: 409 says
     who gave it, 410 that the deadline has passed, and both contain the `decision`. If the same key repeats its verdict, the
-    response is 200 with `Idempotent-Replayed`.
+    response is 200 with `Idempotent-Replayed`. With `grant`, which needs the scope `grant` too, equal calls run without asking
+    from then on; it is refused with 422 if the tool or its settings do not allow it.
     """
+    if sent.grant is not None:
+        caller.require("grant")
     verdict = verdict_from(sent.verdict)
     assert verdict is not None, "the body's own check lets no other word through"
     # Null can be the answer to a question. With any other verdict it means no answer.
@@ -181,11 +182,12 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     answer = Answer(
         verdict,
         sent.comment,
-        edited_input=ABSENT if sent.edited_input is None else sent.edited_input,
+        edited_input=ABSENT if sent.edited_input is None else edited_by_caller(caller, request_id, sent.edited_input),
         answer=sent.answer if has_answer else ABSENT,
+        grant=None if sent.grant is None else sent.grant.terms,
     )
     outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
-    return _answer(outcome.request, replayed=outcome.replayed)
+    return _answer(for_caller(caller, outcome.request), replayed=outcome.replayed)
 
 
 @router.post(
@@ -198,7 +200,7 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
 def cancel_request(caller: Caller, request_id: UUID, sent: Annotated[NewCancel, JsonBody(...)]) -> HttpResponse:
     """Needs the scope `ask`. After that, no one can answer the request."""
     outcome = actions.cancel(request_id, by=caller.actor, via=Door.REST, comment=sent.comment)
-    return _answer(outcome.request)
+    return _answer(for_caller(caller, outcome.request))
 
 
 @router.post(

@@ -21,6 +21,7 @@ from approvals.models import ApprovalRequest, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.comments import RequestComment
 from approvals.states import Status, WorkflowState
+from approvals.text.secrets import mask_text
 
 
 def brief(request: ApprovalRequest) -> Brief:
@@ -63,7 +64,9 @@ def handling(request: ApprovalRequest) -> HandlingDocument:
 
 
 def comment_document(comment: RequestComment) -> CommentDocument:
-    return CommentDocument(id=comment.pk, by=comment.by_name, via=comment.via, text=comment.text, at=comment.at)
+    return CommentDocument(
+        id=comment.pk, by=comment.by_name, via=comment.via, text=mask_text(comment.text), at=comment.at
+    )
 
 
 def document(request: ApprovalRequest) -> RequestDocument:

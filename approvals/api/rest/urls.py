@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from approvals.api.rest import attachments, people, record, requests, resuming, workflows
+from approvals.api.rest import attachments, grants, people, record, requests, resuming, workflows
 from approvals.api.rest.openapi import completed, operations
 from approvals.api.rest.operations import Bearer, refuse_in_our_words
 from approvals.http import problem
@@ -41,8 +41,8 @@ api = DeskAPI(
     urls_namespace=app_name,
 )
 refuse_in_our_words(api)
-for router in (requests.router, attachments.router, resuming.router, people.router, workflows.router, record.router):
-    api.add_router("", router)
+for room in (requests, attachments, resuming, people, grants, workflows, record):
+    api.add_router("", room.router)
 
 
 def schema() -> dict[str, Any]:

@@ -11,12 +11,13 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from approvals.asking.secrets import masked_data, masked_input
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.queries.audit import Subjects
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
-from approvals.states import Kind, Verdict, verdict_label
+from approvals.states import Door, Kind, Verdict, verdict_label
 from approvals.text.text import visible
 
 #: How many values a line shows, and how many characters of a note.
@@ -33,6 +34,7 @@ EVENT_LABELS = {
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
     "request.taken": gettext_lazy("Approval used by a call"),
+    "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),
     "resume.released": gettext_lazy("Resume lease released"),
     "resume.lost": gettext_lazy("Resume lease expired without completion"),
@@ -66,6 +68,12 @@ EVENT_LABELS = {
     "scope.deleted": gettext_lazy("Approver scope deleted"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),
     "priority.changed": gettext_lazy("Settings of priorities changed"),
+    "grant.given": gettext_lazy("Grant given"),
+    "grant.used": gettext_lazy("Grant used"),
+    "grant.revoked": gettext_lazy("Grant revoked"),
+    "grant.ended": gettext_lazy("Grant ended"),
+    "grant.stopped": gettext_lazy("Ask about everything: on"),
+    "grant.resumed": gettext_lazy("Ask about everything: off"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -94,6 +102,7 @@ TONES = {
 AREAS = {
     "request": ("inbox", "plain"),
     "tool": ("circle-check", "plain"),
+    "grant": ("circle-check", "plain"),
     "turn": ("message-square", "plain"),
     "chat": ("message-square", "plain"),
     "key": ("key-round", "plain"),
@@ -122,7 +131,7 @@ def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
 
 
 def _line(entry: AuditEntry, subjects: Subjects) -> Line:
-    data: Mapping[str, Any] = json.loads(entry.short_body)["data"] if entry.short_body else {}
+    data: Mapping[str, Any] = masked_data(json.loads(entry.short_body)["data"]) if entry.short_body else {}
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
     state = str(data.get("state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
@@ -142,6 +151,8 @@ def _line(entry: AuditEntry, subjects: Subjects) -> Line:
 def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     """Return what happened in a few words; `kind` is that of the request."""
     label = str(EVENT_LABELS.get(entry.event, entry.event))
+    if entry.event == "request.decided" and entry.via == Door.GRANT:
+        return _("Approved by grant")
     if entry.verdict in Verdict.values and entry.event == "request.decided":
         return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)
     if entry.event == "request.created":
@@ -160,6 +171,8 @@ def _values(
     entry: AuditEntry, data: Mapping[str, Any], request: ApprovalRequest | None, settings: ToolSettings | None
 ) -> list[tuple[str, str]]:
     """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
+    if entry.event == "request.secret_shown":
+        return _values_of_event(data)
     if entry.event.startswith("request.") or entry.event == "tool.result":
         values = key_values(_input_of(data, request), settings, entry.tool_name)
         return _with_amount(entry.amount, values)[:MAX_VALUES]
@@ -185,7 +198,7 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
         return data["edited_input"]
     # The body has its names sorted and its numbers rewritten, so the input of the request is shown where it is the same.
     if request is not None and data.get("input_digest", request.input_digest) == request.input_digest:
-        return json.loads(request.short_input) if request.short_input else None
+        return masked_input(request, json.loads(request.short_input)) if request.short_input else None
     return data.get("input")
 
 

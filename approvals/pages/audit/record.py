@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.asking.secrets import masked_request
 from approvals.forms.safeguards import APPROVING, name_to_type
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision
@@ -49,7 +50,7 @@ class QrCode:
 @refusals_as_pages
 def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the record of a request that the person may see, decided or not."""
-    approval_request = queries.get_request_for(request.user, pk)
+    approval_request = masked_request(queries.get_request_for(request.user, pk))
     decision: Decision | None = getattr(approval_request, "decision", None)
     result = results_of([approval_request]).get(approval_request.pk)
     output = result.output if result is not None and result.state == "succeeded" else None

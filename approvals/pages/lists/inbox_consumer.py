@@ -26,9 +26,9 @@ from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.pages.result_pushes import render_results
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
+from approvals.queries.lists.snoozes import snoozers, snoozes_of
 from approvals.queries.results import reported_since
 from approvals.queries.sections import section_of
-from approvals.queries.snoozes import snoozers, snoozes_of
 
 
 class InboxConsumer(DeskConsumer):

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.usernames import shown_person
+from approvals.asking.secrets import masked_input
 from approvals.asking.titles import is_made
 from approvals.models import ApprovalRequest, Decision, ToolSettings
 from approvals.pages.key_fields import key_values, read_beginning
@@ -25,6 +26,7 @@ from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
 from approvals.states import ASKS, Kind, Priority, Status, status_label, verdict_label
 from approvals.text.confusables import marked_name
+from approvals.text.secrets import mask_text
 from approvals.text.text import visible
 
 #: How many characters of an input are read to find the key fields that an administrator chose.
@@ -85,7 +87,7 @@ class InboxRow:
             "pick": f"{request.pk}:{request.input_digest}",
             "section": self.section,
             "address": self.address,
-            "title": request.title,
+            "title": mask_text(request.title),
             "when": brief(request.created_at if request.pending else self.ended_at),
             "deadline": brief(request.deadline_at, "in") if request.pending and request.deadline_at else "",
             "outcome": "" if request.pending else self.outcome,
@@ -96,6 +98,7 @@ class InboxRow:
             "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
             "agent": visible(request.agent),
             "requested_by": shown_person(request.requested_by),
+            "assignee": request.assigned_to,
             "assigned_to": shown_person(request.assigned_to) if request.assigned_to else "",
         }
 
@@ -149,7 +152,11 @@ def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
 
 
 def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:
-    return [] if request.kind in ASKS else key_values(read_beginning(beginning), settings, request.tool_name)
+    return (
+        []
+        if request.kind in ASKS
+        else key_values(masked_input(request, read_beginning(beginning)), settings, request.tool_name)
+    )
 
 
 def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[str, ToolSettings]) -> dict[str, str]:

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.queries.filters import Filters
+from approvals.queries.lists.saved_views import views_for
 from approvals.queries.palette import people_for, requests_found
-from approvals.queries.saved_views import views_for
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.states import status_label
 from approvals.text.text import visible

@@ -12,7 +12,7 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT
 from approvals.queries.filters import filters_from
-from approvals.queries.saved_views import counts_of, views_for
+from approvals.queries.lists.saved_views import counts_of, views_for
 
 
 @require_POST

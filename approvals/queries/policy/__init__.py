@@ -1,1 +1,1 @@
-"""What rules say about requests."""
+"""Reads about what is decided by rule."""

@@ -41,7 +41,7 @@
     return shown.id === "notes" ? shown.dataset.version : shown.id.replace("request-", "");
   }
   /** @param {Field} field */
-  const isText = (field) => field.matches("textarea[name], input[name]:is([type=text], [type=email], [type=url], :not([type]))") && !NEVER.has(field.name) && !field.readOnly;
+  const isText = (field) => field.matches("textarea[name], input[name]:is([type=text], [type=email], [type=url], :not([type]))") && !NEVER.has(field.name) && !field.readOnly && !("secret" in field.dataset);
   /** @param {Field} field */
   const nameOf = (field) => `${field.closest("#notes") ? "note" : field.form?.closest("details.edit") ? "edit" : "card"} ${field.id.replace(/[0-9a-f-]{36}/, "")} ${field.name}`;
   // Those of the notes stay in the page when the card around them is replaced, so they are no part of it.

@@ -30,8 +30,10 @@
   hint.hidden = false;
   showState();
 
-  // --- In the inbox the selected row has the focus or is open; its card is the one in the pane, once it is there.
-  const marked = () => (list ? pane.selected() : alone?.querySelector(":scope > .request")) ?? null;
+  // --- In the inbox the selected row has the focus or is open; its card is the one in the pane, once it is there. A request
+  // that is open and has no row, because of a filter or a later page, is its card alone.
+  const opened = () => (list ? pane.rowOf(pane.current()) ?? pane.card() : alone?.querySelector(":scope > .request")) ?? null;
+  const marked = () => (list && pane.selected()) ?? opened();
   /** @param {HTMLElement} row */
   const titleOf = (row) => row.querySelector(list ? ".row-title" : ".request-head a, summary, button");
   /** @param {HTMLElement} row */
@@ -193,8 +195,9 @@
   // --- If a request has just changed, has just opened by itself or is off screen, the first key only shows it.
   /** @param {HTMLElement | null} row @param {boolean} [reads] @returns {row is HTMLElement} */
   function ready(row, reads = true) {
+    const opening = gettext("This request has just opened. Look at it, then press again.");
     if (!row) {
-      announce(gettext("No request is selected. Press j first."));
+      announce(pane?.current() ? opening : gettext("No request is selected. Press j first."));
       return false;
     }
     if (row.dataset.touched) {
@@ -204,7 +207,7 @@
       return false;
     }
     if (reads && list && isOpen(row) && (!pane.isLoaded() || !pane.isSettled())) {
-      announce(gettext("This request has just opened. Look at it, then press again."));
+      announce(opening);
       return false;
     }
     if (!reads) return true;
@@ -217,13 +220,12 @@
     return !(cardOf(row) ?? row).querySelector(".htmx-request");
   }
 
-  // On its own page, the whole card is replaced and marked as changed; in the inbox, its row is.
-  if (alone) {
-    document.addEventListener("htmx:oobBeforeSwap", (event) => {
-      const fresh = event.detail.fragment.firstElementChild, card = marked();
-      if (fresh && fresh.id === card?.id && fresh.dataset.version !== card.dataset.version) fresh.dataset.touched = "yes";
-    });
-  }
+  // A card without a row is replaced as a whole and marked as changed; of others, the row is.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const fresh = event.detail.fragment.firstElementChild, card = opened();
+    if (!card?.matches(".request") || fresh?.id !== card.id) return;
+    if (fresh.dataset.version !== card.dataset.version) fresh.dataset.touched = "yes";
+  });
 
   document.addEventListener("keydown", (event) => {
     const { isField, isInMenu, isComposing } = window.pausepoint.typing;
@@ -234,7 +236,7 @@
       if (event.key !== "Escape") return;
       event.preventDefault();
       if (list && pane.current() && detailOf().contains(event.target)) detailOf().focus({ preventScroll: true });
-      else if (row && list) focusRow(row);
+      else if (row?.matches(".inbox-row")) focusRow(row);
       else event.target.blur();
       return;
     }
@@ -268,7 +270,7 @@
 
   // The palette decides what is open, whatever the list has selected, by the same rules as a key.
   window.pausepoint.decide = (key) => {
-    const row = list ? pane.rowOf(pane.current()) : marked();
+    const row = opened();
     if (ready(row)) act(key, row);
   };
 
@@ -283,7 +285,7 @@
   // From the request to its row; in one column, back to the list.
   /** @param {HTMLElement | null} row */
   function leave(row) {
-    if (pane.isSplit() && row && detailOf().contains(document.activeElement)) focusRow(row);
+    if (pane.isSplit() && row?.matches(".inbox-row") && detailOf().contains(document.activeElement)) focusRow(row);
     else pane.close();
   }
 })();

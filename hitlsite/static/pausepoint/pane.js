@@ -13,8 +13,9 @@
 
   /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
+  // Of a row or a card.
   /** @param {HTMLElement} row */
-  const idOf = (row) => row.id.replace("row-", "");
+  const idOf = (row) => row.id.replace(/^(row|request)-/, "");
   /** @param {string} id */
   const rowOf = (id) => page.querySelector(`.inbox-list > [id="row-${id}"]`);
   const rows = () => [...page.querySelectorAll(".inbox-list > .inbox-row")];

@@ -48,10 +48,9 @@ def test_an_approval_says_what_may_run_now():
         "via": "rest",
         "decided_at": decided.body["changed_at"],
         "comment": "Fine.",
-        "edited_input": None,
-        "answer": None,
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
+        **dict.fromkeys(["edited_input", "answer", "grant"]),
     }
     assert agent.get(f"/requests/{asked['id']}").body == decided.body
 

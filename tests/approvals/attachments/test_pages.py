@@ -161,6 +161,22 @@ def test_files_count_as_unseen_in_bulk():
     assert AuditEntry.objects.get(event="request.decided").data["unseen"]["files"] == len(FILES)
 
 
+def test_a_bulk_page_names_the_files_of_each_request_and_those_that_were_opened_count_as_seen():
+    client, document, other = browser(bob()), ask(), Machine(User.objects.get(username="alice")).ask(tool_call_id="2")
+    order = {"pick": [f"{each['id']}:{each['input_digest']}" for each in (document, other)], "verdict": "approve"}
+    (files,) = parse(client.post("/requests/bulk/", order).content.decode()).find("ul", class_="bulk-files")
+    assert [item.words for item in files.find("li")][:3] == [
+        f"photo.png PNG picture, {len(PNG)} bytes · not opened",
+        "bomb.png PNG picture, 33 bytes · not opened",
+        f"a.pdf PDF, {len(PDF)} bytes · not opened",
+    ]
+    opened = [link.attributes["data-opens"] for link in files.find("a")]
+    assert opened == [f"{document['id']}:file.{number}" for number in range(len(FILES))]
+    client.post("/requests/bulk/", order | {"confirmed": "yes", "opened": [*opened[:4], f"{other['id']}:file.4", "x"]})
+    unseen = AuditEntry.objects.get(event="request.decided", request_id=document["id"]).data["unseen"]
+    assert unseen == {"parts": 1, "values": 0, "characters": 0, "files": 1}
+
+
 def test_the_decision_record_lists_name_type_size_and_digest():
     document = ask({"note.txt": TEXT})
     html = parse(browser(bob()).get(f"/requests/{document['id']}/record/").content.decode())

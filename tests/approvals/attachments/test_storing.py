@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.base import ContentFile
-from django.core.files.storage import InMemoryStorage
+from django.core.files.storage import FileSystemStorage, InMemoryStorage
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -39,6 +39,13 @@ class Broken(InMemoryStorage):
 
     def delete(self, name):
         raise OSError("it is away")
+
+
+class Renaming(FileSystemStorage):
+    """A storage that gives each file a name of its own, as FileSystemStorage does where there is a file of that name."""
+
+    def get_available_name(self, name, max_length=None):
+        return self.get_alternative_name(name, "")
 
 
 def left_over(**since: float) -> None:
@@ -107,6 +114,17 @@ def test_a_file_that_cannot_be_removed_is_tried_again_later(settings):
     assert reply.refusal == (503, "storage_failed")
     later = timezone.now() + attachments.AGAIN - timedelta(minutes=1)
     assert RequestAttachment.objects.filter(request=None, erase_at__gt=later).count() == 2
+
+
+def test_a_storage_that_renames_files_is_refused_and_nothing_is_left_of_them(folder, settings, caplog):
+    renaming = {"BACKEND": f"{__name__}.Renaming", "OPTIONS": {"location": str(folder)}}
+    settings.STORAGES = {**settings.STORAGES, "attachments": renaming}
+    reply = Machine(alice()).post("/requests", APPROVAL | {"attachments": FILES})
+    assert reply.refusal == (503, "storage_failed")
+    assert (stored_names(folder), ApprovalRequest.objects.count(), RequestAttachment.objects.count()) == ([], 0, 0)
+    assert [record.msg.partition(",")[0] for record in caplog.records if record.name == attachments.__name__] == [
+        'STORAGES["attachments"] renames files'
+    ]
 
 
 def test_pruning_removes_the_files_of_old_requests_and_keeps_what_is_known_of_them(folder, capsys):

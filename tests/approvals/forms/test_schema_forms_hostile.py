@@ -22,11 +22,17 @@ SCHEMAS = st.recursive(
         st.builds(lambda one: {"type": "array", "items": one}, b),
         st.builds(lambda one: {"anyOf": [one, {"type": "null"}]}, b),
         st.builds(lambda one: {"allOf": [one]}, b),
+        st.builds(lambda one, two: {"properties": {"a": {}}, "if": one, "then": two, "else": {"$ref": "#"}}, b, b),
+        st.builds(lambda one, two: {"oneOf": [one, two, {"properties": {"a": one}, "required": ["a"]}]}, b, b),
+        st.builds(lambda one, two: {"properties": {"a": one}, "allOf": [{"if": two, "then": one}, one]}, b, b),
+        st.builds(lambda one: {"dependentSchemas": {"a": one}, "dependentRequired": {"a": ["b.c"]}}, b),
     ),
     max_leaves=5,
 )  # fmt: skip
 FIELDS = st.dictionaries(
-    st.sampled_from(["answer", "answer.a", "answer.b~1c", "answer.a.a", "text"]),
+    st.sampled_from(
+        ["answer", "answer.a", "answer.b~1c", "answer.a.a", "answer~b1", "answer.a~b0", "answer.a~b1~b0", "text"]
+    ),
     st.lists(st.sampled_from(["", "0", "1", "x", "[]", "{", "null", "\r\n", "1e999", "2026-01-01"]), max_size=3),
 )
 

@@ -9,7 +9,6 @@ from itertools import chain
 import pytest
 
 from chats.agent.provider import ModelRequest, ProviderError
-from chats.providers import retries
 from chats.providers.anthropic import AnthropicProvider
 from chats.providers.anthropic.patience import Reading
 from chats.providers.anthropic.stream import StreamBroken, StreamedAnswer
@@ -176,8 +175,7 @@ NESTED = b"event: message_start\ndata: " + b"[" * 200_000 + b"\n\n"
 
 
 @pytest.mark.parametrize("what", [counted(5), NESTED], ids=["a wrong type", "more levels than can be read"])
-async def test_what_cannot_be_read_before_the_first_output_is_tried_again(claude, monkeypatch, caplog, what):
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+async def test_what_cannot_be_read_before_the_first_output_is_tried_again(claude, caplog, what):
     claude.will(Reply(items=[what]), says(text("Hi")))
     assert (await ask(claude), len(claude.requests)) == ([text("Hi")], 2)
     failed = [record.getMessage() for record in caplog.records if "Try" in record.getMessage()]

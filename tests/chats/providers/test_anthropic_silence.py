@@ -10,7 +10,6 @@ import pytest
 
 from chats.agent.events import AnswerMetered, ModelFinished, ModelSilent, TextDelta, TextStarted
 from chats.agent.provider import ModelMessage, ModelRequest, ProviderError
-from chats.providers import retries
 from chats.providers.anthropic import AnthropicProvider, patience
 from tests.chats.providers.test_anthropic_provider import HELLO, NEW, agent, claude
 from tests.support.anthropic_server import KEY, PING, Reply, answer, refuses, says, text
@@ -24,7 +23,6 @@ NEVER = threading.Event()
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr(patience, "NOTICE", 0.05)
-    monkeypatch.setattr(retries, "FIRST_WAIT", 0.05)
 
 
 def provider(claude, seconds=60.0):

@@ -72,7 +72,8 @@ def make(name: str) -> None:
     """Make the environment, or bring it up to date."""
     # Files of an earlier build would be packed again, also those that are gone by now.
     shutil.rmtree(CLIENT / "build", ignore_errors=True)
-    pip = [str(python(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    # Compiled when it is imported, because the tests of a framework import a small part of all this.
+    pip = [str(python(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     if _stamp(name, "packages") != _packages(name):
         venv.create(folder(name), with_pip=True, clear=True)
         client = f"{CLIENT}[{extra(name)}]" if extra(name) else str(CLIENT)

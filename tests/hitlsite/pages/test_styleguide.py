@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from approvals.states import Kind, Priority, Status, WorkflowState
+from approvals.text.names import TONES
 from docs.styleguide import settings as guide
 from tests.support.people import alice
 from tests.support.root import ROOT
@@ -42,3 +43,22 @@ def test_colours_corners_and_small_type_are_tokens(path):
 def test_every_used_token_is_defined():
     sheets = "".join(path.read_text() for path in SHEETS)
     assert set(re.findall(r"var\((--[\w-]+)\)", sheets)) - set(re.findall(r"(--[\w-]+):", sheets)) == set()
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_initials_can_be_read_on_their_circle_in_both_themes():
+    tokens = (STYLES[0] / "tokens.css").read_text()
+    colours = {name: both for name, *both in re.findall(r"(--tone-[\w-]+): light-dark\((#\w+), (#\w+)\)", tokens)}
+    assert set(colours) == {f"--tone-{number}{soft}" for number in range(TONES) for soft in ("", "-soft")}
+    pale = []
+    for number in range(TONES):
+        for ink, ground in zip(colours[f"--tone-{number}"], colours[f"--tone-{number}-soft"], strict=True):
+            dark, bright = sorted((luminance(ink), luminance(ground)))
+            if (bright + 0.05) / (dark + 0.05) < 4.5:
+                pale.append((ink, ground))
+    assert pale == []

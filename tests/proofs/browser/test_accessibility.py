@@ -163,7 +163,7 @@ def test_a_screen_reader_reads_a_request_and_says_its_decision_once(windows, peo
     assert read(page.locator("#bulk")) == BAR
     page.keyboard.press("x")
     page.keyboard.press("a")
-    page.wait_for_function("() => window.announcements.some(words => words.includes('Approved'))")
+    page.wait_for_function("() => window.announcements.some(words => words.includes('Ship order 1?'))")
     # A page may also be told what was decided while it was opened, in an earlier test.
     told = [words for words in page.evaluate("window.announcements") if "Ship order" in words]
     assert told == ["Ship order 1?: Approved by approver"]

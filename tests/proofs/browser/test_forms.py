@@ -198,3 +198,68 @@ def test_a_list_of_objects_is_edited_in_rows(windows, people, agent):
             {"sku": "CUP-3", "quantity": 4, "wrapping": "none"},
         ],
     }
+
+
+PAYMENT = {
+    "type": "object",
+    "properties": {
+        "method": {"enum": ["card", "bank"], "title": "Method"},
+        "amount": {"type": "number", "title": "Amount", "x-currency": "EUR"},
+        "owner": {"type": "string", "format": "person", "title": "Owner"},
+    },
+    "required": ["method"],
+    "allOf": [
+        {
+            "if": {"properties": {"method": {"const": "bank"}}, "required": ["method"]},
+            "then": {"properties": {"iban": {"type": "string", "title": "IBAN"}}, "required": ["iban"]},
+        },
+        {
+            "if": {"properties": {"amount": {"minimum": 1000}}, "required": ["amount"]},
+            "then": {"title": "Large amounts", "properties": {"why": {"type": "string", "title": "Why"}}},
+        },
+    ],
+    "oneOf": [
+        {"title": "A person", "properties": {"to": {"const": "person"}, "name": {"type": "string", "title": "Name"}}},
+        {
+            "title": "A company",
+            "properties": {"to": {"const": "company"}, "vat": {"type": "string", "title": "VAT number"}},
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_fields_of_a_case_are_there_while_it_applies(windows, people, agent, scripted):
+    asked = agent.ask(kind="form", title="Pay whom?", response_schema=PAYMENT, tool_call_id=f"cases-{scripted}")
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
+    cases = [
+        page.get_by_label(name, exact=True)
+        for name in ("IBAN (optional)", "IBAN", "Name (optional)", "VAT number (optional)", "Why (optional)")
+    ]
+    shown = lambda: [field.is_visible() for field in cases]  # noqa: E731
+    assert shown() == ([False] * 5 if scripted else [False, True, True, True, True])
+    page.get_by_label("card").check()
+    page.get_by_label("A company").check()
+    page.get_by_label("Amount").fill("999,50")
+    assert shown() == ([False, False, False, True, False] if scripted else [False, True, True, True, True])
+    page.get_by_label("Amount").fill("1000")
+    page.get_by_label("bank").check()
+    if scripted:
+        assert shown() == [False, True, False, True, True]
+    page.get_by_label("IBAN").fill("DE02")
+    page.get_by_label("VAT number").fill("ATU1")
+    page.get_by_label("Why").fill("A new roof")
+    page.get_by_label("Owner").fill("request" if scripted else "requester")
+    if scripted:
+        page.get_by_role("option", name="requester").click()
+    page.get_by_role("button", name="Answer").click()
+    page.locator(".outcome").wait_for()
+    assert agent.send("GET", f"/requests/{asked['id']}").body["decision"]["answer"] == {
+        "method": "bank",
+        "amount": 1000,
+        "owner": "requester",
+        "to": "company",
+        "vat": "ATU1",
+        "iban": "DE02",
+        "why": "A new roof",
+    }

@@ -54,6 +54,32 @@ def test_critical_request_asks_for_its_name(windows, people, server, asked):
     assert card.locator(".outcome p").first.inner_text().startswith("Approved by approver")
 
 
+def test_keys_act_on_the_open_request_where_the_list_has_no_row_of_it(windows, people, server, asked):
+    word, ask = asked
+    first, second = ask(), ask()
+    page = windows.open(people("approver"), f"/?q=elsewhere-{word}#{first}")
+    opened(page, first)
+    page.keyboard.press("x")
+    announced(page, "This request cannot be selected.")
+    page.keyboard.press("c")
+    page.keyboard.type("a reason, not a")
+    page.keyboard.press("Escape")
+    assert status(server, first) == "pending"
+    page.keyboard.press("r")
+    card(page, first).locator(".outcome blockquote", has_text="a reason, not a").wait_for()
+    # A change of it blocks the next key, and Escape leaves it.
+    page.goto(f"{people('approver').server.address}/?q=elsewhere-{word}#{second}")
+    opened(page, second)
+    people("admin").decide(second, verdict="approve")
+    card(page, second).locator(".outcome").wait_for()
+    for words in ("This request has just changed. Look at it, then press again.", "There is nothing to decide here."):
+        page.keyboard.press("r")
+        announced(page, words)
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    announced(page, "No request is selected. Press j first.")
+
+
 def test_no_key_decides_an_unknown_outcome(windows, people, server):
     word = f"batch{next(batches)}"
     server.run(ASK.format(word=word, kind="RECOVERY", priority="NORMAL"))

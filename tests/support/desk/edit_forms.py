@@ -9,7 +9,8 @@ from django.http import QueryDict
 
 from approvals.asking.answers import ABSENT
 from approvals.forms.fields import Control, Widget
-from approvals.forms.values import edit_form, entered_in, index_of, text_for, texts_of_row
+from approvals.forms.texts import index_of, text_for
+from approvals.forms.values import edit_form, entered_in, texts_of_row
 
 
 def untouched(value: dict[str, Any], schema: dict[str, Any] | None) -> QueryDict:

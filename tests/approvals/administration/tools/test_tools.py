@@ -53,7 +53,13 @@ def test_settings_of_a_tool_are_stored_in_order_and_checked():
 
 def test_requests_of_a_tool_get_at_least_its_priority():
     root = User.objects.create_superuser("root")
-    chosen = {"key_fields": [], "reason_required": False, "min_priority": "high", "prepared_answers": []}
+    chosen = {
+        "secret_fields": [],
+        "key_fields": [],
+        "reason_required": False,
+        "min_priority": "high",
+        "prepared_answers": [],
+    }
     store_tool_settings("refund", chosen, by=root)
     asked = {
         (priority, tool): make_request(root, Kind.APPROVAL, tool_name=tool, priority=priority)

@@ -10,6 +10,7 @@ from django.test import Client
 from approvals.api.requests import NewRequest
 from approvals.api.rest.openapi import operations
 from approvals.api.rest.urls import schema
+from approvals.models import Grant
 from tests.support.machine import Machine
 from tests.support.markup import parse
 from tests.support.people import alice, bob
@@ -29,7 +30,7 @@ def test_the_page_lists_every_operation_and_every_field():
     html = parse(page())
     shown = {one.words for one in html.find("code")}
     listed = operations(schema())
-    assert len(listed) == 19
+    assert len(listed) == 22
     assert {f"{one['method']} {one['path']}" for one in listed} - shown == set()
     assert set(NewRequest.model_fields) - shown == set()
 
@@ -74,6 +75,9 @@ def test_operations_have_descriptive_names():
         "assign_request",
         "list_comments",
         "create_comment",
+        "list_grants",
+        "get_grant",
+        "revoke_grant",
         "get_workflow",
         "end_workflow",
         "list_entries",
@@ -108,11 +112,12 @@ def test_the_examples_of_the_page_work():
 
     def send(machine: Machine, name: str, **changes: str) -> dict:
         path = shown[name]["path"].removeprefix("/api/v1")
-        path = path.format(request_id=asked["id"], workflow_id=asked["workflow_id"])
+        path = path.format(request_id=asked["id"], workflow_id=asked["workflow_id"], grant_id=grant)
         answer = machine.post(path, json.loads(shown[name]["body"]) | changes)
         statuses[name] = answer.status
         return answer.body
 
+    grant = ""
     for name in ("claim_request", "release_request", "assign_request", "create_comment"):
         send(decider, name)
     digest = send(decider, "decide_request")["decision"]["approved_digest"]
@@ -124,10 +129,13 @@ def test_the_examples_of_the_page_work():
     send(asker, "end_workflow")
     asked = asker.ask()
     send(asker, "cancel_request")
+    decider.decide(asker.ask(agent="billing"), "approve", grant={"covers": "input", "audience": "agent", "uses": 1})
+    grant = str(Grant.objects.get().pk)
+    send(decider, "revoke_grant")
     assert statuses == {
         "claim_request": 200, "release_request": 200, "assign_request": 200, "create_comment": 201,
         "decide_request": 200, "report_result": 201, "end_workflow": 200, "cancel_request": 200,
-        "take_resume": 200, "renew_resume": 200, "release_resume": 200, "complete_resume": 200,
+        "revoke_grant": 200, "take_resume": 200, "renew_resume": 200, "release_resume": 200, "complete_resume": 200,
     }  # fmt: skip
     assert set(statuses) | {"create_request"} == {name for name, one in shown.items() if one["body"] is not None}
 

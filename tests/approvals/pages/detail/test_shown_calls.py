@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.forms.safeguards import folded_parts
-from approvals.forms.shown_calls import FOLDED, SHOWN, shown_input
+from approvals.forms.shown_calls import shown_input
+from approvals.forms.shown_edits import FOLDED, SHOWN
 from approvals.models import ApprovalRequest
 from approvals.states import Kind
+from approvals.text.hunks import Pair
 from approvals.text.tables import Part
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
@@ -21,8 +23,12 @@ def shown(tool: str, context: object = None, kind: str = Kind.APPROVAL, **given:
     return shown_input(ApprovalRequest(kind=kind, tool_name=tool, input=given, context=context))
 
 
-def lines(diff) -> list[str]:
-    return [line.sign + line.text for line in [*diff.shown, *diff.more]]
+def pairs(diff) -> list[Pair]:
+    return [pair for hunk in (*diff.shown, *diff.more) for pair in hunk.pairs]
+
+
+def lines(diff) -> list[tuple[str | None, str | None]]:
+    return [(pair.before, pair.after) for pair in pairs(diff)]
 
 
 @pytest.mark.parametrize(
@@ -71,29 +77,53 @@ def test_an_edit_is_shown_as_the_lines_that_it_removes_and_adds():
         "Edit", {"directory": "/srv"}, file_path="a.py", old_string="a\nb\nc", new_string="a\nB\nc", replace_all=True
     )
     assert (found.file, found.directory, [row.name for row in found.rows]) == ("a.py", "/srv", ["replace_all"])
-    assert [lines(diff) for diff in found.diffs] == [[" a", "-b", "+B", " c"]]
+    assert [lines(diff) for diff in found.diffs] == [[("a", "a"), ("b", "B"), ("c", "c")]]
     several = shown(
         "MultiEdit",
         file_path="a.py",
         edits=[{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "", "replace_all": False}],
     )
-    assert [lines(diff) for diff in several.diffs] == [["-a", "+b"], ["-c", "+"]]
+    assert [lines(diff) for diff in several.diffs] == [[("a", "b")], [("c", "")]]
 
 
-def test_a_whole_file_and_a_patch_are_shown_by_line():
+def test_a_whole_file_is_shown_by_line():
     written = shown("Write", file_path="a.txt", content="one\ntwo\n")
-    assert (written.whole, [lines(diff) for diff in written.diffs]) == (True, [["+one", "+two", "+"]])
-    patch = "*** Begin Patch\n*** Update File: a.py\n@@ def f\n-old\n+new\n same\n*** End Patch"
-    patched = shown("apply_patch", command=patch)
-    assert [(line.kind, line.sign, line.text) for line in patched.diffs[0].shown] == [
-        ("heading", "", "*** Begin Patch"),
-        ("heading", "", "*** Update File: a.py"),
-        ("heading", "", "@@ def f"),
-        ("removed", "-", "old"),
-        ("added", "+", "new"),
-        ("same", " ", "same"),
-        ("heading", "", "*** End Patch"),
-    ]
+    assert (written.whole, [lines(diff) for diff in written.diffs]) == (
+        True,
+        [[(None, "one"), (None, "two"), (None, "")]],
+    )
+
+
+def test_a_patch_is_shown_by_file_and_hunk():
+    update = "*** Update File: a.py\n*** Move to: b.py\n@@ def f\n-old\n+new\n same"
+    patch = f"*** Begin Patch\n{update}\n*** Delete File: c\n*** End Patch"
+    update, delete = shown("apply_patch", command=patch).diffs
+    assert (update.name, update.about, update.shown[0].heading) == ("a.py", ["*** Move to: b.py"], "@@ def f")
+    assert (lines(update), update.compares) == ([("old", "new"), ("same", "same")], True)
+    assert (delete.name, delete.about, delete.shown) == ("c", ["*** Delete File"], [])
+
+
+def test_a_malformed_patch_is_shown_as_its_text():
+    for patch in (
+        "*** Begin Patch\n*** Update File: a.py\nold\n*** End Patch",
+        "*** Begin Patch\n+x",
+        "--- a\n+++ b\n@@ -1,2 +1 @@\n-a",
+    ):
+        found = shown("apply_patch", command=patch)
+        assert (found.kind, [(row.name, row.value) for row in found.rows]) == ("", [("command", patch)])
+
+
+def test_unchanged_lines_around_a_change_are_folded_and_need_not_be_opened():
+    before = "\n".join(map(str, range(100)))
+    found = shown("Edit", file_path="a", old_string=before, new_string=before.replace("\n90\n", "\nninety\n"))
+    (diff,) = found.diffs
+    assert [(hunk.folded, len(hunk.pairs)) for hunk in diff.shown] == [(True, 87), (False, 7), (True, 6)]
+    assert list(found.unseen(found.open_places())) == []
+
+
+def test_a_character_and_the_words_that_stand_for_it_do_not_look_alike():
+    (diff,) = shown("Edit", file_path="a", old_string="x\u200b", new_string="x⟨U+200B⟩").diffs
+    assert lines(diff) == [('"x\\u200b"', '"x\\u27e8U+200B\\u27e9"')]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +148,8 @@ def test_the_host_of_an_address_stands_out_and_nothing_of_it_is_left_out(address
 def test_long_edits_are_folded_and_very_long_ones_are_counted():
     text = "\n".join(f"line {number}" for number in range(1_500))
     (diff,) = shown("Write", file_path="a", content=text).diffs
-    assert (len(diff.shown), len(diff.more), diff.hidden) == (SHOWN[0], FOLDED[0], 1_500 - SHOWN[0] - FOLDED[0])
+    counts = [sum(len(hunk.pairs) for hunk in hunks) for hunks in (diff.shown, diff.more)]
+    assert (counts, diff.hidden) == ([SHOWN[0], FOLDED[0]], 1_500 - SHOWN[0] - FOLDED[0])
     request = ApprovalRequest(kind=Kind.APPROVAL, tool_name="Write", input={"file_path": "a", "content": text})
     folded, hidden = folded_parts(request)
     assert (folded.place, hidden.place, folded.characters + hidden.characters > 13_000) == (
@@ -135,16 +166,15 @@ def test_long_edits_are_folded_and_very_long_ones_are_counted():
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_the_lines_of_an_edit_are_those_of_both_texts(before, after):
     (diff,) = shown("Edit", file_path="a", old_string=before, new_string=after).diffs
-    found = [*diff.shown, *diff.more]
-    one = [line.text for line in found if line.kind in {"same", "removed"}]
-    two = [line.text for line in found if line.kind in {"same", "added"}]
+    one = [pair for pair in pairs(diff) if pair.before is not None]
+    two = [pair for pair in pairs(diff) if pair.after is not None]
     assert (len(one), len(two)) == (before.count("\n") + 1, after.count("\n") + 1)
 
 
 def test_two_large_texts_are_compared_within_bounds():
     before, after = ("\n".join(f"{name}{number}" for number in range(9_000)) for name in "ab")
     (diff,) = shown("Edit", file_path="a", old_string=before, new_string=after).diffs
-    assert (len(diff.shown), diff.hidden) == (SHOWN[0], 18_000 - SHOWN[0] - FOLDED[0])
+    assert (len(diff.shown[0].pairs), diff.hidden) == (SHOWN[0], 9_000 - SHOWN[0] - FOLDED[0])
 
 
 HOSTILE = "</pre><script>alert(1)</script>\u202e"
@@ -157,7 +187,7 @@ HOSTILE = "</pre><script>alert(1)</script>\u202e"
         ("Bash", {"command": f"echo {HOSTILE}"}),
         ("Edit", {"file_path": HOSTILE, "old_string": HOSTILE, "new_string": f"{HOSTILE}x"}),
         ("WebFetch", {"url": f"https://example.org/{HOSTILE}"}),
-        ("apply_patch", {"input": f"*** Begin Patch\n+{HOSTILE}"}),
+        ("apply_patch", {"input": f"*** Begin Patch\n*** Add File: {HOSTILE}\n+{HOSTILE}\n*** End Patch"}),
     ],
 )
 def test_nothing_of_a_call_is_markup_and_invisible_characters_are_visible(given):
@@ -175,8 +205,17 @@ def test_a_page_shows_a_folded_edit_and_asks_for_it_to_be_opened():
     client = browser(bob())
     page = parse(client.get(request.get_absolute_url()).text)
     (fold,) = [one for one in page.find("details", class_="fold") if "data-fold" in one.attributes]
-    assert (fold.attributes["data-fold"], len(page.find("ins", class_="line-added"))) == ("input.edit.0", 100)
+    assert (fold.attributes["data-fold"], len(page.find("span", class_="line-added"))) == ("input.edit.0", 200)
     sent = {"verdict": "approve", "digest": request.input_digest}
     decide = f"/requests/{request.pk}/decide/"
     assert client.post(decide, sent).status_code == 422
     assert client.post(decide, sent | {"viewed": "input.call input.edit.0 input.edit.0+"}).status_code == 302
+
+
+def test_lines_that_read_alike_because_their_secrets_are_hidden_count_as_changed():
+    key = "ghp_" + "a" * 32
+    (diff,) = shown("Edit", file_path="a", old_string=f"x\n{key}0000", new_string=f"x\n{'ghp_' + 'b' * 32}0000").diffs
+    assert [(pair.before == pair.after, pair.changed) for pair in pairs(diff)] == [(True, False), (True, True)]
+    patch = f"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n x\n-{key}0000\n+{'ghp_' + 'b' * 32}0000"
+    (diff,) = shown("apply_patch", input=patch).diffs
+    assert [(pair.before == pair.after, pair.changed) for pair in pairs(diff)] == [(True, False), (True, True)]

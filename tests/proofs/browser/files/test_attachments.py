@@ -88,3 +88,17 @@ def test_files_fit_into_a_narrow_window_and_are_read_by_screen_readers(windows, 
     page.get_by_role("cell", name="=1+1").wait_for()
     page.get_by_text("Müller asks for 120 €.").wait_for()
     assert violations(page, axe) == {}
+
+
+def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, request_id):
+    page = windows.open(people("approver"), "/requests/")
+    page.locator(f"input[name=pick][value^='{request_id}']").check()
+    page.locator("#bulk button[value=approve]").click()
+    line = page.locator(".bulk-files li").filter(has_text="note.txt")
+    assert line.inner_text().endswith("not opened")
+    with page.context.expect_page():
+        line.get_by_role("link").click()
+    page.locator(".bulk-files li").get_by_text("opened", exact=True).wait_for()
+    assert page.locator("input[name=opened]").input_value() == f"{request_id}:file.2"
+    page.locator("form[data-bulk] button").click()
+    page.get_by_text("1 request approved").wait_for()

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0003_files_of_requests'),
+        ('approvals', '0005_grants'),
         ('auth', '0012_alter_user_first_name_max_length'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -41,17 +41,12 @@ class Migration(migrations.Migration):
         ),
         migrations.AlterModelOptions(
             name='approvalrequest',
-            options={'permissions': [('decide_approvalrequest', 'Can decide requests'), ('ignore_scopes', 'Can see and decide without scopes')]},
+            options={'permissions': [('decide_approvalrequest', 'Can decide requests'), ('reveal_secrets', 'Can show hidden values of requests'), ('ignore_scopes', 'Can see and decide without scopes')]},
         ),
         migrations.AddField(
             model_name='approvalrequest',
             name='amount',
             field=models.FloatField(null=True),
-        ),
-        migrations.AddField(
-            model_name='approvalrequest',
-            name='control',
-            field=models.CharField(choices=[('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: never the person who runs the agent')], max_length=9, null=True),
         ),
         migrations.AddField(
             model_name='approvalrequest',
@@ -61,7 +56,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='toolsettings',
             name='control',
-            field=models.CharField(blank=True, choices=[('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: never the person who runs the agent')], db_default='', default='', max_length=9, verbose_name='who decides'),
+            field=models.CharField(blank=True, choices=[('', 'Anyone who may decide'), ('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: someone else than the person who runs the agent')], db_default='', default='', max_length=9, verbose_name='control'),
         ),
         migrations.CreateModel(
             name='ApproverScope',

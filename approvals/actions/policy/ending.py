@@ -1,0 +1,84 @@
+"""End grants: one that a person revokes, those whose time or reason is over, and all at once by *Ask about everything*."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Case, TextField, Value, When
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.actions.logins import SUBJECT
+from approvals.actions.policy.publishing import publish_grant
+from approvals.db.canonical_json import clean_text
+from approvals.exceptions import Conflict, NotAllowed
+from approvals.models import AskAlways, Grant
+from approvals.models.actors import Actor
+from approvals.outbound import outbox
+from approvals.queries.policy.conditions import due_grants, endings
+from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
+from approvals.record import audit
+from approvals.states import Door, GrantEnd
+
+BATCH = 100
+MAX_REASON = 1_000
+
+
+def revoke_grant(grant_id: UUID, *, by: Actor, via: Door) -> Grant:
+    """End a grant, on record; one that has ended stays as it is. NotFound, NotAllowed.
+
+    A use at the same moment is either counted before, or refused.
+    """
+    with transaction.atomic():
+        # The lock first, so that no use is between what is read and what is written.
+        Grant.objects.select_for_update(no_key=True).filter(pk=grant_id).first()
+        grant = find_grant(by, grant_id)
+        if not may_end(by, grant):
+            raise NotAllowed(_("You can see this grant, but you cannot end it."))
+        if grant.ended_at is None:
+            grant.ended_at, grant.ended_why = timezone.now(), GrantEnd.REVOKED
+            grant.ended_by_id, grant.ended_by_name = by.pk, by.get_username()
+            grant.save(update_fields=["ended_at", "ended_why", "ended_by_id", "ended_by_name"])
+            publish_grant("grant.revoked", grant, actor=by, via=via)
+    return grant
+
+
+def end_due_grants() -> None:
+    """End the grants whose time is over, whose giver may no longer decide, or that the settings of their tool forbid."""
+    for grant_id in due_grants(Now()).order_by("given_at").values_list("pk", flat=True)[:BATCH]:
+        _end_if_due(grant_id)
+
+
+def _end_if_due(grant_id: UUID) -> None:
+    reasons = (When(condition, then=Value(why)) for why, condition in endings(Now()).items())
+    why_now = Case(*reasons, default=Value(""), output_field=TextField())
+    with transaction.atomic():
+        locked = Grant.objects.filter(pk=grant_id, ended_at=None).select_for_update(no_key=True, skip_locked=True)
+        grant = locked.annotate(why_now=why_now).first()
+        if grant is None or not (why := vars(grant).pop("why_now")):
+            return
+        grant.ended_at, grant.ended_why = timezone.now(), why
+        grant.save(update_fields=["ended_at", "ended_why"])
+        publish_grant("grant.ended", grant, actor=None, via=Door.SYSTEM, more={"why": why})
+
+
+def ask_about_everything(*, on: bool, reason: str = "", by: User, via: Door) -> None:
+    """Switch *Ask about everything* on or off, on record: while it is on, no grant is used. NotAllowed, Conflict."""
+    if not may_stop_grants(by):
+        raise NotAllowed(_("Only people who can decide, and administrators, can stop or resume grants."))
+    reason = clean_text(reason.strip())[:MAX_REASON]
+    with transaction.atomic():
+        if on:
+            values = {"since": timezone.now(), "by_id": by.pk, "by_name": by.get_username(), "reason": reason}
+            _row, changed = AskAlways.objects.get_or_create(pk=1, defaults=values)
+        else:
+            changed = bool(AskAlways.objects.filter(pk=1).delete()[0])
+        if not changed:
+            raise Conflict(_("It is on already.") if on else _("It is off already."))
+        event = "grant.stopped" if on else "grant.resumed"
+        heard = audit.record(event, SUBJECT, data={"reason": reason}, actor=by, via=via)
+        data = {"reason": reason, "by": by.get_username(), "via": via}
+        outbox.enqueue(event, stream="grants", data=data, heard=heard)

@@ -1,0 +1,65 @@
+"""Give a grant with an approval, in its transaction."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from approvals.actions.locking import Locked
+from approvals.actions.policy.publishing import publish_grant
+from approvals.asking.answers import Answer
+from approvals.exceptions import Invalid
+from approvals.models import Grant
+from approvals.models.actors import Actor
+from approvals.policy import grants
+from approvals.policy.grants import Case, Terms
+from approvals.queries.policy.cases import case_of
+from approvals.states import Door, Verdict, Width
+from approvals.text.translatable import Sentence, gettext_noop
+from approvals.text.translation import translated
+
+_ONLY_APPROVED = Sentence(gettext_noop("goes with an approval of the input as it is: approve without changes"))
+
+
+def require_grantable(locked: Locked, answer: Answer) -> Case:
+    """Return what the grant of an answer is about. Invalid, naming each term that may not be granted."""
+    terms = answer.grant
+    assert terms is not None
+    case = case_of(locked.request, locked.workflow)
+    problems = grants.problems(terms, case, locked.now)
+    if not problems and answer.verdict != Verdict.APPROVE:
+        problems = {"": _ONLY_APPROVED}
+    if problems:
+        errors = {f"grant.{name}".rstrip("."): translated(problem) for name, problem in problems.items()}
+        raise Invalid(_("The grant is not possible."), errors)
+    return case
+
+
+def give_grant(locked: Locked, terms: Terms, case: Case, *, by: Actor, via: Door) -> Grant:
+    """Store a grant that was checked, on record; the caller has approved the request in the same transaction."""
+    request, workflow = locked.request, locked.workflow
+    fields = grants.fields_of(case.input, case.key_fields) if terms.width == Width.FIELDS else None
+    grant = Grant(
+        request=request,
+        given_by_id=by.pk,
+        given_by_name=by.get_username(),
+        given_at=locked.now,
+        via=via,
+        reason=terms.reason,
+        tool_name=request.tool_name,
+        width=terms.width,
+        target=grants.target_of(terms.width, request.input_digest, fields),
+        fields=[field["pointer"] for field in fields] if fields else None,
+        audience=terms.audience,
+        requested_by_id=request.requested_by_id,
+        agent=request.agent,
+        scope=request.scope,
+        workflow_key=workflow.key,
+        thread_id=workflow.thread_id,
+        until=terms.until,
+        seconds=int((terms.until - locked.now).total_seconds()) if terms.until else None,
+        uses=terms.uses,
+        default_width=grants.default_width(request.tool_name),
+    )
+    grant.save(force_insert=True)
+    publish_grant("grant.given", grant, actor=by, via=via, more={"reason": grant.reason})
+    return grant

@@ -1,0 +1,105 @@
+"""Use a grant: in the transaction that stores a request, count the use and end the request as approved.
+
+The statement that counts is conditional: the grant is alive by the clock of the database, has uses left, and its giver may
+still decide. Of any number of requests at the same moment, so many get a use as there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import BigIntegerField, Case, CharField, F, Q, TextField, UUIDField, Value, When
+from django.db.models.functions import Now
+
+from approvals.access.permissions import deciders_of
+from approvals.actions.ending import end_request
+from approvals.actions.locking import Locked
+from approvals.actions.policy.publishing import publish_grant
+from approvals.asking.answers import Answer
+from approvals.db import transactions
+from approvals.db.prepared import Parameter, Prepared, Update
+from approvals.models import ApprovalRequest, Grant, Workflow
+from approvals.policy.grants import never_granted, targets_of
+from approvals.queries.policy.conditions import usable_grants
+from approvals.states import Audience, Door, GrantEnd, Verdict
+
+_SCOPE = Parameter("scope", CharField())
+#: The grants that cover a request, the narrowest first; and of these the one that ends first by its uses or its time.
+_COVERING: Prepared[Grant] = Prepared(
+    lambda: (
+        usable_grants()
+        .filter(
+            Q(audience=Audience.AGENT, agent=Parameter("agent", CharField()))
+            | Q(audience=Audience.KEY, scope=_SCOPE)
+            | Q(audience=Audience.WORKFLOW, scope=_SCOPE, workflow_key=Parameter("workflow", CharField()))
+            | Q(audience=Audience.THREAD, scope=_SCOPE, thread_id=Parameter("thread", CharField())),
+            requested_by_id=Parameter("requester", BigIntegerField()),
+            tool_name=Parameter("tool", CharField()),
+            target__in=[Parameter(name, CharField()) for name in ("exact", "fields", "any")],
+        )
+        .order_by("width", "given_at")
+    )
+)
+#: The last use ends the grant.
+_LAST = Q(uses=F("used") + 1)
+_USE = Update(
+    lambda: usable_grants().filter(pk=Parameter("pk", UUIDField())),
+    used=F("used") + 1,
+    last_used_at=Now(),
+    ended_at=Case(When(_LAST, then=Now()), default=F("ended_at")),
+    ended_why=Case(When(_LAST, then=Value(GrantEnd.USED_UP)), default=F("ended_why"), output_field=TextField()),
+    returning=("used", "last_used_at", "ended_at", "ended_why"),
+)
+
+
+def approve_by_grant(locked: Locked, key_fields: Sequence[str], *, alone: bool) -> None:
+    """End a request that was just stored as approved, if a grant covers it; else it goes on waiting for a person.
+
+    `alone` says that the transaction stores no other request.
+    """
+    request, workflow = locked.request, locked.workflow
+    if never_granted(request.kind, request.priority, request.tool_name) or locked.overdue:
+        return
+    grant = _use_one(request, workflow, key_fields, alone=alone)
+    if grant is None:
+        return
+    end_request(locked, Answer(Verdict.APPROVE), by=grant.giver, via=Door.GRANT, grant=grant)
+    request_id = str(request.pk)
+    publish_grant("grant.used", grant, actor=grant.giver, via=Door.GRANT, request_id=request_id)
+    if grant.ended_at is not None:
+        publish_grant(
+            "grant.ended", grant, actor=None, via=Door.SYSTEM, request_id=request_id, more={"why": grant.ended_why}
+        )
+
+
+def _use_one(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[str], *, alone: bool) -> Grant | None:
+    """Count a use of the first grant that covers the request and that no one has used up meanwhile."""
+    exact, fields, any_input = targets_of(
+        request.input, request.input_digest, key_fields, has_files=bool(request.attachments)
+    )
+    covering = _COVERING.all(
+        requester=request.requested_by_id,
+        tool=request.tool_name,
+        exact=exact,
+        fields=fields,
+        any=any_input,
+        agent=request.agent,
+        scope=request.scope,
+        workflow=workflow.key,
+        thread=workflow.thread_id,
+    )
+    if covering and request.scoped_upto is not None:
+        # Whom scopes do not let decide this request cannot approve it by a grant either.
+        deciders = set(
+            deciders_of(request).filter(pk__in=[grant.given_by_id for grant in covering]).values_list("pk", flat=True)
+        )
+        covering = [grant for grant in covering if grant.given_by_id in deciders]
+    if covering and not alone:
+        # Two transactions that use several grants in different orders would wait for each other.
+        transactions.lock_name(f"grants of {request.requested_by_id}")
+    for grant in covering:
+        used = _USE.row(pk=grant.pk)
+        if used is not None:
+            grant.used, grant.last_used_at, grant.ended_at, grant.ended_why = used
+            return grant
+    return None

@@ -1,0 +1,140 @@
+"""Grants over REST: what runs without asking, and ending it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from ninja import Query, Router
+from pydantic import BaseModel, Field
+
+from approvals.access.callers import Caller
+from approvals.actions import policy
+from approvals.actions.policy.publishing import WIDTHS
+from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, shown_with
+from approvals.api.rest.operations import JsonBody, operation, problems
+from approvals.exceptions import Invalid
+from approvals.models import Grant
+from approvals.queries.policy.grants import GrantCursor, find_grant, grants_for
+from approvals.states import Audience, Door, GrantEnd, Width
+
+router = Router(tags=["Grants"])
+
+MAX_PAGE = 200
+
+
+class GrantDocument(BaseModel):
+    """What runs without asking, because a person has said so with an approval."""
+
+    id: str
+    request_id: str = Field(description="The request that it was given with.")
+    given_by: str = Field(description="A user, or `API key NAME of USER`.")
+    given_at: Moment
+    reason: str
+    tool_name: str
+    covers: Literal["input", "fields", "tool"] = Field(
+        description="The exact input of that request, the same key fields, or any input of the tool."
+    )
+    fields: list[str] | None = Field(description="The JSON pointers of the key fields, if it covers those; else null.")
+    audience: Audience = Field(description="For whose calls, always only of the user who asked.")
+    agent: str
+    scope: str
+    workflow_id: str
+    thread_id: str
+    until: Moment | None
+    uses: int | None
+    used: int
+    last_used_at: Moment | None
+    ended_at: Moment | None = Field(description="Null while it can be used.")
+    ended_by: str | None = Field(description="Who revoked it; null if it ended by itself.")
+    ended_why: GrantEnd | None
+
+
+class GrantPage(BaseModel):
+    """Grants, the newest first; `next` is the cursor of the next page."""
+
+    items: list[GrantDocument]
+    next: str | None
+
+
+class Wanted(Document):
+    state: Literal["live", "ended", "all"] = "live"
+    """Those that can be used, those that have ended, or both."""
+    tool: Short | None = None
+    """Only for this tool."""
+    agent: Short | None = None
+    """Only of calls of this agent."""
+    cursor: Name | None = Field(
+        None, description="`next` of the previous page.", json_schema_extra={"pattern": CURSOR_PATTERN}
+    )
+    limit: int = Field(50, ge=1, le=MAX_PAGE)
+    """How many to return."""
+
+
+class NewRevocation(Document):
+    """The end of a grant; it has no fields."""
+
+    model_config = shown_with({})
+
+
+@router.get("/grants", response=GrantPage, summary="List grants", openapi_extra=problems())
+@operation("read", query=Wanted)
+def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantPage:
+    """Needs the scope `read`. Returns the grants that the key's user may see: who sees every request sees all of them."""
+    after = GrantCursor.parse(wanted.cursor) if wanted.cursor is not None else None
+    if wanted.cursor is not None and after is None:
+        raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
+    matching = grants_for(caller.user, tool=wanted.tool or "", agent=wanted.agent or "")
+    if wanted.state != "all":
+        matching = matching.filter(ended_at__isnull=wanted.state == "live")
+    rows = list((matching if after is None else matching.filter(after.older))[: wanted.limit + 1])
+    shown, more = rows[: wanted.limit], len(rows) > wanted.limit
+    last = GrantCursor(shown[-1].given_at, shown[-1].pk) if more else None
+    return GrantPage(items=[_document(grant) for grant in shown], next=str(last) if last else None)
+
+
+@router.get("/grants/{uuid:grant_id}", response=GrantDocument, summary="Get a grant", openapi_extra=problems(404))
+@operation("read")
+def get_grant(caller: Caller, grant_id: UUID) -> GrantDocument:
+    """Needs the scope `read`."""
+    return _document(find_grant(caller.user, grant_id))
+
+
+@router.post(
+    "/grants/{uuid:grant_id}/revoke",
+    response=GrantDocument,
+    summary="Revoke a grant",
+    openapi_extra=problems(400, 404, 413, 415),
+)
+@operation("grant")
+def revoke_grant(caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, JsonBody(...)]) -> GrantDocument:
+    """Needs the scope `grant`, and a user who may decide or administer, gave it, or whose calls it is for. From then on it
+    approves nothing. A grant that has ended stays as it is.
+    """
+    return _document(policy.revoke_grant(grant_id, by=caller.actor, via=Door.REST))
+
+
+def _document(grant: Grant) -> GrantDocument:
+    return GrantDocument(
+        id=str(grant.pk),
+        request_id=str(grant.request_id),
+        given_by=grant.given_by_name,
+        given_at=grant.given_at,
+        reason=grant.reason,
+        tool_name=grant.tool_name,
+        covers=WIDTHS[Width(grant.width)],
+        fields=grant.fields,
+        audience=Audience(grant.audience),
+        agent=grant.agent,
+        scope=grant.scope,
+        workflow_id=grant.workflow_key,
+        thread_id=grant.thread_id,
+        until=grant.until,
+        uses=grant.uses,
+        used=grant.used,
+        last_used_at=grant.last_used_at,
+        ended_at=grant.ended_at,
+        ended_by=grant.ended_by_name or None,
+        ended_why=GrantEnd(grant.ended_why) if grant.ended_why else None,
+    )

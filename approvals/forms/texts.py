@@ -1,0 +1,71 @@
+"""Values as the texts of their fields, and the values of these texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from approvals.asking.answers import ABSENT
+from approvals.db.canonical_json import NotCanonical, canonical, parse
+from approvals.forms.fields import SECRET, Control, Widget
+from approvals.text.secrets import Hidden
+from approvals.text.translation import translated
+
+_NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+
+
+def index_of(control: Control, value: Any) -> int | None:
+    """Return the index of a value among the offers; None if it is not one of them."""
+    wanted = canonical(value)
+    return next((index for index, offer in enumerate(control.offers) if canonical(offer.value) == wanted), None)
+
+
+def text_for(control: Control, value: Any) -> str:
+    """Return a value as the text of its field."""
+    if value is ABSENT or (value is None and control.widget != Widget.JSON):
+        return ""
+    if control.input_type == SECRET and isinstance(value, Hidden):
+        return ""
+    if control.widget == Widget.NUMBER:
+        return canonical(value).decode()
+    if control.widget == Widget.CHOICE:
+        return str(index_of(control, value))
+    if control.widget == Widget.JSON:
+        return json.dumps(value, indent=2, ensure_ascii=False)
+    return str(value).removesuffix("Z") if control.input_type == "datetime-local" else str(value)
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text. Raise NotCanonical, which says where to look."""
+    if not text.strip():
+        raise NotCanonical(_("is missing"))
+    try:
+        return parse(text)
+    except NotCanonical as error:
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            at = {"line": error.__cause__.lineno, "column": error.__cause__.colno}
+            raise NotCanonical(_("is not valid JSON: look at line %(line)s, column %(column)s") % at) from error
+        raise NotCanonical(_("cannot be used: %(reason)s") % {"reason": translated(error)}) from error
+
+
+def normalize_newlines(text: str) -> str:
+    """Return the text with `\\n` as its line breaks; browsers send CRLF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_number(text: str) -> int | float:
+    if _THOUSANDS.fullmatch(text.strip()):
+        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
+    try:
+        value = parse(text.strip().replace(",", "."))
+    except NotCanonical as error:
+        if _NUMBER.fullmatch(text.strip()):
+            raise NotCanonical(_("is too large or too precise for a number")) from error
+        value = None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise NotCanonical(_("must be a number"))

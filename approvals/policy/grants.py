@@ -1,0 +1,259 @@
+"""The rules of grants: which may be given, and what a request must be for one to approve it. Pure.
+
+A grant says: what (`Width`: this exact input, the same key fields, any input of the tool), for whom (`Audience`), until when
+and/or how often. It always binds the user who asked: the name of an agent, and the id of a workflow or a conversation, are what
+a client says. The name of the tool is compared exactly.
+
+What a person approved and what runs stay bound by digest: a grant of an input covers it with its files; one of key fields covers
+inputs that have the same values there, whatever else they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from approvals.db.canonical_json import digest
+from approvals.db.json_pointer import ABSENT, value_at
+from approvals.policy.globs import Glob, fold
+from approvals.states import Audience, Kind, Priority, Width
+from approvals.text.translatable import Sentence, gettext_noop
+
+#: The limits of every grant, whatever the settings of its tool allow.
+LONGEST, MOST_USES, MAX_REASON = timedelta(days=90), 10_000, 1_000
+#: Tools that run what they are told, by their canonical names. Any input of such a tool is another program, so only the exact
+#: input can be granted, unless the settings of the tool allow more.
+SHELL_LIKE = tuple(
+    Glob(pattern)
+    for pattern in (
+        *("*bash*", "*shell*", "*terminal*", "sh", "zsh", "*__sh", "cmd", "*__cmd", "ssh", "*_ssh", "ssh_*", "sudo*"),
+        *(
+            "exec",
+            "exec_*",
+            "*_exec",
+            "*_exec_*",
+            "*exec_command*",
+            "*execute_command*",
+            "*execute_code*",
+            "*subprocess*",
+        ),
+        *(
+            "*run_command*",
+            "*run_code*",
+            "*run_script*",
+            "*runcommand*",
+            "*code_interpreter*",
+            "*_eval",
+            "eval",
+            "*_repl",
+        ),
+        *("python", "python_*", "*_python", "node_repl"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a person grants with an approval. At least one of `until` and `uses` is given."""
+
+    width: Width
+    audience: Audience
+    until: datetime | None = None
+    uses: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the settings of a tool allow at most; None is no limit."""
+
+    seconds: int | None = None
+    uses: int | None = None
+    width: Width | None = None
+    never: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is known of a request about which a grant is given. `lasting`: its workflow goes on after it."""
+
+    kind: str
+    priority: str
+    tool: str
+    input: Mapping[str, Any]
+    key_fields: Sequence[str] = ()
+    has_files: bool = False
+    agent: str = ""
+    by_key: bool = False
+    lasting: bool = False
+    thread: str = ""
+    limits: Limits = field(default_factory=Limits)
+
+
+def is_shell_like(tool: str) -> bool:
+    """Return whether a tool runs what it is told, by its name."""
+    name = fold(tool)
+    return any(glob.fits(name) for glob in SHELL_LIKE)
+
+
+def fields_of(value: Mapping[str, Any], pointers: Sequence[str]) -> list[dict[str, Any]] | None:
+    """Return the key fields of an input with their values; None if there are none, or if one of them is missing."""
+    values = [(pointer, value_at(value, pointer)) for pointer in sorted(set(pointers))]
+    if not values or any(held is ABSENT for _pointer, held in values):
+        return None
+    return [{"pointer": pointer, "value": held} for pointer, held in values]
+
+
+def target_of(width: Width, input_digest: str, fields: Sequence[Mapping[str, Any]] | None) -> str:
+    """Return the digest of what a grant of this width covers; empty if that is any input of the tool."""
+    if width == Width.INPUT:
+        return input_digest
+    return digest(["key fields", list(fields or ())]) if width == Width.FIELDS else ""
+
+
+def targets_of(
+    value: Mapping[str, Any], input_digest: str, key_fields: Sequence[str], *, has_files: bool
+) -> tuple[str, str, str]:
+    """Return the targets of the grants that can cover an input, the narrowest first; with files only its own digest."""
+    if has_files:
+        return (input_digest,) * 3
+    fields = fields_of(value, key_fields)
+    return input_digest, input_digest if fields is None else target_of(Width.FIELDS, "", fields), ""
+
+
+def never_granted(kind: str, priority: str, tool: str) -> Sentence | None:
+    """Return why a request is always decided by a person; None if a grant may approve it."""
+    if kind != Kind.APPROVAL:
+        return Sentence(gettext_noop("is only possible for approvals: a question, form or recovery needs a person"))
+    if priority == Priority.CRITICAL:
+        return Sentence(gettext_noop("is not possible for a critical request, which a person decides each time"))
+    if not tool:
+        return Sentence(gettext_noop("is not possible for a request without a tool"))
+    return None
+
+
+def widest(case: Case) -> Width:
+    """Return the widest grant that can be given with this request."""
+    if case.has_files:
+        return Width.INPUT
+    return default_width(case.tool) if case.limits.width is None else case.limits.width
+
+
+def default_width(tool: str) -> Width:
+    """Return the widest grant for a tool whose settings choose none."""
+    return Width.INPUT if is_shell_like(tool) else Width.TOOL
+
+
+def audiences(case: Case) -> list[Audience]:
+    """Return for whom a grant can be given with this request, the narrowest first."""
+    possible = {
+        Audience.WORKFLOW: case.lasting,
+        Audience.THREAD: bool(case.thread),
+        Audience.KEY: case.by_key,
+        Audience.AGENT: bool(case.agent),
+    }
+    return [audience for audience, there in possible.items() if there]
+
+
+def problems(terms: Terms, case: Case, now: datetime) -> dict[str, Sentence]:
+    """Return what is wrong with the terms of a grant, by their names; empty if it may be given. `now` is the database's time."""
+    if problem := never_granted(case.kind, case.priority, case.tool):
+        return {"": problem}
+    if case.limits.never:
+        return {
+            "": Sentence(
+                gettext_noop("is not possible for this tool: its settings say that a person decides each time")
+            )
+        }
+    by_name = {
+        "covers": _width_problem(terms, case),
+        "audience": _audience_problem(terms, case),
+        "until": _time_problem(terms, case.limits, now),
+        "uses": _uses_problem(terms, case.limits),
+        "reason": Sentence(gettext_noop("is longer than %(limit)s characters"), {"limit": f"{MAX_REASON:,}"})
+        if len(terms.reason) > MAX_REASON
+        else None,
+    }
+    return {name: problem for name, problem in by_name.items() if problem}
+
+
+def _width_problem(terms: Terms, case: Case) -> Sentence | None:
+    if terms.width > widest(case):
+        if case.has_files:
+            return Sentence(
+                gettext_noop("must be this exact input: the request has files, which belong to what is approved")
+            )
+        if case.limits.width is None:
+            return Sentence(
+                gettext_noop(
+                    "must be this exact input: the tool runs what it is told. An administrator can allow more in its settings"
+                )
+            )
+        return Sentence(gettext_noop("is wider than the settings of the tool allow"))
+    if terms.width == Width.FIELDS and fields_of(case.input, case.key_fields) is None:
+        if not case.key_fields:
+            return Sentence(
+                gettext_noop("needs key fields, which an administrator can choose in the settings of the tool")
+            )
+        return Sentence(gettext_noop("is not possible: the input lacks a key field of the tool"))
+    return None
+
+
+def _audience_problem(terms: Terms, case: Case) -> Sentence | None:
+    if terms.audience in audiences(case):
+        return None
+    return {
+        Audience.AGENT: Sentence(gettext_noop("is not possible: the request names no agent")),
+        Audience.KEY: Sentence(gettext_noop("is not possible: the request was not made with an API key")),
+        Audience.WORKFLOW: Sentence(gettext_noop("is not possible: the workflow ends with this request")),
+        Audience.THREAD: Sentence(gettext_noop("is not possible: the request names no conversation")),
+    }[terms.audience]
+
+
+def _time_problem(terms: Terms, limits: Limits, now: datetime) -> Sentence | None:
+    longest = LONGEST if limits.seconds is None else min(LONGEST, timedelta(seconds=limits.seconds))
+    if terms.until is None:
+        if limits.seconds is not None:
+            values = {"limit": length(longest)}
+            return Sentence(gettext_noop("is missing: the settings of the tool allow at most %(limit)s"), values)
+        return (
+            None
+            if terms.uses is not None
+            else Sentence(gettext_noop("is missing: enter a time, a number of uses, or both"))
+        )
+    if terms.until <= now:
+        return Sentence(gettext_noop("must be in the future"))
+    if terms.until - now > longest:
+        values = {"limit": length(longest)}
+        if limits.seconds is None:
+            return Sentence(gettext_noop("is too far away: a grant lasts at most %(limit)s"), values)
+        return Sentence(gettext_noop("is too far away: the settings of the tool allow at most %(limit)s"), values)
+    return None
+
+
+def _uses_problem(terms: Terms, limits: Limits) -> Sentence | None:
+    most = MOST_USES if limits.uses is None else min(MOST_USES, limits.uses)
+    if terms.uses is None:
+        if limits.uses is None:
+            return None
+        return Sentence(
+            gettext_noop("is missing: the settings of the tool allow at most %(limit)s"), {"limit": f"{most:,}"}
+        )
+    if terms.uses < 1:
+        return Sentence(gettext_noop("must be at least 1"))
+    if terms.uses > most:
+        if limits.uses is None:
+            return Sentence(gettext_noop("is too many: a grant has at most %(limit)s"), {"limit": f"{most:,}"})
+        return Sentence(
+            gettext_noop("is too many: the settings of the tool allow at most %(limit)s"), {"limit": f"{most:,}"}
+        )
+    return None
+
+
+def length(span: timedelta) -> str:
+    """Return a length of time for people, such as “1 d 8 h” or “30 min”."""
+    seconds = int(span.total_seconds())
+    parts = ((seconds // 86_400, "d"), (seconds % 86_400 // 3_600, "h"), (seconds % 3_600 // 60, "min"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or f"{seconds} s"

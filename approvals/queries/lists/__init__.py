@@ -1,0 +1,1 @@
+"""What people have of their own lists: the views that they saved, and the requests that they snoozed."""

@@ -1,0 +1,156 @@
+"""The grants that a person may see, their uses, and what a grant would have approved.
+
+For pages: `live_grants(user, tool=, agent=, key_id=)` lists those that have not ended, `grants_for(...)` all;
+`grants_given_with(request)` are those of a request, `uses_of(grant)` the requests that it has approved, `preview(request,
+terms)` what it would have approved in the last 30 days, `asking_always()` is the switch. `case_of(request, workflow)` in
+`cases` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what may be offered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Case, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast, Length, Now
+from django.db.models.lookups import LessThanOrEqual
+from django.utils.translation import gettext as _
+
+from approvals.access.keys import KEY_SCOPE
+from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
+from approvals.access.scopes import audiences_of
+from approvals.db.canonical_json import canonical
+from approvals.db.cursors import Cursor
+from approvals.db.many import any_of
+from approvals.exceptions import NotFound
+from approvals.models import ApprovalRequest, AskAlways, Grant
+from approvals.policy.grants import Terms, fields_of
+from approvals.queries.policy.cases import case_of
+from approvals.queries.requests import requests_for
+from approvals.states import Audience, Kind, Priority, Status, Width
+
+PREVIEWED, MAX_INPUT = timedelta(days=30), 20_000
+#: Requests that a preview looks at, the latest first.
+MAX_PREVIEWED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class GrantCursor(Cursor):
+    """The cursor of grants by age."""
+
+    given_at: datetime
+    pk: UUID
+
+    @property
+    def older(self) -> Q:
+        """The condition of older grants."""
+        return Q(given_at__lte=self.given_at) & (Q(given_at__lt=self.given_at) | Q(pk__lt=self.pk))
+
+
+def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
+    """Return the grants that this person may see, newest first; of one tool, agent or key if that is named.
+
+    Who sees every request sees all of them; others see those for their calls, those that they gave, and those that were given
+    with a request in their scopes.
+    """
+    wanted = {"tool_name": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
+    grants = Grant.objects.filter(**{name: value for name, value in wanted.items() if value})
+    grants = grants.order_by("-given_at", "-id")
+    if not user.is_active:
+        return grants.none()
+    if sees_everything(user):
+        return grants
+    own = Q(requested_by_id=user.pk) | Q(given_by_id=user.pk)
+    return grants.filter(own | Q(request__audience__in=any_of(audiences_of(user), int)))
+
+
+def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
+    """Return those of `grants_for` that have not ended."""
+    return grants_for(user, tool=tool, agent=agent, key_id=key_id).filter(ended_at=None)
+
+
+def find_grant(user: Person, grant_id: UUID) -> Grant:
+    """Return a grant that this person may see. NotFound."""
+    grant = grants_for(user).filter(pk=grant_id).first()
+    if grant is None:
+        raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
+    return grant
+
+
+def grants_given_with(request: ApprovalRequest) -> QuerySet[Grant]:
+    """Return the grants that were given with the decision of a request."""
+    return Grant.objects.filter(request=request)
+
+
+def uses_of(grant: Grant, user: Person) -> QuerySet[ApprovalRequest]:
+    """Return the requests that a grant has approved, of those that this person may see, the latest first."""
+    return requests_for(user).filter(decision__grant=grant).order_by("-decision__grant_use")
+
+
+def may_end(user: Person, grant: Grant) -> bool:
+    """Return whether this person may revoke a grant: who gave it, who may decide or administer, and for whose calls it is."""
+    own = user.is_active and user.pk in {grant.given_by_id, grant.requested_by_id}
+    return own or may_administer(user) or may_decide(user, grant.request)
+
+
+def may_stop_grants(user: Person) -> bool:
+    """Return whether this person may switch *Ask about everything* on and off."""
+    return decides_everything(user) or may_administer(user)
+
+
+def asking_always() -> AskAlways | None:
+    """Return since when and by whom everything has to be asked; None while grants can be used."""
+    return AskAlways.objects.first()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The requests of the last 30 days that a grant would have approved: those that people rejected, and how many in all.
+
+    `complete` is false if there were more than are looked at, or inputs too long to be compared.
+    """
+
+    rejected: Sequence[ApprovalRequest]
+    count: int
+    complete: bool
+
+
+def preview(request: ApprovalRequest, terms: Terms) -> Preview:
+    """Return what a grant with this request would have approved in the last 30 days, in one statement, or two for key fields.
+
+    The requests have no messages and no conversation.
+    """
+    workflow = request.workflow
+    narrowed = {
+        Audience.AGENT: Q(agent=request.agent),
+        Audience.KEY: Q(scope=request.scope),
+        Audience.WORKFLOW: Q(workflow=workflow),
+        Audience.THREAD: Q(scope=request.scope, workflow__thread_id=workflow.thread_id),
+    }[terms.audience]
+    earlier = ApprovalRequest.objects.filter(
+        narrowed,
+        tool_name=request.tool_name,
+        requested_by=request.requested_by_id,
+        kind=Kind.APPROVAL,
+        created_at__gte=Now() - PREVIEWED,
+    ).exclude(Q(pk=request.pk) | Q(priority=Priority.CRITICAL) | Q(status=Status.PENDING))
+    if terms.width == Width.INPUT:
+        earlier = earlier.filter(input_digest=request.input_digest)
+    else:
+        earlier = earlier.filter(attachments=None)
+    short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
+    text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
+    compared = Value("") if terms.width != Width.FIELDS else text
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared})
+    rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
+    complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
+    if terms.width == Width.FIELDS:
+        complete = complete and all(row.short_input for row in rows)
+        pointers = case_of(request, workflow).key_fields
+        wanted = canonical(fields_of(request.input, pointers))
+        inputs = ((row, json.loads(row.short_input or "{}")) for row in rows)
+        rows = [row for row, value in inputs if canonical(fields_of(value, pointers)) == wanted]
+    return Preview([row for row in rows if row.status == Status.REJECTED], len(rows), complete)

@@ -1,0 +1,97 @@
+"""The shapes of known keys. The patterns take time in proportion to the text.
+
+A text that was cut off may end within a key: `{4,}+\\Z` matches what is left of it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A kind of key. Without one of the `hints` there is none in a text; a group of the pattern is what is secret."""
+
+    label: Any
+    hints: Sequence[str]
+    pattern: re.Pattern[str]
+    #: Whether the last characters may be shown, so that people can tell which key it is.
+    shows_end: bool = True
+
+
+def _key(label: Any, hints: str, pattern: str, *, shows_end: bool = True) -> Shape:
+    return Shape(label, tuple(hints.split()), re.compile(pattern), shows_end)
+
+
+#: Names of variables of the environment with a secret, as commands and their files set it. `$NAME` only names another one.
+_VARIABLE = r"(?<![A-Za-z0-9_])[A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|(?:SECRET|ACCESS|PRIVATE)_KEY)"
+_ASSIGNED = r"""("[^"$\n⟨]{1,500}(?:"|\Z)|'[^'\n⟨]{1,500}(?:'|\Z)|[^\s"'$;|&⟨\\][^\s"';|&\\]{3,500})"""
+
+SHAPES = (
+    _key(
+        _("private key"),
+        "-----BEGIN",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        shows_end=False,
+    ),
+    _key(
+        _("AWS key"),
+        "AKIA ASIA ABIA ACCA",
+        r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)(?:[A-Z0-9]{16}(?![A-Za-z0-9])|[A-Z0-9]{4,16}\Z)",
+    ),
+    _key(_("GitHub token"), "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_(?:[A-Za-z0-9]{30,}+|[A-Za-z0-9]{4,}+\Z)"),
+    _key(_("GitHub token"), "github_pat_", r"github_pat_(?:\w{22,}+|\w{4,}+\Z)"),
+    _key(_("GitLab token"), "glpat-", r"glpat-(?:[\w-]{20,}+|[\w-]{4,}+\Z)"),
+    _key(_("Slack token"), "xox", r"xox[abeoprs]-(?:[A-Za-z0-9-]{10,}+|[A-Za-z0-9-]{4,}+\Z)"),
+    _key(_("Slack token"), "xapp-", r"xapp-(?:[A-Za-z0-9-]{10,}+|[A-Za-z0-9-]{4,}+\Z)"),
+    _key(
+        _("Slack webhook"),
+        "hooks.slack.com/",
+        r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w/-]{4,}+",
+    ),
+    _key(
+        _("Stripe key"),
+        "k_live_ k_test_",
+        r"(?<![A-Za-z0-9])[rs]k_(?:live|test)_(?:[A-Za-z0-9]{10,}+|[A-Za-z0-9]{4,}+\Z)",
+    ),
+    _key(_("webhook secret"), "whsec_", r"whsec_(?:[\w+/=-]{16,}+|[\w+/=-]{4,}+\Z)"),
+    _key(_("Anthropic key"), "sk-ant-", r"(?<![\w-])sk-ant-(?:[\w-]{20,}+|[\w-]{4,}+\Z)"),
+    _key(_("OpenAI key"), "sk-", r"(?<![\w-])sk-(?!ant-)(?:[\w-]{20,}+|[\w-]{4,}+\Z)"),
+    _key(_("Google key"), "AIza", r"AIza(?:[\w-]{35}|[\w-]{4,}+\Z)"),
+    _key(_("npm token"), "npm_", r"(?<![A-Za-z0-9_])npm_(?:[A-Za-z0-9]{36}|[A-Za-z0-9]{4,}+\Z)"),
+    _key(_("PyPI token"), "pypi-", r"pypi-(?:[\w-]{50,}+|[\w-]{4,}+\Z)"),
+    _key(_("Hugging Face token"), "hf_", r"(?<![A-Za-z0-9_])hf_(?:[A-Za-z0-9]{30,}+|[A-Za-z0-9]{4,}+\Z)"),
+    _key(_("SendGrid key"), "SG.", r"(?<![A-Za-z0-9])SG\.(?:[\w-]{16,32}+\.[\w-]{16,64}+|[\w.-]{4,}+\Z)"),
+    _key(
+        _("Pausepoint key"),
+        "pp_ ppt_",
+        r"(?<![A-Za-z0-9_])(?:pp_[0-9a-f]{8}_[\w-]{20,}+|pp_[0-9a-f]{4,8}(?:_[\w-]*+)?\Z|ppt_[\w.:-]{20,}+|ppt_[\w.:-]{4,}+\Z)",
+    ),
+    _key(
+        _("JSON Web Token"),
+        "eyJ",
+        r"(?<![\w-])eyJ(?:[\w-]{8,}+\.eyJ[\w-]{4,}+(?:\.[\w-]*+)?|[\w-]{8,}+(?:\.[\w-]*+)?\Z)",
+    ),
+    _key(_("bearer token"), "earer EARER", r"(?i:\bbearer)[ \t]{1,4}([\w.~+/=-]{16,}+|[\w.~+/=-]{4,}+\Z)"),
+    _key(_("password"), "asic", r"(?i:\bauthorization:[ \t]{0,4}basic[ \t]{1,4})([\w+/=]{4,}+)", shows_end=False),
+    _key(_("password"), "://", r"(?<=://)[^\s/:@?#\"'⟨]{0,100}:([^\s/@?#\"'⟨]{1,200})@", shows_end=False),
+    _key(
+        _("secret value"),
+        "PASSWORD= PASSWD= PASSPHRASE= SECRET= TOKEN= KEY=",
+        rf"{_VARIABLE}={_ASSIGNED}",
+        shows_end=False,
+    ),
+)
+_HINTS = tuple((hint, shape) for shape in SHAPES for hint in shape.hints)
+
+
+def hints_in(text: str) -> Sequence[Shape]:
+    """Return the shapes of which there may be a key in the text."""
+    # Nearly every text has none, and looking for a constant costs next to nothing.
+    return list(dict.fromkeys(shape for hint, shape in _HINTS if hint in text))

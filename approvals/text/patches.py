@@ -1,0 +1,154 @@
+"""Patches as their files and hunks: those of `apply_patch`, and unified ones. A text with any other line is no patch. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from approvals.text.hunks import Pair, beside
+
+#: Lines in total; longer patches are not taken apart.
+MAX_LINES = 5_000
+_FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (\S.*)")
+_MOVED = re.compile(r"\*\*\* Move to: (\S.*)")
+_RANGES = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*")
+#: Lines before the hunks of a file in a patch of git, beside `---` and `+++`.
+_ABOUT = re.compile(
+    r"(?:index|old mode|new mode|new file mode|deleted file mode|similarity index|rename from|rename to|copy from|copy to) .+"
+)
+_END = "*** End of File"
+
+
+@dataclass(slots=True)
+class FilePatch:
+    """What a patch does to a file: `about` are lines that say more than its name, `parts` the hunks with their headings."""
+
+    name: str
+    about: list[str] = field(default_factory=list)
+    parts: list[tuple[str, list[Pair]]] = field(default_factory=list)
+
+
+class _NoPatch(Exception):
+    """A line is not one of a patch."""
+
+
+def files_of_patch(text: str) -> list[FilePatch]:
+    """Return the files of a patch; nothing if it is not a whole and well-formed one."""
+    lines = text.strip("\n").split("\n")
+    if len(lines) > MAX_LINES:
+        return []
+    try:
+        return list(_own_files(lines) if lines[0].strip() == "*** Begin Patch" else _unified_files(lines))
+    except _NoPatch:
+        return []
+
+
+def _own_files(lines: Sequence[str]) -> Iterator[FilePatch]:
+    """Yield the files of a patch for `apply_patch`, whose hunks have no numbers."""
+    if lines[-1].strip() != "*** End Patch":
+        raise _NoPatch
+    at = 1
+    while at < len(lines) - 1:
+        start = _FILE.fullmatch(lines[at])
+        if start is None:
+            raise _NoPatch
+        end = at + 1
+        while end < len(lines) - 1 and not _FILE.fullmatch(lines[end]):
+            end += 1
+        yield _own_file(start[1], start[2], lines[at + 1 : end])
+        at = end
+
+
+def _own_file(action: str, name: str, lines: Sequence[str]) -> FilePatch:
+    file = FilePatch(name)
+    if action != "Update":
+        file.about.append(f"*** {action} File")
+        wrong = any(not line.startswith("+") for line in lines) if action == "Add" else bool(lines)
+        if wrong:
+            raise _NoPatch
+        file.parts = [("", _pairs(lines, 1, 1))] if lines else []
+        return file
+    if lines and (moved := _MOVED.fullmatch(lines[0])):
+        file.about.append(f"*** Move to: {moved[1]}")
+        lines = lines[1:]
+    heading, part = "", list[str]()
+    for line in [*lines, None]:
+        if line is not None and line != _END and not line.startswith("@@"):
+            part.append(line)
+            continue
+        if heading or part:
+            file.parts.append((heading, _pairs(part)))
+        heading, part = line or "", []
+    return file
+
+
+def _unified_files(lines: Sequence[str]) -> Iterator[FilePatch]:
+    at = 0
+    while at < len(lines):
+        file, at = _unified_head(lines, at)
+        while at < len(lines) and (ranges := _RANGES.fullmatch(lines[at])):
+            was, now = int(ranges[1]), int(ranges[3])
+            removed, added = int(ranges[2] or 1), int(ranges[4] or 1)
+            start = at = at + 1
+            while at < len(lines) and (removed > 0 or added > 0 or lines[at].startswith("\\")):
+                removed -= lines[at][:1] in {"", " ", "-"}
+                added -= lines[at][:1] in {"", " ", "+"}
+                at += 1
+            if removed or added:
+                raise _NoPatch
+            file.parts.append((lines[start - 1], _pairs(lines[start:at], was, now)))
+        if not file.parts and not file.about:
+            raise _NoPatch
+        yield file
+
+
+def _unified_head(lines: Sequence[str], at: int) -> tuple[FilePatch, int]:
+    """Return a file without its hunks, and where they begin."""
+    name = ""
+    about = []
+    if lines[at].startswith("diff --git "):
+        name, at = lines[at].removeprefix("diff --git "), at + 1
+        while at < len(lines) and _ABOUT.fullmatch(lines[at]):
+            about.append(lines[at])
+            at += 1
+    if at + 1 < len(lines) and lines[at].startswith("--- ") and lines[at + 1].startswith("+++ "):
+        before, after = (line[4:].partition("\t")[0] for line in lines[at : at + 2])
+        at += 2
+        same = before.removeprefix("a/") == after.removeprefix("b/")
+        shown = after.removeprefix("b/") if same else f"{before} → {after}"
+        # The line of git names the files a second time, unless it names others.
+        about += [] if name in {"", f"{before} {after}"} or "/dev/null" in {before, after} else [f"diff --git {name}"]
+        name = shown
+    if not name:
+        raise _NoPatch
+    return FilePatch(name, about), at
+
+
+def _pairs(lines: Sequence[str], was: int | None = None, now: int | None = None) -> list[Pair]:
+    """Return the lines of a hunk, the removed ones beside those added after them. Numbers count from `was` and `now`."""
+    pairs: list[Pair] = []
+    removed: list[tuple[int | None, str]] = []
+    added: list[tuple[int | None, str]] = []
+    for line in [*lines, None]:
+        sign = " " if not line else line[0]
+        if line is None or sign in {" ", "\\"} or (sign == "-" and added):
+            pairs += beside(removed, added)
+            removed, added = [], []
+        if line is None:
+            break
+        if sign not in {" ", "-", "+", "\\"}:
+            raise _NoPatch
+        if sign == "\\":
+            pairs.append(Pair(line, line))
+            continue
+        text = line[1:]
+        if sign == " ":
+            pairs.append(Pair(text, text, was, now))
+        elif sign == "-":
+            removed.append((was, text))
+        else:
+            added.append((now, text))
+        was = was if was is None or sign == "+" else was + 1
+        now = now if now is None or sign == "-" else now + 1
+    return pairs

@@ -1,0 +1,288 @@
+"""Hide secrets in texts and JSON values: by the names of fields, by JSON pointers, and by the shapes of known keys.
+
+A value with a secret in it becomes `Hidden`, a text that says what is hidden and remembers the true value, so that an edit can
+keep it. Nothing that is shown to a person may be made of the true value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from approvals.text.key_shapes import hints_in
+
+#: Names of fields whose values are secret, without dashes, dots and underscores. HITL_SECRET_FIELDS adds more.
+NAMES = frozenset(
+    """
+    password passwd passphrase pwd newpassword oldpassword currentpassword userpassword dbpassword databasepassword
+    secret secrets clientsecret secretkey secretaccesskey awssecretaccesskey sharedsecret signingsecret webhooksecret
+    apikey apisecret apitoken xapikey accesskey privatekey encryptionkey sshkey
+    token accesstoken refreshtoken idtoken authtoken bearertoken sessiontoken awssessiontoken bottoken
+    authorization proxyauthorization cookie setcookie credentials otp totp cvv cvc pin
+    """.split()  # noqa: SIM905 - a list would take fifty lines
+)
+#: Every mask begins so, in every language.
+MARK = "⟨•••"
+#: A key of at least so many characters is known by its last ones.
+LONG, LAST = 24, 4
+#: The least length of each class of lengths: no mask says more about how long a secret is.
+LENGTHS = (8, 16, 32, 64)
+_MASK = re.compile(f"{MARK}[^⟩]*⟩")
+_PLAIN = str.maketrans("", "", "-_. ")
+
+
+class Hidden(str):
+    """What people read in place of a text or number with a secret in it.
+
+    `value` is the true one. `parts` are its masks with what each hides, in order, `rest` is the text without these, and `pointer`
+    says where it is.
+    """
+
+    value: Any
+    parts: Sequence[tuple[str, Any]]
+    rest: str
+    pointer: str
+
+    @classmethod
+    def of(cls, shown: str, value: Any, parts: Sequence[tuple[str, Any]], rest: str = "", pointer: str = "") -> Hidden:
+        hidden = cls(shown)
+        hidden.value, hidden.parts, hidden.rest, hidden.pointer = value, parts, rest, pointer
+        return hidden
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the whole value is secret."""
+        return not self.rest
+
+
+class StillHidden(ValueError):
+    """A value that was sent contains a mask where nothing is known to be hidden."""
+
+
+def mask_text(text: str) -> str:
+    """Return the text with the keys in it masked; `Hidden` if there are any, else the very same text."""
+    shapes = hints_in(text)
+    if not shapes or isinstance(text, Hidden):
+        return text
+    shown = str(text)
+    parts: list[tuple[str, Any]] = []
+    for shape in shapes:
+
+        def mask(match: Any, label: Any = shape.label, ends: bool = shape.shows_end) -> str:
+            group = 1 if match.re.groups else 0
+            secret = match[group]
+            masked_key = _mask(str(label), _ending(secret) if ends else "")
+            parts.append((masked_key, secret))
+            at, until = match.start(group) - match.start(), match.end(group) - match.start()
+            return f"{match[0][:at]}{masked_key}{match[0][until:]}"
+
+        shown = shape.pattern.sub(mask, shown)
+    if not parts:
+        return text
+    return Hidden.of(shown, text, parts, _MASK.sub(" ", shown).strip())
+
+
+def masked(value: Any, secrets: Collection[str] = (), at: str = "") -> Any:
+    """Return a JSON value with its secrets as `Hidden`; the very same value if it has none.
+
+    `secrets` are names of fields, and JSON pointers in which `*` stands for any member. `at` is the pointer to the value.
+    """
+    names = _names(tuple(settings.HITL_SECRET_FIELDS))
+    if not secrets:
+        return _masked(value, names, (), at, "")
+    whole = "value" if "" in secrets else ""
+    pointers = tuple(tuple(pointer.split("/")[1:]) for pointer in secrets if pointer.startswith("/"))
+    return _masked(
+        value, names | {plain_name(name) for name in secrets if name[:1] not in ("", "/")}, pointers, at, whole
+    )
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a field as it is compared: `API-Key` and `api_key` are one name."""
+    return name.translate(_PLAIN).casefold()
+
+
+@lru_cache(maxsize=8)
+def _names(more: Sequence[str]) -> frozenset[str]:
+    return NAMES | frozenset(map(plain_name, more))
+
+
+def _masked(value: Any, names: Collection[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
+    """Return the masked value; `secret` is the name of the field that makes all of it secret."""
+    match value:
+        case Hidden():
+            return value
+        case str():
+            return _leaf(value, at, secret) if value else value
+        case bool() | None:
+            return value
+        case int() | float():
+            return _whole(value, at, secret) if secret else value
+        case dict():
+            return _members(value, names, pointers, at, secret)
+        case list():
+            items = [
+                _masked(
+                    item, names, _below(pointers, str(number)), f"{at}/{number}", secret or _ends(pointers, str(number))
+                )
+                for number, item in enumerate(value)
+            ]
+            return items if any(map(_differs, items, value)) else value
+        case _:
+            return value
+
+
+def _members(
+    value: Mapping[str, Any], names: Collection[str], pointers: Sequence[Sequence[str]], at: str, secret: str
+) -> Any:
+    members: dict[str, Any] = {}
+    for name, item in value.items():
+        step = name.replace("~", "~0").replace("/", "~1")
+        inner = secret or (name if plain_name(name) in names else "") or _ends(pointers, step)
+        shown = mask_text(name)
+        while shown is not name and shown in members:
+            # Two keys that look alike are both shown.
+            shown = Hidden.of(f"{shown} ", name, [(f"{shown} ", name)])
+        members[shown] = _masked(item, names, _below(pointers, step) if pointers else (), f"{at}/{step}", inner)
+    same = all(map(_is, members.values(), value.values())) and all(map(_is, members, value))
+    return value if same else members
+
+
+def _is(left: Any, right: Any) -> bool:
+    return left is right
+
+
+def _differs(left: Any, right: Any) -> bool:
+    return left is not right
+
+
+def _below(pointers: Sequence[Sequence[str]], step: str) -> Sequence[Sequence[str]]:
+    """Return what is left of the pointers that lead through this step."""
+    return [pointer[1:] for pointer in pointers if pointer and pointer[0] in (step, "*")]
+
+
+def _ends(pointers: Sequence[Sequence[str]], step: str) -> str:
+    """Return the name of a member to which a pointer leads; empty if none does."""
+    return step if any(len(pointer) == 1 and pointer[0] in (step, "*") for pointer in pointers) else ""
+
+
+def _leaf(value: str, at: str, secret: str) -> str:
+    shown = mask_text(value)
+    if secret and not (isinstance(shown, Hidden) and shown.is_whole):
+        return _whole(value, at, secret)
+    return Hidden.of(shown, value, shown.parts, shown.rest, at) if isinstance(shown, Hidden) else value
+
+
+def _whole(value: Any, at: str, secret: str) -> Hidden:
+    label = _("password") if "pass" in plain_name(secret) or plain_name(secret) == "pwd" else _("secret value")
+    shown = _mask(label, _length(len(str(value))))
+    return Hidden.of(shown, value, [(shown, value)], pointer=at)
+
+
+def _mask(label: str, more: str) -> str:
+    words = _("hidden: %(what)s") % {"what": f"{label}, {more}" if more else label}
+    return f"{MARK} {words}⟩"
+
+
+def _ending(secret: str) -> str:
+    return _("ending in %(last)s") % {"last": secret[-LAST:]} if len(secret) >= LONG else ""
+
+
+def _length(characters: int) -> str:
+    if characters < LENGTHS[0]:
+        return _("fewer than %(limit)s characters") % {"limit": LENGTHS[0]}
+    if characters >= LENGTHS[-1]:
+        return _("%(limit)s characters or more") % {"limit": LENGTHS[-1]}
+    least = max(limit for limit in LENGTHS if limit <= characters)
+    return _("%(least)s to %(most)s characters") % {"least": least, "most": least * 2 - 1}
+
+
+def hidden_in(value: Any) -> Iterator[Hidden]:
+    """Yield everything that is hidden in a masked value."""
+    match value:
+        case Hidden():
+            yield value
+        case dict():
+            for name, item in value.items():
+                yield from hidden_in(name)
+                yield from hidden_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from hidden_in(item)
+
+
+def true_value(shown: Any) -> Any:
+    """Return the value behind a masked one, to compare it and never to show it."""
+    match shown:
+        case Hidden():
+            return shown.value
+        case dict():
+            return {true_value(name): true_value(item) for name, item in shown.items()}
+        case list():
+            return [true_value(item) for item in shown]
+        case _:
+            return shown
+
+
+def restored(sent: Any, shown: Any) -> Any:
+    """Return a value that a person sent with what is hidden in `shown` in place of its masks, each at its own place only.
+
+    Raise StillHidden for a mask anywhere else: a secret must not be moved by someone who may not read it.
+    """
+    match sent:
+        case Hidden():
+            return sent.value
+        case str() if isinstance(shown, Hidden) and sent == shown:
+            return shown.value
+        case str():
+            for mask, secret in shown.parts if isinstance(shown, Hidden) else ():
+                sent = sent.replace(mask, str(secret), 1)
+            was = shown.value if isinstance(shown, Hidden) else shown
+            if MARK in sent and MARK not in str(was):
+                raise StillHidden
+            return sent
+        case dict():
+            known = shown if isinstance(shown, dict) else {}
+            names = {name: name for name in known}
+            return {
+                restored(name, names.get(name, name)): restored(item, known.get(name)) for name, item in sent.items()
+            }
+        case list():
+            items = shown if isinstance(shown, list) else []
+            return [restored(item, items[at] if at < len(items) else None) for at, item in enumerate(sent)]
+        case _:
+            return sent
+
+
+def concealed(value: Any, shown: Any) -> Any:
+    """Return a value with what is hidden in `shown` hidden again, wherever it is. What someone else wrote stays as it is."""
+    every = [part for hidden in hidden_in(shown) for part in hidden.parts]
+    return _concealed(value, shown, every) if every else value
+
+
+def _concealed(value: Any, shown: Any, every: Sequence[tuple[str, Any]]) -> Any:
+    match value:
+        case _ if isinstance(shown, Hidden) and value == shown.value:
+            return shown
+        case dict():
+            known = shown if isinstance(shown, dict) else {}
+            names = {name.value if isinstance(name, Hidden) else name: name for name in known}
+            return {
+                names.get(name, name): _concealed(item, known.get(names.get(name, name)), every)
+                for name, item in value.items()
+            }
+        case list():
+            items = shown if isinstance(shown, list) else []
+            return [_concealed(item, items[at] if at < len(items) else None, every) for at, item in enumerate(value)]
+        case str():
+            for mask, secret in every:
+                if value == secret or (isinstance(secret, str) and len(secret) >= LENGTHS[0]):
+                    value = value.replace(secret, mask)
+            return value
+        case _:
+            return value

@@ -1,0 +1,111 @@
+"""Patches as files and hunks; whatever is no whole patch is none."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.text.hunks import Pair
+from approvals.text.patches import FilePatch, files_of_patch
+
+UNIFIED = """diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755
+index 1..2
+--- a/run.sh
++++ b/run.sh
+@@ -8,4 +8,5 @@ start()
+ same
+-one
+-two
++uno
++due
++tre
+
+\\ No newline at end of file
+--- /dev/null
++++ b/new.txt
+@@ -0,0 +1 @@
++hello
+diff --git a/old.py b/new.py
+rename from old.py
+rename to new.py
+"""
+
+
+def test_a_unified_patch_keeps_its_numbers_and_all_that_it_says():
+    assert files_of_patch(UNIFIED) == [
+        FilePatch(
+            "run.sh",
+            ["old mode 100644", "new mode 100755", "index 1..2"],
+            [
+                (
+                    "@@ -8,4 +8,5 @@ start()",
+                    [
+                        Pair("same", "same", 8, 8),
+                        Pair("one", "uno", 9, 9),
+                        Pair("two", "due", 10, 10),
+                        Pair(None, "tre", None, 11),
+                        Pair("", "", 11, 12),
+                        Pair("\\ No newline at end of file", "\\ No newline at end of file"),
+                    ],
+                )
+            ],
+        ),
+        FilePatch("/dev/null → b/new.txt", [], [("@@ -0,0 +1 @@", [Pair(None, "hello", None, 1)])]),
+        FilePatch("a/old.py b/new.py", ["rename from old.py", "rename to new.py"], []),
+    ]
+
+
+def test_names_that_contradict_each_other_are_all_shown():
+    (file,) = files_of_patch("diff --git a/safe b/safe\n--- a/safe\n+++ b/evil\n@@ -1 +1 @@\n-a\n+b\n")
+    assert (file.name, file.about) == ("a/safe → b/evil", ["diff --git a/safe b/safe"])
+
+
+def test_a_patch_for_apply_patch_has_hunks_without_numbers():
+    add, update = "*** Add File: a\n+one\n+", "*** Update File: b\n@@\n-x\n@@ class C\n y\n+z\n*** End of File"
+    assert files_of_patch(f"*** Begin Patch\n{add}\n{update}\n*** End Patch\n") == [
+        FilePatch("a", ["*** Add File"], [("", [Pair(None, "one", None, 1), Pair(None, "", None, 2)])]),
+        FilePatch(
+            "b",
+            [],
+            [
+                ("@@", [Pair("x", None)]),
+                ("@@ class C", [Pair("y", "y"), Pair(None, "z")]),
+                ("*** End of File", []),
+            ],
+        ),
+    ]
+
+
+def test_what_does_not_fit_is_no_patch():
+    wrong = [
+        "",
+        "*** Begin Patch",
+        "*** Begin Patch\n*** Delete File: a\n-x\n*** End Patch",
+        "*** Begin Patch\n*** Add File: a\nx\n*** End Patch",
+        "*** Begin Patch\nx\n*** End Patch",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\nstray",
+        "--- a\n+++ b\n@@ -1,9 +1 @@\n-a\n+b",
+        "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n+c",
+        "--- a\n+++ b",
+        "diff --git a b\nBinary files a and b differ",
+        "--- a\n+++ b\n" + "@@ -1 +1 @@\n-a\n+b\n" * 5_000,
+    ]
+    assert [patch for patch in wrong if files_of_patch(patch)] == []
+
+
+LINES = st.sampled_from([
+    "*** Begin Patch", "*** End Patch", "*** Update File: a", "*** Add File: b", "*** Delete File: c", "*** Move to: d",
+    "@@", "@@ -1 +1 @@", "@@ -1,2 +1,0 @@", "--- a/x", "+++ b/x", "diff --git a/x b/x", "index 1..2", "-a", "+b", " c", "",
+    "\\ No newline at end of file", "*** End of File", "x",
+])  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=14))
+def test_no_changed_line_of_a_patch_is_lost(lines):
+    files = files_of_patch("\n".join(lines))
+    pairs = [pair for file in files for _heading, part in file.parts for pair in part if pair.changed]
+    if files:
+        assert sum(pair.before is not None for pair in pairs) == lines.count("-a")
+        assert sum(pair.after is not None for pair in pairs) == lines.count("+b")
