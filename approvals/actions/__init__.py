@@ -29,15 +29,6 @@ from approvals.actions.logins import (
     record_session,
     store_password,
 )
-from approvals.actions.processes import record_heartbeat, remove_process
-from approvals.actions.pruning import (
-    old_delivered,
-    old_sessions,
-    old_states,
-    prune_delivered,
-    prune_sessions,
-    prune_states,
-)
 from approvals.actions.repeating import take_decision
 from approvals.actions.results import ToolResult, record_denied_call, record_tool_result
 from approvals.actions.resuming import (
@@ -50,6 +41,15 @@ from approvals.actions.resuming import (
 )
 from approvals.actions.revealing import reveal_secret
 from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
+from approvals.actions.upkeep.processes import record_heartbeat, remove_process
+from approvals.actions.upkeep.pruning import (
+    old_delivered,
+    old_sessions,
+    old_states,
+    prune_delivered,
+    prune_sessions,
+    prune_states,
+)
 
 __all__ = [
     "AskOutcome",
