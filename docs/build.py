@@ -1,8 +1,8 @@
-"""Build the documentation as a site: `make docs`, in build/docs/versions or the folder that is given; nothing is loaded from elsewhere.
+"""Build the documentation as a site: `make docs`, in build/docs/versions or the folder that is given.
 
-The pages lie where GitHub shows them (README.md, docs/, examples/...). They are copied with their folders first, so that
-the links between them hold in the site too. The build fails on any warning, missing file or missing page. The folder keeps
-the versions that are there, and each page offers them in its header.
+Nothing is loaded from elsewhere. The pages lie where GitHub shows them (README.md, docs/, examples/...). They are copied with
+their folders first, so that the links between them hold in the site too. The build fails on any warning, missing file or
+missing page. The folder keeps the versions that are there, and each page offers them in its header.
 """
 
 from __future__ import annotations
