@@ -18,6 +18,7 @@ from approvals.asking.secrets import OUTPUT, hidden_values, masked_request
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
+from approvals.forms.formatted import formatted
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.forms.shown_calls import ShownInput, shown_input
@@ -222,7 +223,9 @@ class Card:
     def answer_rows(self) -> list[Row]:
         """The answer as rows, like an input; none for a text or a choice."""
         structured = isinstance(self.answer, dict | list) and not is_choice(self.answer)
-        return rows(self.answer, "answer") if structured and self.answer else []
+        if not structured or not self.answer:
+            return []
+        return formatted(rows(self.answer, "answer"), self.answer, self.request.response_schema)
 
     @property
     def answer_text(self) -> str:
