@@ -140,7 +140,7 @@ def preview(request: ApprovalRequest, terms: Terms) -> Preview:
     if terms.width == Width.INPUT:
         earlier = earlier.filter(input_digest=request.input_digest)
     else:
-        earlier = earlier.filter(attachments=None)
+        earlier = earlier.filter(attachments__isnull=True)
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
