@@ -140,7 +140,7 @@ def preview(request: ApprovalRequest, terms: Terms) -> Preview:
     if terms.width == Width.INPUT:
         earlier = earlier.filter(input_digest=request.input_digest)
     else:
-        earlier = earlier.filter(attachments=None)
+        earlier = earlier.filter(attachments__isnull=True)
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
@@ -150,7 +150,7 @@ def preview(request: ApprovalRequest, terms: Terms) -> Preview:
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
         pointers = case_of(request, workflow).key_fields
-        wanted = canonical(fields_of(request.input, pointers))
-        inputs = ((row, json.loads(row.short_input or "{}")) for row in rows)
-        rows = [row for row, value in inputs if canonical(fields_of(value, pointers)) == wanted]
+        fields = fields_of(request.input, pointers)
+        inputs = ((row, json.loads(row.short_input or "{}")) for row in rows if fields)
+        rows = [row for row, value in inputs if canonical(fields_of(value, pointers)) == canonical(fields)]
     return Preview([row for row in rows if row.status == Status.REJECTED], len(rows), complete)
