@@ -199,3 +199,10 @@ def verdict_from(word: str) -> Verdict | None:
     """Return the verdict behind a name or an alias; None for anything else, and for those that no person gives."""
     verdict = ALIASES.get(word) or (Verdict(word) if word in Verdict.values else None)
     return verdict if verdict in {Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND} else None
+
+
+class Control(TextChoices):
+    """Who decides the approvals of a tool; without one, anyone who may decide."""
+
+    CONFIRM = "confirm", _("Confirm: also the person who runs the agent")
+    FOUR_EYES = "four_eyes", _("Four eyes: never the person who runs the agent")

@@ -15,7 +15,7 @@ from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
 from approvals.models.actors import Actor, KeyActor, person_behind
 from approvals.models.scopes import May
-from approvals.states import ASKS, Kind, Priority
+from approvals.states import ASKS, Control, Kind, Priority
 
 Person = Actor | AnonymousUser
 #: The user that someone has named; AnonymousUser if there is none of that name.
@@ -80,6 +80,11 @@ def deciders_of(request: ApprovalRequest) -> QuerySet[User]:
     unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
     allowed = scopes.names(ApproverScope.objects.filter(scopes.allowing(request)), OuterRef("pk"))
     may = Q(is_superuser=True) | (holds(DECIDE, "pk") & (unlimited | allowed))
+    runs = Q(pk__in=[request.requested_by_id, request.workflow.owner_id])
+    if request.control == Control.FOUR_EYES:
+        may &= ~runs
+    elif request.control == Control.CONFIRM and request.kind == Kind.APPROVAL:
+        may |= runs
     return User.objects.filter(may, is_active=True)
 
 
@@ -130,14 +135,26 @@ def may_answer(user: Person, request: ApprovalRequest) -> bool:
 
 
 def may_decide(user: Person, request: ApprovalRequest) -> bool:
-    """Return whether this person may decide an approval or recovery; an assignee or requester does not get that right."""
-    return decides_everything(user) or _decides_in_reach(user, request, May.DECIDE)
+    """Return whether this person may decide an approval or recovery; an assignee or requester does not get that right.
+
+    With the control *confirm*, the person who runs the agent may decide its approvals, with *four eyes* they never may.
+    """
+    if request.control == Control.FOUR_EYES and runs_agent(user, request):
+        return False
+    confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(user, request)
+    return confirms or decides_everything(user) or _decides_in_reach(user, request, May.DECIDE)
+
+
+def runs_agent(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether this person, or a key of theirs, asked, or owns the work for which it was asked."""
+    return _is(user, request.requested_by_id) or _is(user, request.workflow.owner_id)
 
 
 def may_change_amount(user: Person, request: ApprovalRequest, amount: float | None) -> bool:
     """Return whether someone who may decide a request may do so with an input that has another amount, or none."""
     reach = scopes.reach_of(user)
-    return reach is None or reach.allows(May.DECIDE, request, request.amount, amount)
+    confirms = request.control == Control.CONFIRM and runs_agent(user, request)
+    return reach is None or confirms or reach.allows(May.DECIDE, request, request.amount, amount)
 
 
 def _decides_in_reach(user: Person, request: ApprovalRequest, may: May) -> bool:

@@ -58,10 +58,11 @@ _RIGHTS = {"decides": rights.DECIDE, "views": rights.VIEW, "reads_record": right
            "administers": rights.ADMINISTER, "ignores": rights.IGNORE_SCOPES}  # fmt: skip
 
 #: Which of the rights that calls ask for a person holds, and whether there are scopes.
-_STANDING: Prepared[User] = Prepared(
-    lambda: User.objects.filter(pk=Parameter("pk", BigAutoField())).annotate(
-        **{name: rights.holds(permission, "pk") for name, permission in _RIGHTS.items()},
-        scoped=Exists(ApproverScope.objects.all()),
+_STANDING: Prepared[tuple[bool, ...]] = Prepared(
+    lambda: (
+        User.objects.filter(pk=Parameter("pk", BigAutoField()))
+        .annotate(**{name: rights.holds(permission, "pk") for name, permission in _RIGHTS.items()})
+        .values_list(Exists(ApproverScope.objects.all()), *_RIGHTS)
     )
 )
 
@@ -179,6 +180,8 @@ def _read_standing(user: User) -> bool:
     standing = _STANDING.first(pk=user.pk)
     if standing is None:
         return True
+    scoped, *held = standing
+    known = dict(zip(_RIGHTS.values(), map(bool, held), strict=True))
     if "_perm_cache" not in user.__dict__:
-        rights.remember(user, {permission: getattr(standing, name) for name, permission in _RIGHTS.items()})
-    return bool(getattr(standing, "scoped") and not getattr(standing, "ignores"))  # noqa: B009
+        rights.remember(user, known)
+    return bool(scoped) and not known[rights.IGNORE_SCOPES]

@@ -203,6 +203,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **mor
     frozen = _frozen(workflow, ask, now) | {
         "amount_pointer": pointer,
         "amount": amount_at(ask.input, pointer),
+        "control": rules.control or None,
         "secrets": [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None,
     }
     request = ApprovalRequest(**frozen, requested_by=requester, **more)

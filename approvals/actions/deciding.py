@@ -22,7 +22,7 @@ from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotA
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.record.amounts import amount_at
-from approvals.states import OWN_PAGES, Door, Verdict
+from approvals.states import ASKS, OWN_PAGES, Control, Door, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,8 @@ def decide(
 
 def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
     """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it, or not with this input."""
+    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.runs_agent(by, request):
+        raise NotAllowed(_("This tool needs four eyes: someone else than the person who runs the agent has to decide."))
     if not permissions.may_close(by, request):
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
     edited = amount_at(answer.edited_input, request.amount_pointer)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals.db.json_field import ExactJSONField
-from approvals.states import Priority, Width
+from approvals.states import Control, Priority, Width
 
 User = settings.AUTH_USER_MODEL
 
@@ -126,14 +126,6 @@ class PrioritySettings(models.Model):
         return self.priority
 
 
-class Control(models.TextChoices):
-    """Who decides the approvals of a tool, besides the right to decide."""
-
-    NONE = "", _("Anyone who may decide")
-    CONFIRM = "confirm", _("Confirm: also the person who runs the agent")
-    FOUR_EYES = "four_eyes", _("Four eyes: someone else than the person who runs the agent")
-
-
 class ToolSettings(models.Model):
     """How requests of one tool are shown and decided. Without a row, nothing is special about the tool."""
 
@@ -151,7 +143,8 @@ class ToolSettings(models.Model):
     grant_uses = models.PositiveIntegerField(_("most uses of a grant"), null=True)
     grant_width = models.PositiveSmallIntegerField(_("widest grant"), choices=Width, null=True)
     no_grants = models.BooleanField(_("never grant"), default=False, db_default=False)
-    control = models.CharField(_("control"), max_length=9, choices=Control, blank=True, default="", db_default="")
+    #: Who decides its approvals, besides those who may decide; empty for no one else.
+    control = models.CharField(_("who decides"), max_length=9, choices=Control, blank=True, default="", db_default="")
 
     class Meta:
         verbose_name_plural = "tool settings"

@@ -16,7 +16,7 @@ from approvals.db.json_field import ExactJSONField
 from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.states import ENDED, ORIGINS, Door, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.states import ENDED, ORIGINS, Control, Door, Kind, Priority, Status, Verdict, WorkflowState
 
 User = settings.AUTH_USER_MODEL
 
@@ -101,6 +101,8 @@ class ApprovalRequest(models.Model):
         "approvals.Audience", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
     scoped_upto = models.PositiveBigIntegerField(null=True)
+    #: Who decides it, as its tool's settings said when it was asked; null for anyone who may decide.
+    control = models.CharField(max_length=9, choices=Control, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)

@@ -12,6 +12,7 @@ from approvals.access.visibility import visibility_key
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.queries import capped_count
+from approvals.queries.policy.visible import waiting_count
 
 
 def tab_counts(user: User, shared: BatchCache) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def tab_counts(user: User, shared: BatchCache) -> dict[str, Any]:
 def waiting_count_for(user: User, shared: BatchCache) -> int:
     """Return how many requests wait for this person, as the title of a page shows."""
     if not permissions.decides_everything(user):
-        return queries.waiting_count(user)
+        return waiting_count(user, queries.COUNT_LIMIT)
     return shared.once("waiting for deciders", lambda: capped_count(queries.inbox_for(user)))
 
 

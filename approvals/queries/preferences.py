@@ -24,21 +24,22 @@ def preferences_of(user: Person) -> Preferences:
 @dataclass(frozen=True, slots=True)
 class AskingRules:
     """What holds for a new request of a tool: its least priority, empty if it is up to who asks; its key and secret fields;
-    and whether the user who asks has any grant for it.
+    who decides it (`states.Control`); and whether the user who asks has any grant for it.
     """
 
     min_priority: str = ""
     key_fields: Sequence[str] = ()
     secret_fields: Sequence[str] = ()
+    control: str = ""
     granted: bool = False
 
 
-def _rules() -> QuerySet[User, tuple[str | None, list[str] | None, list[str] | None, bool]]:
+def _rules() -> QuerySet[User, tuple[str | None, list[str] | None, list[str] | None, str | None, bool]]:
     tool, requester = Parameter("tool", CharField()), Parameter("requester", BigIntegerField())
     settings = ToolSettings.objects.filter(tool_name=tool)
     grants = Grant.objects.filter(requested_by_id=requester, tool_name=tool, ended_at=None)
     # Of the user, so that there is one row, whether or not the tool has settings.
-    chosen = [Subquery(settings.values(name)) for name in ("min_priority", "key_fields", "secret_fields")]
+    chosen = [Subquery(settings.values(name)) for name in ("min_priority", "key_fields", "secret_fields", "control")]
     return User.objects.filter(pk=requester).values_list(*chosen, Exists(grants))
 
 
@@ -48,7 +49,7 @@ _RULES = Prepared(_rules)
 def rules_for_asking(tool_name: str, requester_id: int) -> AskingRules:
     """Return what holds for a new request of a tool by this user."""
     row = _RULES.first(tool=tool_name, requester=requester_id) if tool_name else None
-    return AskingRules(row[0] or "", row[1] or (), row[2] or (), row[3]) if row else AskingRules()
+    return AskingRules(row[0] or "", row[1] or (), row[2] or (), row[3] or "", row[4]) if row else AskingRules()
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:

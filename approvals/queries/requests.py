@@ -27,15 +27,13 @@ from django.db.models.functions import Coalesce, Concat
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
-from approvals.access.rights import DECIDE
-from approvals.access.scopes import audiences_of
 from approvals.db.cursors import Cursor
-from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
+from approvals.queries.policy.visible import has_steps_for, seen_by, steps_for
 from approvals.queries.search import with_words
-from approvals.states import ASKS, Status, WorkflowState
+from approvals.states import Status, WorkflowState
 
 #: Counts stop here: pages show "1000+", and counting never scans a table.
 COUNT_LIMIT = 1000
@@ -52,12 +50,6 @@ def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
     if not user.is_active:
         return requests.none()
     return requests if sees_everything(user) else requests.filter(seen_by(user))
-
-
-def seen_by(user: Person) -> Q:
-    """Return the condition of requests that someone sees who does not see all: their own, and those that their scopes fit."""
-    own, audiences = Q(requested_by=user.pk) | Q(assigned_to=user.pk), audiences_of(user)
-    return own | Q(audience__in=any_of(audiences, int)) if audiences else own
 
 
 def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
@@ -188,17 +180,19 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
     return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
 
 
-def workflows_for(user: Person, *, suspended: bool = False) -> QuerySet[Workflow]:
-    """Return the workflows that this person may see: all, or their own and those with a request that they may see."""
+def workflows_for(user: Person, listed: Q | None = None, *order: str) -> QuerySet[Workflow]:
+    """Return the workflows that this person may see: all, or their own and those with a request that they may see.
+
+    A list says which requests, in which order, make it up where scopes limit a person (`visible.has_steps_for`).
+    """
     workflows = Workflow.objects.select_related("owner")
     if not user.is_active:
         return workflows.none()
     if sees_everything(user):
         return workflows.annotate(shown_title=F("title"))  # type: ignore[no-redef]  # declared on the model, to be read
-    seen = ApprovalRequest.objects.filter(_steps_for(user, waiting=suspended))
-    workflows = workflows.filter(Q(owner=user.pk) | Q(pk__in=seen.values("workflow")))
+    workflows = workflows.filter(Q(owner=user.pk) | has_steps_for(user, listed, *order))
     # The title may say more than its reader may see. They see the title of their request, or the key if they have several.
-    theirs = seen.filter(workflow=OuterRef("pk")).order_by("created_at", "id")
+    theirs = ApprovalRequest.objects.filter(steps_for(user), workflow=OuterRef("pk")).order_by("created_at", "id")
     title = Case(
         When(owner=user.pk, then=F("title")),
         When(Exists(theirs[1:2]), then=F("key")),
@@ -217,7 +211,7 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
     workflows = (
-        workflows_for(user, suspended=True)
+        workflows_for(user, Q(status=Status.PENDING), "urgency", "created_at", "id")
         .filter(state=WorkflowState.SUSPENDED)
         .order_by("urgency", "suspended_at", "id")
     )
@@ -230,7 +224,9 @@ def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None
 
 def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the workflows that ended, latest first."""
-    workflows = workflows_for(user).filter(ended_at__isnull=False).order_by("-ended_at", "-id")
+    decided = ~Q(status=Status.PENDING) if after is None else ~Q(status=Status.PENDING) & Q(changed_at__lte=after.at)
+    workflows = workflows_for(user, decided, "-changed_at", "-id").filter(ended_at__isnull=False)
+    workflows = workflows.order_by("-ended_at", "-id")
     if after is not None:
         workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | Q(pk__lt=after.pk))
     return workflows
@@ -258,15 +254,8 @@ def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     """Return the requests of a workflow, in order; only some for who does not see all of it, such as an assignee."""
     steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
     if not may_see_workflow(user, workflow):
-        steps = steps.filter(_steps_for(user))
+        steps = steps.filter(steps_for(user))
     return with_names(steps).order_by("created_at", "id")
-
-
-def _steps_for(user: Person, *, waiting: bool = False) -> Q:
-    """Return the condition of requests that someone may see in the workflow of another person; in scope only if `waiting`."""
-    assigned, audiences = Q(assigned_to=user.pk), audiences_of(user)
-    in_scope = Q(audience__in=any_of(audiences, int), **({"status": Status.PENDING} if waiting else {}))
-    return assigned | in_scope if audiences else assigned
 
 
 def open_count_for(user: Person, workflow: Workflow) -> int:
@@ -286,19 +275,6 @@ def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
 def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests that changed since `moment`, oldest change first."""
     return with_names(requests_for(user)).filter(changed_at__gte=moment).order_by("changed_at", "id")
-
-
-def waiting_count(user: Person) -> int:
-    """Return how many requests wait for someone who does not decide all of them.
-
-    These are questions of their own and those assigned to them, and what their scopes fit if they may decide.
-    """
-    theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
-    wanted = Q(theirs, kind__in=ASKS)
-    if (audiences := audiences_of(user)) and user.has_perm(DECIDE):
-        wanted |= Q(audience__in=any_of(audiences, int))
-    waiting = ApprovalRequest.objects.filter(wanted, status=Status.PENDING)
-    return waiting[:COUNT_LIMIT].count()
 
 
 def user_named(name: str) -> Named:

@@ -14,7 +14,7 @@ from approvals.record import audit
 from approvals.states import Door, Priority
 
 FIELDS = (
-    *("key_fields", "secret_fields", "reason_required", "min_priority", "prepared_answers"),
+    *("key_fields", "secret_fields", "reason_required", "min_priority", "control", "prepared_answers"),
     *("no_grants", "grant_width", "grant_seconds", "grant_uses"),
 )
 

@@ -14,7 +14,7 @@ from approvals.actions.checking import MAX_COMMENT
 from approvals.db.json_pointer import pointer_to
 from approvals.models import ToolSettings
 from approvals.policy.grants import MOST_USES
-from approvals.states import Priority, Width
+from approvals.states import Control, Priority, Width
 
 MAX_FIELDS = 12
 MAX_SECRETS = 50
@@ -60,6 +60,15 @@ class ToolForm(forms.Form):
         choices=[("", _("As the agent asks")), *Priority.choices],
         help_text=_("Applies to requests that are made from now on."),
     )
+    control = forms.ChoiceField(
+        label=_("Who decides"),
+        required=False,
+        choices=[("", _("Anyone who may decide")), *Control.choices],
+        help_text=_(
+            "Confirm lets the person who runs the agent approve its calls, without the right to decide. Four eyes lets "
+            "someone else decide only. Applies to requests that are made from now on."
+        ),
+    )
     reason_required = forms.BooleanField(label=_("A rejection needs a message"), required=False)
     prepared_answers = forms.CharField(
         label=_("Prepared messages to the agent"),
@@ -94,6 +103,7 @@ class ToolForm(forms.Form):
                 "secret_fields": "\n".join(stored.secret_fields or ()),
                 "min_priority": stored.min_priority,
                 "reason_required": stored.reason_required,
+                "control": stored.control,
                 "prepared_answers": "\n".join(stored.prepared_answers),
                 "no_grants": stored.no_grants,
                 "grant_width": stored.grant_width,

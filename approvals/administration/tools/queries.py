@@ -10,8 +10,8 @@ from django.db import connection
 
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, ToolSettings
+from approvals.queries.policy.visible import seen_by
 from approvals.queries.preferences import settings_of_tools
-from approvals.queries.requests import seen_by
 from approvals.queries.suggestions import NAMES
 
 PAGE = 50
@@ -25,7 +25,7 @@ _SEEN = (
     ) FROM names WHERE name IS NOT NULL LIMIT %s
 """
 )
-_SHOWN = ("id", "title", "kind", "changed_at", "agent", "requested_by", "assigned_to", "audience", "amount")
+_SHOWN = ("id", "title", "kind", "changed_at", "agent", "requested_by", "assigned_to", "audience", "amount", "control")
 
 
 @dataclass(frozen=True, slots=True)

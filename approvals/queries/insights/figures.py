@@ -22,7 +22,7 @@ from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
-from approvals.queries.requests import seen_by
+from approvals.queries.policy.visible import seen_by
 from approvals.states import Kind, Status, Verdict
 
 PERIODS = (7, 30, 90)

@@ -1,0 +1,58 @@
+"""Conditions of the requests that someone sees who does not see all: their own, and those that their scopes fit."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, Q
+
+from approvals.access.permissions import Person
+from approvals.access.rights import DECIDE
+from approvals.access.scopes import audiences_of
+from approvals.db.many import any_of
+from approvals.models import ApprovalRequest
+from approvals.queries.policy.sides import first_of, in_audience
+from approvals.states import ASKS, Status
+
+#: So many requests in scope make up a list of workflows.
+IN_LISTS = 500
+
+
+def seen_by(user: Person) -> Q:
+    """Return the condition of requests that someone sees who does not see all: their own, and those that their scopes fit."""
+    own, audiences = Q(requested_by=user.pk) | Q(assigned_to=user.pk), audiences_of(user)
+    return own | Q(audience__in=any_of(audiences, int)) if audiences else own
+
+
+def steps_for(user: Person) -> Q:
+    """Return the condition of requests that someone may see in the workflow of another person."""
+    assigned, audiences = Q(assigned_to=user.pk), audiences_of(user)
+    return assigned | Q(audience__in=any_of(audiences, int)) if audiences else assigned
+
+
+def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
+    """Return the condition of workflows of other people with a request that someone may see.
+
+    In a list, of the requests in scope only the first ones count that are `listed`, in this order: otherwise a database
+    would look at the workflows of all that the person may see, to show fifty.
+    """
+    assigned = Q(pk__in=ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow"))
+    if not (audiences := audiences_of(user)):
+        return assigned
+    requests = ApprovalRequest.objects.order_by()
+    if listed is None:
+        in_scope = requests.filter(audience__in=any_of(audiences, int), workflow=OuterRef("pk"))
+        return assigned | Q(Exists(in_scope))
+    side = requests.filter(listed, in_audience(user)).order_by(*order)
+    return assigned | Q(pk__in=requests.filter(pk__in=first_of(user, [side], order, IN_LISTS)).values("workflow"))
+
+
+def waiting_count(user: Person, limit: int) -> int:
+    """Return how many requests wait for someone who does not decide all of them, up to a limit.
+
+    These are questions of their own and those assigned to them, and what their scopes fit if they may decide.
+    """
+    theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
+    wanted = Q(theirs, kind__in=ASKS)
+    if (audiences := audiences_of(user)) and user.has_perm(DECIDE):
+        wanted |= Q(audience__in=any_of(audiences, int))
+    waiting = ApprovalRequest.objects.filter(wanted, status=Status.PENDING)
+    return waiting[:limit].count()
