@@ -1,0 +1,66 @@
+"""The terms of a grant in words, before it is given and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from approvals.db.json_pointer import pointer_parts
+from approvals.models import Grant
+from approvals.pages.key_fields import short
+from approvals.states import Audience, Width
+from approvals.text.text import visible, visible_name
+
+_WIDTHS = {
+    Width.INPUT: gettext_lazy("this exact input"),
+    Width.FIELDS: gettext_lazy("the same key fields: %(values)s"),
+    Width.TOOL: gettext_lazy("any input of %(tool)s"),
+}
+_AUDIENCES = {
+    Audience.AGENT: gettext_lazy("the agent %(agent)s, requested by %(person)s"),
+    Audience.KEY: gettext_lazy("this API key, requested by %(person)s"),
+    Audience.WORKFLOW: gettext_lazy("this workflow, requested by %(person)s"),
+    Audience.THREAD: gettext_lazy("this conversation, requested by %(person)s"),
+}
+
+
+def what(width: int, tool: str, fields: Sequence[Mapping[str, Any]] | None) -> str:
+    """Return what a grant covers."""
+    named = ((visible_name(pointer_parts(each["pointer"])[-1]), short(each["value"])) for each in fields or ())
+    values = ", ".join(f"{name} {value}" for name, value in named)
+    return str(_WIDTHS[Width(width)]) % {"values": values, "tool": visible(tool)}
+
+
+def for_whom(audience: str, agent: str, person: str) -> str:
+    """Return for whose calls a grant is; `person` is the user who asked."""
+    return str(_AUDIENCES[Audience(audience)]) % {"agent": visible(agent), "person": person}
+
+
+def how_long(until: datetime | None, uses: int | None) -> str:
+    """Return when a grant ends by itself."""
+    time = _("until %(time)s") % {"time": clock(until)} if until else ""
+    number = ngettext("at most %(count)s time", "at most %(count)s times", uses or 0) % {"count": f"{uses:,}"} if uses else ""
+    return ", ".join(filter(None, (time, number)))
+
+
+def clock(when: datetime) -> str:
+    """Return a time of today as its hour, and of another day with its date, in the reader's time zone."""
+    local = localtime(when)
+    today = local.date() == localtime().date()
+    return date_format(local, "H:i" if today else "DATETIME_FORMAT")
+
+
+def use_words(grant: Grant, number: int) -> str:
+    """Return which use of a grant a request was, such as “use 3 of 10, until 18:00”."""
+    words = {"number": f"{number:,}", "uses": f"{grant.uses or 0:,}", "time": clock(grant.until) if grant.until else ""}
+    if grant.uses is None:
+        return _("use %(number)s, until %(time)s") % words
+    if grant.until is None:
+        return _("use %(number)s of %(uses)s") % words
+    return _("use %(number)s of %(uses)s, until %(time)s") % words
