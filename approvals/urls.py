@@ -19,7 +19,7 @@ from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
 from approvals.pages.lists import palette, saved_views, snoozes, suggestions
-from approvals.pages.policy import granting
+from approvals.pages.policy import granting, ledger
 
 app_name = "approvals"
 
@@ -58,6 +58,10 @@ urlpatterns = [
     path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
+    path("settings/grants/", ledger.ledger, name="grants"),
+    path("settings/grants/switch/", ledger.switch, name="switch-grants"),
+    path("settings/grants/<uuid:pk>/", ledger.granted, name="granted"),
+    path("settings/grants/<uuid:pk>/revoke/", ledger.revoke, name="revoke-grant"),
     path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
     path("workflows/<int:pk>/", workflows.workflow, name="workflow"),

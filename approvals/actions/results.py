@@ -11,10 +11,10 @@ from django.db import transaction
 from approvals.actions.indexing import index_result
 from approvals.actions.publishing import hidden_record, notify
 from approvals.db.canonical_json import digest
-from approvals.models import ApprovalRequest, AuditEntry
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings
 from approvals.models.actors import Actor, Signatory
 from approvals.outbound import outbox
-from approvals.queries.preferences import rules_for_asking
+from approvals.queries.preferences import settings_of_tools
 from approvals.record import audit
 from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Door
@@ -79,8 +79,8 @@ def record_tool_result(
     if request is not None:
         pointer, secrets = request.amount_pointer, request.secrets
     else:
-        _least, key_fields, secrets = rules_for_asking(subject.tool_name)
-        pointer = amount_pointer(result.input, key_fields)
+        settings = settings_of_tools({subject.tool_name}).get(subject.tool_name) or ToolSettings()
+        pointer, secrets = amount_pointer(result.input, settings.key_fields), settings.secret_fields
     recorded = result.data | ({"secrets": secrets} if secrets else {})
     subject = replace(subject, amount=amount_at(result.input, pointer))
     heard = audit.record_new("tool.result", subject, data=recorded, actor=actor, via=via)

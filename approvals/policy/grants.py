@@ -160,9 +160,7 @@ def audiences(case: Case) -> list[Audience]:
 def impossible(case: Case) -> Sentence | None:
     """Return why no grant at all can be given with this request; None if one can."""
     if case.limits.never:
-        return Sentence(
-            gettext_noop("is not possible for this tool: its settings say that a person decides each time")
-        )
+        return Sentence(gettext_noop("is not possible for this tool: its settings say that a person decides each time"))
     return never_granted(case.kind, case.priority, case.tool)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,14 +31,15 @@ _WIDTH_OF = {word: width for width, word in WIDTHS.items()}
 class GrantForm(forms.Form):
     """The terms of a grant; bound to those of an hour for this exact input where nothing was sent."""
 
-    covers = forms.ChoiceField(label=gettext_lazy("What runs without asking"), widget=forms.RadioSelect)
-    audience = forms.ChoiceField(label=gettext_lazy("For whom"), widget=forms.RadioSelect)
-    lasts = forms.ChoiceField(label=gettext_lazy("Until when"), widget=forms.RadioSelect)
+    field_order = ("covers", "audience", "lasts", "until", "uses", "reason")
+
     until = forms.DateTimeField(
         label=gettext_lazy("Time"), required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
     )
     uses = forms.IntegerField(label=gettext_lazy("Uses at most"), required=False)
-    reason = forms.CharField(label=gettext_lazy("Reason, for the record (optional)"), required=False, max_length=MAX_REASON)
+    reason = forms.CharField(
+        label=gettext_lazy("Reason, for the record (optional)"), required=False, max_length=MAX_REASON
+    )
 
     def __init__(self, case: Case, person: str, now: datetime, data: Mapping[str, Any] | None, prefix: str) -> None:
         """`now` is the time of the database; `prefix` begins the ids of the fields."""
@@ -46,23 +48,35 @@ class GrantForm(forms.Form):
         self.longest = min(LONGEST, timedelta(seconds=limits.seconds)) if limits.seconds is not None else LONGEST
         first = next(iter(grants.audiences(case)), Audience.AGENT)
         lengths = self._lengths()
-        start = {"covers": WIDTHS[Width.INPUT], "audience": first, "lasts": next(iter(lengths)), "uses": limits.uses or ""}
+        start = {
+            "covers": WIDTHS[Width.INPUT],
+            "audience": first,
+            "lasts": next(iter(lengths)),
+            "uses": limits.uses or "",
+        }
         super().__init__(start if data is None else data, auto_id=f"{prefix}-%s")
         self.not_offered: list[str] = []
         terms = Terms(width=Width.INPUT, audience=first)
-        widths = {width: wording.what(width, case.tool, grants.fields_of(case.input, case.key_fields)) for width in Width}
-        if grants.fields_of(case.input, case.key_fields) is None:
-            widths[Width.FIELDS] = str(Width.FIELDS.label)
-        audiences = {each: wording.for_whom(each, case.agent, person) for each in Audience}
-        self._choices("covers", {WIDTHS[each]: (label, replace(terms, width=each)) for each, label in widths.items()}, "width")
-        self._choices(
-            "audience", {each: (label, replace(terms, audience=each)) for each, label in audiences.items()}, "audience"
+        fields = grants.fields_of(case.input, case.key_fields)
+        self.fields["covers"] = self._choices(
+            "covers",
+            _("What runs without asking"),
+            {WIDTHS[each]: (each.label, wording.what(each, fields), replace(terms, width=each)) for each in Width},
         )
-        self.fields["lasts"].choices = list(lengths.items())  # type: ignore[attr-defined]
+        self.fields["audience"] = self._choices(
+            "audience",
+            _("For whom"),
+            {
+                each: (each.label, wording.for_whom(each, case.agent, person), replace(terms, audience=each))
+                for each in Audience
+            },
+        )
+        self.fields["lasts"] = _radio(_("Until when"), lengths)
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": grants.length(self.longest)}
         most = min(MOST_USES, limits.uses or MOST_USES)
         self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": f"{most:,}"}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}
+        self.order_fields(self.field_order)
 
     def _lengths(self) -> dict[str, str]:
         seconds = int(self.longest.total_seconds())
@@ -78,24 +92,23 @@ class GrantForm(forms.Form):
         local = timezone.localtime(self.now)
         return timezone.make_aware(datetime(local.year, local.month, local.day)) + timedelta(days=1)  # noqa: DTZ001
 
-    def _choices(self, name: str, choices: Mapping[str, tuple[str, Terms]], term: str) -> None:
+    def _choices(self, name: str, heading: str, choices: Mapping[str, tuple[Any, str, Terms]]) -> forms.ChoiceField:
         """Offer the choices that are possible, and say of the others why they are not."""
-        offered = []
-        for value, (label, terms) in choices.items():
-            problem = grants.problems(terms, self.case, self.now).get(term)
+        offered: dict[str, str] = {}
+        for value, (name_of_it, label, terms) in choices.items():
+            problem = grants.problems(terms, self.case, self.now).get(name)
             if problem is None:
-                offered.append((value, label))
+                offered[value] = capfirst(label)
             else:
-                words = {"choice": label, "problem": translated(problem)}
+                words = {"choice": name_of_it, "problem": translated(problem)}
                 self.not_offered.append(_("“%(choice)s” is not offered: it %(problem)s.") % words)
-        self.fields[name].choices = offered  # type: ignore[attr-defined]
+        return _radio(heading, offered)
 
     def clean(self) -> dict[str, Any]:
         sent = super().clean() or {}
         if not self.errors:
             for name, problem in grants.problems(self.terms, self.case, self.now).items():
-                field = {"width": "covers"}.get(name, name)
-                self.add_error(field or None, _("This %(problem)s.") % {"problem": translated(problem)})
+                self.add_error(name or None, _("This %(problem)s.") % {"problem": translated(problem)})
         return sent
 
     @property
@@ -120,3 +133,7 @@ class GrantForm(forms.Form):
     @property
     def tool(self) -> str:
         return visible(self.case.tool)
+
+
+def _radio(label: str, choices: Mapping[str, str]) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=list(choices.items()), widget=forms.RadioSelect)

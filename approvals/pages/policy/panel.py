@@ -76,7 +76,7 @@ def _sentence(request: ApprovalRequest, terms: Terms, person: str, form: GrantFo
     fields = grants.fields_of(form.case.input, form.case.key_fields)
     return _("Calls of %(tool)s with %(what)s run without asking for %(whom)s, %(limits)s.") % {
         "tool": form.tool,
-        "what": wording.what(terms.width, request.tool_name, fields),
+        "what": wording.what(terms.width, fields),
         "whom": wording.for_whom(terms.audience, request.agent, person),
         "limits": wording.how_long(terms.until, terms.uses),
     }

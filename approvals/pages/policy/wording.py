@@ -20,21 +20,21 @@ from approvals.text.text import visible, visible_name
 _WIDTHS = {
     Width.INPUT: gettext_lazy("this exact input"),
     Width.FIELDS: gettext_lazy("the same key fields: %(values)s"),
-    Width.TOOL: gettext_lazy("any input of %(tool)s"),
+    Width.TOOL: gettext_lazy("any input"),
 }
 _AUDIENCES = {
-    Audience.AGENT: gettext_lazy("the agent %(agent)s, requested by %(person)s"),
-    Audience.KEY: gettext_lazy("this API key, requested by %(person)s"),
-    Audience.WORKFLOW: gettext_lazy("this workflow, requested by %(person)s"),
-    Audience.THREAD: gettext_lazy("this conversation, requested by %(person)s"),
+    Audience.AGENT: gettext_lazy("the agent %(agent)s (requested by %(person)s)"),
+    Audience.KEY: gettext_lazy("this API key (requested by %(person)s)"),
+    Audience.WORKFLOW: gettext_lazy("this workflow (requested by %(person)s)"),
+    Audience.THREAD: gettext_lazy("this conversation (requested by %(person)s)"),
 }
 
 
-def what(width: int, tool: str, fields: Sequence[Mapping[str, Any]] | None) -> str:
+def what(width: int, fields: Sequence[Mapping[str, Any]] | None) -> str:
     """Return what a grant covers."""
     named = ((visible_name(pointer_parts(each["pointer"])[-1]), short(each["value"])) for each in fields or ())
     values = ", ".join(f"{name} {value}" for name, value in named)
-    return str(_WIDTHS[Width(width)]) % {"values": values, "tool": visible(tool)}
+    return str(_WIDTHS[Width(width)]) % {"values": values}
 
 
 def for_whom(audience: str, agent: str, person: str) -> str:
@@ -45,7 +45,11 @@ def for_whom(audience: str, agent: str, person: str) -> str:
 def how_long(until: datetime | None, uses: int | None) -> str:
     """Return when a grant ends by itself."""
     time = _("until %(time)s") % {"time": clock(until)} if until else ""
-    number = ngettext("at most %(count)s time", "at most %(count)s times", uses or 0) % {"count": f"{uses:,}"} if uses else ""
+    number = (
+        ngettext("at most %(count)s time", "at most %(count)s times", uses or 0) % {"count": f"{uses:,}"}
+        if uses
+        else ""
+    )
     return ", ".join(filter(None, (time, number)))
 
 
