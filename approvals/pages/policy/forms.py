@@ -13,13 +13,14 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from approvals.access.usernames import shown_person
 from approvals.actions.policy.publishing import WIDTHS
 from approvals.db.canonical_json import clean_text
+from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
 from approvals.policy import grants
 from approvals.policy.grants import LONGEST, MAX_REASON, MOST_USES, Case, Terms
 from approvals.states import Audience, Width
-from approvals.text.text import visible
 from approvals.text.translation import translated
 
 #: The lengths that are offered, in seconds; and besides: until midnight, until a time, by uses alone.
@@ -41,8 +42,10 @@ class GrantForm(forms.Form):
         label=gettext_lazy("Reason, for the record (optional)"), required=False, max_length=MAX_REASON
     )
 
-    def __init__(self, case: Case, person: str, now: datetime, data: Mapping[str, Any] | None, prefix: str) -> None:
-        """`now` is the time of the database; `prefix` begins the ids of the fields."""
+    def __init__(
+        self, request: ApprovalRequest, case: Case, now: datetime, data: Mapping[str, Any] | None = None
+    ) -> None:
+        """`case` is what is known of the request, and `now` the time of the database."""
         self.case, self.now = case, now
         limits = case.limits
         self.longest = min(LONGEST, timedelta(seconds=limits.seconds)) if limits.seconds is not None else LONGEST
@@ -54,15 +57,18 @@ class GrantForm(forms.Form):
             "lasts": next(iter(lengths)),
             "uses": limits.uses or "",
         }
-        super().__init__(start if data is None else data, auto_id=f"{prefix}-%s")
+        super().__init__(start if data is None else data, auto_id=f"grant-{request.pk}-%s")
         self.not_offered: list[str] = []
         terms = Terms(width=Width.INPUT, audience=first)
-        fields = grants.fields_of(case.input, case.key_fields)
         self.fields["covers"] = self._choices(
             "covers",
             _("What runs without asking"),
-            {WIDTHS[each]: (each.label, wording.what(each, fields), replace(terms, width=each)) for each in Width},
+            {
+                WIDTHS[each]: (each.label, wording.what_of(request, each, case.key_fields), replace(terms, width=each))
+                for each in Width
+            },
         )
+        person = shown_person(request.requested_by)
         self.fields["audience"] = self._choices(
             "audience",
             _("For whom"),
@@ -129,10 +135,6 @@ class GrantForm(forms.Form):
         if lasts == USES:
             return None
         return self._midnight() if lasts == TODAY else self.now + timedelta(seconds=int(lasts))
-
-    @property
-    def tool(self) -> str:
-        return visible(self.case.tool)
 
 
 def _radio(label: str, choices: Mapping[str, str]) -> forms.ChoiceField:

@@ -23,8 +23,8 @@ from approvals.queries.policy.grants import (
     grants_for,
     may_end,
     may_stop_grants,
+    shown_grants,
     uses_of,
-    with_requesters,
 )
 from approvals.states import Door
 
@@ -41,7 +41,7 @@ def ledger(request: SignedIn) -> HttpResponse:
     ended = request.GET.get("show") == "ended"
     key_id = number_from(filters.get("key", ""))
     rows = grants_for(request.user, tool=filters.get("tool", ""), agent=filters.get("agent", ""), key_id=key_id)
-    rows = with_requesters(rows).filter(ended_at__isnull=not ended)
+    rows = shown_grants(rows).filter(ended_at__isnull=not ended)
     before = GrantCursor.parse(request.GET.get("before", ""))
     shown = list((rows if before is None else rows.filter(before.older))[: PAGE + 1])
     last = shown[PAGE - 1] if len(shown) > PAGE else None

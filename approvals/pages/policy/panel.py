@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import QueryDict
@@ -16,6 +17,7 @@ from approvals.policy import grants
 from approvals.policy.grants import Terms
 from approvals.queries.policy.cases import case_of, database_time
 from approvals.queries.policy.grants import Preview, asking_always, preview
+from approvals.text.text import visible
 from approvals.text.translation import translated
 
 #: The field of a decision that has a grant with it.
@@ -47,16 +49,12 @@ def granting_of(request: ApprovalRequest, data: QueryDict | None = None) -> Gran
     why_not = grants.impossible(case)
     if why_not is not None:
         return Granting(why_not=_("A grant %(problem)s.") % {"problem": translated(why_not)})
-    person = shown_person(request.requested_by)
-    form = GrantForm(case, person, database_time(request), data, f"grant-{request.pk}")
+    form = GrantForm(request, case, database_time(request), data)
+    stopped = asking_always() is not None
     if not form.is_valid():
-        return Granting(form=form, stopped=asking_always() is not None)
-    return Granting(
-        form=form,
-        sentence=_sentence(request, form.terms, person, form),
-        preview=preview(request, form.terms),
-        stopped=asking_always() is not None,
-    )
+        return Granting(form=form, stopped=stopped)
+    sentence = _sentence(request, form.terms, case.key_fields)
+    return Granting(form=form, sentence=sentence, preview=preview(request, form.terms), stopped=stopped)
 
 
 def sent_terms(request: ApprovalRequest, data: QueryDict) -> Terms | None:
@@ -72,11 +70,10 @@ def sent_terms(request: ApprovalRequest, data: QueryDict) -> Terms | None:
     return granting.form.terms
 
 
-def _sentence(request: ApprovalRequest, terms: Terms, person: str, form: GrantForm) -> str:
-    fields = grants.fields_of(form.case.input, form.case.key_fields)
+def _sentence(request: ApprovalRequest, terms: Terms, key_fields: Sequence[str]) -> str:
     return _("Calls of %(tool)s with %(what)s run without asking for %(whom)s, %(limits)s.") % {
-        "tool": form.tool,
-        "what": wording.what(terms.width, fields),
-        "whom": wording.for_whom(terms.audience, request.agent, person),
+        "tool": visible(request.tool_name),
+        "what": wording.what_of(request, terms.width, key_fields),
+        "whom": wording.for_whom(terms.audience, request.agent, shown_person(request.requested_by)),
         "limits": wording.how_long(terms.until, terms.uses),
     }

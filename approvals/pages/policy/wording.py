@@ -11,10 +11,12 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from approvals.db.json_pointer import pointer_parts
-from approvals.models import Grant
+from approvals.db.json_pointer import pointer_parts, value_at
+from approvals.models import ApprovalRequest, Grant
 from approvals.pages.key_fields import short
+from approvals.policy import grants
 from approvals.states import Audience, Width
+from approvals.text.secrets import masked
 from approvals.text.text import visible, visible_name
 
 _WIDTHS = {
@@ -30,11 +32,24 @@ _AUDIENCES = {
 }
 
 
-def what(width: int, fields: Sequence[Mapping[str, Any]] | None) -> str:
-    """Return what a grant covers."""
-    named = ((visible_name(pointer_parts(each["pointer"])[-1]), short(each["value"])) for each in fields or ())
+def what(width: int, fields: Sequence[Mapping[str, Any]] | None, secrets: Sequence[str] | None) -> str:
+    """Return what a grant covers. `secrets` are those of the request that it is given with."""
+    named = ((visible_name(pointer_parts(each["pointer"])[-1]), _shown(each, secrets or ())) for each in fields or ())
     values = ", ".join(f"{name} {value}" for name, value in named)
     return str(_WIDTHS[Width(width)]) % {"values": values}
+
+
+def what_of(request: ApprovalRequest, width: int, key_fields: Sequence[str]) -> str:
+    """Return what a grant with this request would cover."""
+    return what(width, grants.fields_of(request.input, key_fields), request.secrets)
+
+
+def _shown(field: Mapping[str, Any], secrets: Sequence[str]) -> str:
+    """Return the value of a key field as people see it: masked as within the input."""
+    inner = field["value"]
+    for part in reversed(pointer_parts(field["pointer"])):
+        inner = {part: inner}
+    return short(value_at(masked(inner, secrets), field["pointer"]))
 
 
 def for_whom(audience: str, agent: str, person: str) -> str:

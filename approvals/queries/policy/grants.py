@@ -73,17 +73,20 @@ def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | 
     return grants_for(user, tool=tool, agent=agent, key_id=key_id).filter(ended_at=None)
 
 
-def with_requesters(grants: QuerySet[Grant]) -> QuerySet[Grant]:
-    """Return the grants with the username and the display name of the user whose calls they are for."""
+def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
+    """Return the grants with the names of the user whose calls they are for, and what of the input people do not see."""
     people = User.objects.filter(pk=OuterRef("requested_by_id"))
+    requests = ApprovalRequest.objects.filter(pk=OuterRef("request_id"))
     return grants.annotate(
-        requester_name=Subquery(people.values("username")), requester_display=Subquery(people.values("first_name"))
+        requester_name=Subquery(people.values("username")),
+        requester_display=Subquery(people.values("first_name")),
+        input_secrets=Subquery(requests.values("secrets")),
     )
 
 
 def find_grant(user: Person, grant_id: UUID) -> Grant:
     """Return a grant that this person may see. NotFound."""
-    grant = with_requesters(grants_for(user)).filter(pk=grant_id).first()
+    grant = shown_grants(grants_for(user)).filter(pk=grant_id).first()
     if grant is None:
         raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
     return grant

@@ -9,7 +9,12 @@ from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
 
-CALL = {"title": "Send the report?", "tool_name": "sendReport", "input": {"to": "team", "month": 11}, "agent": "reporter"}
+CALL = {
+    "title": "Send the report?",
+    "tool_name": "sendReport",
+    "input": {"to": "team", "month": 11},
+    "agent": "reporter",
+}
 
 
 def press(page, name: str) -> None:

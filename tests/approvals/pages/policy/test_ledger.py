@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.models import AskAlways, AuditEntry, Grant
+from approvals.models import AskAlways, AuditEntry, Grant, ToolSettings
 from approvals.states import Audience, Width
-from tests.approvals.actions.policy.granting import ask, grant, terms
+from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.desk.pressing import browser
 from tests.support.markup import Element, forms, parse
 from tests.support.people import alice, bob, carol, make_person
@@ -37,8 +37,8 @@ def address_of(given: Grant) -> str:
 
 def test_deciders_and_auditors_see_all_grants_and_others_those_for_their_calls():
     asker, decider, other = alice(), bob(), make_person("dora")
-    grant(decider, asker, terms(Width.TOOL))
-    grant(decider, other, terms(), tool="mail")
+    give(decider, asker, terms(Width.TOOL))
+    give(decider, other, terms(), tool="mail")
     both = ["mail with this exact input", "refund with any input"]
     assert (titles(page(decider)), titles(page(carol()))) == (both, both)
     assert (titles(page(asker)), titles(page(other))) == (both[1:], both[:1])
@@ -47,7 +47,7 @@ def test_deciders_and_auditors_see_all_grants_and_others_those_for_their_calls()
 
 def test_a_row_says_the_terms_in_words():
     asker, decider = alice(), bob()
-    grant(decider, asker, terms(audience=Audience.KEY))
+    give(decider, asker, terms(audience=Audience.KEY))
     ask(asker)
     (facts,) = page(decider).find("p", class_="meta")[-1:]
     assert facts.words == (
@@ -55,10 +55,23 @@ def test_a_row_says_the_terms_in_words():
     )
 
 
+def test_a_hidden_key_field_is_hidden_in_the_terms_too():
+    ToolSettings.objects.create(tool_name="refund", key_fields=["/order", "/pin"], secret_fields=["/pin"])
+    asker, decider = alice(), bob()
+    value = {"order": "1", "pin": "839271"}
+    request = ask(asker, value)
+    shown = browser(decider).get(f"{request.get_absolute_url()}grant/")
+    assert ("The same key fields: order 1, pin" in shown.text, "839271" in shown.text) == (True, False)
+    given = give(decider, asker, terms(Width.FIELDS), value)
+    for address in (LEDGER, address_of(given)):
+        text = browser(decider).get(address).text
+        assert ("the same key fields: order 1, pin" in text, "839271" in text) == (True, False)
+
+
 def test_the_list_is_narrowed_to_a_tool_an_agent_or_a_key():
     asker, decider = alice(), bob()
-    grant(decider, asker, terms(), tool="refund", agent="billing", scope="key:1")
-    grant(decider, asker, terms(), tool="mail", agent="post", scope="key:2")
+    give(decider, asker, terms(), tool="refund", agent="billing", scope="key:1")
+    give(decider, asker, terms(), tool="mail", agent="post", scope="key:2")
     (refund, mail) = (["refund with this exact input"], ["mail with this exact input"])
     assert titles(page(decider, f"{LEDGER}?tool=refund")) == refund
     assert titles(page(decider, f"{LEDGER}?agent=post")) == mail
@@ -68,7 +81,7 @@ def test_the_list_is_narrowed_to_a_tool_an_agent_or_a_key():
 
 def test_a_grant_shows_its_uses_with_links_and_a_use_leads_back_to_it():
     asker, decider = alice(), bob()
-    given = grant(decider, asker, terms())
+    given = give(decider, asker, terms())
     used = [ask(asker) for _ in range(2)]
     shown = page(decider, address_of(given))
     assert [link.attributes["href"] for link in shown.find("a", class_="row-title")] == [
@@ -82,7 +95,7 @@ def test_a_grant_shows_its_uses_with_links_and_a_use_leads_back_to_it():
 def test_pages_of_uses_and_of_grants_go_on_where_the_last_one_ended(monkeypatch):
     monkeypatch.setattr("approvals.pages.policy.ledger.PAGE", 2)
     asker, decider = alice(), bob()
-    given = [grant(decider, asker, terms(), tool=f"tool-{number}") for number in range(3)]
+    given = [give(decider, asker, terms(), tool=f"tool-{number}") for number in range(3)]
     shown = page(decider)
     (older,) = shown.find("a", rel="next")
     assert (len(titles(shown)), titles(page(decider, LEDGER + older.attributes["href"]))) == (
@@ -97,7 +110,7 @@ def test_pages_of_uses_and_of_grants_go_on_where_the_last_one_ended(monkeypatch)
 
 def test_a_revoked_grant_approves_nothing_and_is_among_the_ended_ones():
     asker, decider = alice(), bob()
-    given = grant(decider, asker, terms())
+    given = give(decider, asker, terms())
     client = browser(decider)
     (form,) = forms(client.get(address_of(given)).text, "revoke/")
     answer = client.post(form.action, form.fields | {"reason": "Enough."})
@@ -113,7 +126,7 @@ def test_a_revoked_grant_approves_nothing_and_is_among_the_ended_ones():
 
 
 def test_auditors_see_no_button_and_are_refused():
-    given, auditor = grant(bob(), alice(), terms()), carol()
+    given, auditor = give(bob(), alice(), terms()), carol()
     client = browser(auditor)
     assert forms(client.get(LEDGER).text, "revoke/") == []
     assert client.post(f"{address_of(given)}revoke/").status_code == 403
@@ -124,7 +137,7 @@ def test_auditors_see_no_button_and_are_refused():
 
 def test_asking_about_everything_is_shown_on_every_page_until_it_is_switched_off():
     asker, decider = alice(), bob()
-    grant(decider, asker, terms())
+    give(decider, asker, terms())
     client = browser(decider)
     (form,) = forms(client.get(LEDGER).text, "switch/")
     assert client.post(form.action, form.fields | {"on": "yes", "reason": "Odd mails."}).status_code == 302
@@ -149,7 +162,7 @@ def test_only_deciders_and_administrators_can_stop_all_grants():
 
 def test_the_audit_page_says_what_happened_to_a_grant_with_a_link_to_it():
     asker, decider = alice(), bob()
-    given = grant(decider, asker, terms(uses=10, reason="The same order all day."))
+    given = give(decider, asker, terms(uses=10, reason="The same order all day."))
     ask(asker)
     browser(decider).post(f"{address_of(given)}revoke/", {"reason": "Enough."})
     auditor = make_person("olga", "view_auditentry", "view_approvalrequest")
