@@ -77,7 +77,7 @@ class GrantForm(forms.Form):
                 for each in Audience
             },
         )
-        self.fields["lasts"] = _radio(_("Until when"), lengths)
+        self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": grants.length(self.longest)}
         most = min(MOST_USES, limits.uses or MOST_USES)
         self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": f"{most:,}"}

@@ -40,7 +40,7 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
     assert violations(page, axe) == {}
     sentence = page.locator(".grant-sentence")
     assert sentence.inner_text().startswith(
-        "Calls of sendReport with this exact input run without asking for the agent reporter (requested by requester), until"
+        "Calls of sendReport with this exact input run without asking for this API key (requested by requester), until"
     )
     page.get_by_label("All uses are used up").check()
     page.get_by_label("Uses at most").fill("2")
@@ -90,5 +90,5 @@ def test_without_scripts_the_panel_is_a_page(windows, people, server):
     press(page, "Show what this means")
     assert page.locator(".grant-sentence").inner_text().startswith("Calls of sendLetter with any input run")
     press(page, "Approve and grant")
-    assert page.locator(".outcome").inner_text().startswith("Approved by approver")
+    assert page.locator(".outcome b").all_inner_texts()[:2] == ["Approved", "approver"]
     assert remote.ask(**CALL | {"tool_name": "sendLetter", "input": {"to": "Jane"}})["status"] == "approved"

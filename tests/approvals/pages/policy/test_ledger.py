@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from approvals.models import AskAlways, AuditEntry, Grant, ToolSettings
 from approvals.states import Audience, Width
 from tests.approvals.actions.policy.granting import ask, give, terms
-from tests.support.desk.pressing import browser
+from tests.support.desk.pressing import HTMX, at, browser
 from tests.support.markup import Element, forms, parse
 from tests.support.people import alice, bob, carol, make_person
 
@@ -60,8 +60,8 @@ def test_a_hidden_key_field_is_hidden_in_the_terms_too():
     asker, decider = alice(), bob()
     value = {"order": "1", "pin": "839271"}
     request = ask(asker, value)
-    shown = browser(decider).get(f"{request.get_absolute_url()}grant/")
-    assert ("The same key fields: order 1, pin" in shown.text, "839271" in shown.text) == (True, False)
+    shown = browser(decider).get(at(request, "grant"), headers=HTMX)
+    assert ("The same key fields: order 1, pin ⟨••• hidden" in shown.text, "839271" in shown.text) == (True, False)
     given = give(decider, asker, terms(Width.FIELDS), value)
     for address in (LEDGER, address_of(given)):
         text = browser(decider).get(address).text
