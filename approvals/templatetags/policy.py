@@ -14,8 +14,8 @@ register.filter("use", wording.use_words)
 
 @register.filter
 def covers(grant: Grant) -> str:
-    """Return what a grant covers; one that `shown_grants` has read."""
-    return wording.what(grant.width, grant.fields, vars(grant)["input_secrets"])
+    """Return what a grant covers."""
+    return wording.what(grant.width, map(wording.name_of, grant.fields or ()))
 
 
 @register.filter

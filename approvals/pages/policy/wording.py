@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,16 +32,20 @@ _AUDIENCES = {
 }
 
 
-def what(width: int, fields: Sequence[Mapping[str, Any]] | None, secrets: Sequence[str] | None) -> str:
-    """Return what a grant covers. `secrets` are those of the request that it is given with."""
-    named = ((visible_name(pointer_parts(each["pointer"])[-1]), _shown(each, secrets or ())) for each in fields or ())
-    values = ", ".join(f"{name} {value}" for name, value in named)
-    return str(_WIDTHS[Width(width)]) % {"values": values}
+def what(width: int, fields: Iterable[str]) -> str:
+    """Return what a grant covers; `fields` are the names of its key fields, each with its value where that is known."""
+    return str(_WIDTHS[Width(width)]) % {"values": ", ".join(fields)}
 
 
 def what_of(request: ApprovalRequest, width: int, key_fields: Sequence[str]) -> str:
     """Return what a grant with this request would cover."""
-    return what(width, grants.fields_of(request.input, key_fields), request.secrets)
+    fields = grants.fields_of(request.input, key_fields) or ()
+    return what(width, (f"{name_of(each['pointer'])} {_shown(each, request.secrets or ())}" for each in fields))
+
+
+def name_of(pointer: str) -> str:
+    """Return the name of a key field."""
+    return visible_name(pointer_parts(pointer)[-1])
 
 
 def _shown(field: Mapping[str, Any], secrets: Sequence[str]) -> str:

@@ -74,13 +74,11 @@ def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | 
 
 
 def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
-    """Return the grants with the names of the user whose calls they are for, and what of the input people do not see."""
+    """Return the grants with the names of the user whose calls they are for."""
     people = User.objects.filter(pk=OuterRef("requested_by_id"))
-    requests = ApprovalRequest.objects.filter(pk=OuterRef("request_id"))
     return grants.annotate(
         requester_name=Subquery(people.values("username")),
         requester_display=Subquery(people.values("first_name")),
-        input_secrets=Subquery(requests.values("secrets")),
     )
 
 
