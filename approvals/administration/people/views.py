@@ -13,6 +13,7 @@ from django.utils.http import int_to_base36
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from approvals.access import permissions
 from approvals.administration.changeable import is_beyond_administrators, waits_for_second
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
@@ -21,6 +22,7 @@ from approvals.administration.people.forms import NewPersonForm, PersonForm, Tea
 from approvals.administration.people.invitations import VALID_FOR, invitation_link, mail_invitation
 from approvals.administration.people.queries import pending_changes, roles_of, teams, teams_with_sizes
 from approvals.administration.people.queries import people as people_by_name
+from approvals.administration.scopes.queries import scopes_of_person
 from approvals.exceptions import NotFound, Refusal
 from approvals.http import SignedIn
 from approvals.models import Invitation, PendingChange
@@ -102,6 +104,10 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         "mail": settings.HITL_MAIL and user.email,
         "changeable": request.user.is_superuser or not is_beyond_administrators(user),
         "waiting": pending_changes(user, request.user),
+        "scopes": scopes_of_person(user),
+        "limited": permissions.is_limited(user),
+        "decides": permissions.decides_some(user),
+        "sees": permissions.sees_more_than_own(user),
         "here": "people",
     }
     return render(request, "approvals/administration/people/person.html", context, status=status_of(form))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
@@ -32,6 +32,8 @@ class ScopeRow:
     people: Sequence[str]
     teams: Sequence[str]
     words: str
+    #: The teams through which it names the person whose page this is for; empty if it names them directly.
+    through: Sequence[str] = ()
 
 
 def scopes() -> list[ScopeRow]:
@@ -41,10 +43,11 @@ def scopes() -> list[ScopeRow]:
 
 def scopes_of_person(person: User) -> list[ScopeRow]:
     """Return the scopes that name a person or a team of theirs, by name."""
-    named = Q(people=person.pk) | Q(teams__user=person.pk)
+    own = set(person.groups.values_list("name", flat=True))
+    rows = [row for row in scopes() if person.get_username() in row.people or own & set(row.teams)]
     return [
-        _row(scope)
-        for scope in _with_members().filter(pk__in=ApproverScope.objects.filter(named).values("pk")).order_by("name")
+        row if person.get_username() in row.people else replace(row, through=sorted(own & set(row.teams)))
+        for row in rows
     ]
 
 

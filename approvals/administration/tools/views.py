@@ -10,13 +10,14 @@ from django.views.decorators.http import require_http_methods
 
 from approvals.administration.forms import status_of
 from approvals.administration.guards import administrators_only
+from approvals.administration.scopes.queries import scopes_of_tool
 from approvals.administration.tools import actions
 from approvals.administration.tools.forms import PrioritiesForm, ToolForm, pointers
 from approvals.administration.tools.queries import agents_seen, has_asked, latest_of_tool, tools_seen
 from approvals.asking.secrets import masked_input
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn
-from approvals.models import ToolSettings
+from approvals.models import ApproverScope, ToolSettings
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 
 MAX_NAME = 100
@@ -62,6 +63,9 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
     context = {
         "name": name,
         "form": form,
+        "stored": stored,
+        "scopes": scopes_of_tool(name),
+        "scoped": ApproverScope.objects.exists(),
         "latest": latest,
         "pointers": pointers(masked_input(latest, latest.input)) if latest else [],
         "here": "tools",

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.rights import DECIDE
 from approvals.access.usernames import validate_new_username
 from approvals.actions.logins import SUBJECT, end_all_sessions
 from approvals.administration.account_mails import Change, tell_person
@@ -21,7 +22,7 @@ from approvals.administration.people.queries import roles_of, teams
 from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
-from approvals.models import Invitation, PendingChange
+from approvals.models import ApproverScope, Invitation, PendingChange
 from approvals.record import audit
 from approvals.states import Door
 
@@ -103,6 +104,10 @@ def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
     for team in teams().filter(pk__in=current ^ wanted):
         _require_team_without_rights(team, by)
     person.groups.remove(*(current - wanted))
+    # By joining a team, who decides would widen what they may decide.
+    widens = person.pk == by.pk and not by.is_superuser and by.has_perm(DECIDE)
+    if widens and ApproverScope.objects.filter(teams__in=wanted - current).exists():
+        raise NotAllowed(_("You cannot join a team that an approver scope names. Ask another administrator."))
     person.groups.add(*(wanted - current))
 
 

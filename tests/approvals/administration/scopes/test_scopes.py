@@ -122,3 +122,32 @@ def test_only_administrators_see_the_pages(admin):
     addresses = ("/settings/scopes/", f"/settings/scopes/{scope.pk}/", f"/settings/scopes/{scope.pk}/delete/")
     assert {browser.get(address).status_code for address in addresses} == {404}
     assert {browser.post(address, TERMS).status_code for address in addresses} == {404}
+
+
+def words(client: Client, address: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", client.get(address).content.decode()).split())
+
+
+def test_the_pages_of_a_person_and_of_a_tool_say_who_may_decide_what(client, admin):
+    decider, other = bob(), make_person("erin", "decide_approvalrequest")
+    make_request(alice(), tool_name="refund")
+    person, tool = f"/settings/people/{decider.pk}/", "/settings/tools/refund/"
+    assert "Every request: the role allows it, and no approver scope limits it." in words(client, person)
+    assert "Everyone with the role Approver, as there are no approver scopes." in words(client, tool)
+    team = Group.objects.create(name="payments")
+    decider.groups.add(team)
+    scope = make_scope(team, by=admin, tools=["refund"], limit=100)
+    said = "May see, answer and decide requests of the tools refund. Approvals only up to an amount of 100."
+    assert f"{scope.name} : {said} As a member of payments." in words(client, person)
+    assert f"{scope.name} : {said} Teams: payments" in words(client, tool)
+    assert "no approver scope names this person." in words(client, f"/settings/people/{other.pk}/")
+
+
+def test_who_decides_cannot_join_a_team_that_a_scope_names():
+    both, team = make_person("hal", "administer", "decide_approvalrequest"), Group.objects.create(name="payments")
+    make_scope(team, by=User.objects.create_superuser("root"))
+    browser = Client()
+    browser.force_login(both)
+    page = browser.post(f"/settings/people/{both.pk}/", {"email": "", "teams": [str(team.pk)]})
+    assert (page.status_code, list(both.groups.all())) == (422, [])
+    assert "You cannot join a team that an approver scope names." in page.content.decode()
