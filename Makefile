@@ -132,17 +132,19 @@ format: $(VENV)/ready-for-tests
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
-# The documentation as a site, in build/docs/site. A broken link, a missing page or any warning is a failure.
+# The documentation as a site, in build/docs/versions. A broken link, a missing page or any warning is a failure. DOCS=/srv/docs
+# puts this version beside those that are there.
+DOCS ?= build/docs/versions
 $(VENV)/ready-for-docs: $(VENV)/ready docs/requirements.txt
 	@echo 'Installing docs/requirements.txt' >&2
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	@touch $@
 
 docs: $(VENV)/ready-for-docs
-	$(PY) docs/build.py
+	$(PY) docs/build.py $(DOCS)
 
 docs-serve: docs
-	$(PY) -m http.server --bind 127.0.0.1 --directory build/docs/site 8080
+	$(PY) -m http.server --bind 127.0.0.1 --directory $(DOCS) 8080
 
 # Screenshots for the documentation, or ARGS=story, its moving picture.
 pictures: $(VENV)/ready-for-tests

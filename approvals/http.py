@@ -16,6 +16,7 @@ from django.utils.http import content_disposition_header, quote_etag, url_has_al
 from approvals.access.callers import is_for_machines
 from approvals.exceptions import NotFound, Refusal
 from approvals.models import Preferences
+from approvals.queries.preferences import PageState
 from approvals.text.file_types import TEXT
 from approvals.text.translation import title_of
 
@@ -28,6 +29,7 @@ class SignedIn(HttpRequest):
     user: User
     #: What `hitlsite.languages.LanguageMiddleware` has read for every page.
     preferences: Preferences
+    state: PageState
 
 
 View = Callable[Concatenate[SignedIn, P], HttpResponse]

@@ -19,6 +19,7 @@ from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
 from approvals.pages.lists import palette, saved_views, snoozes, suggestions
+from approvals.pages.policy import granting, ledger
 
 app_name = "approvals"
 
@@ -32,6 +33,7 @@ urlpatterns = [
     path("requests/<uuid:pk>/decide/", request.decide, name="decide"),
     path("requests/<uuid:pk>/check/", review.check, name="check"),
     path("requests/<uuid:pk>/review/", review.review, name="review"),
+    path("requests/<uuid:pk>/grant/", granting.grant, name="grant"),
     path("requests/<uuid:pk>/confirm/<str:token>/", confirm.confirm, name="confirm"),
     path("requests/<uuid:pk>/secret/", secrets.show_secret, name="secret"),
     path("requests/<uuid:pk>/cancel/", request.cancel, name="cancel"),
@@ -56,6 +58,10 @@ urlpatterns = [
     path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
+    path("settings/grants/", ledger.ledger, name="grants"),
+    path("settings/grants/switch/", ledger.switch, name="switch-grants"),
+    path("settings/grants/<uuid:pk>/", ledger.granted, name="granted"),
+    path("settings/grants/<uuid:pk>/revoke/", ledger.revoke, name="revoke-grant"),
     path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
     path("workflows/<int:pk>/", workflows.workflow, name="workflow"),

@@ -1,11 +1,18 @@
-"""System checks: the agents can be loaded, a provider is configured, and its model takes what the agents ask for."""
+"""Checks of an installation.
+
+The agents can be loaded, a provider is configured, and its model takes what the agents ask for. A database that is upgraded
+has one unfinished turn in a chat.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.core.management import CommandError
+from django.db import connections
 from django.utils.translation import gettext as _
 
 from approvals.text.translation import translated
@@ -13,6 +20,7 @@ from chats import providers
 from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.agent.provider import ProviderError
+from chats.states import UNFINISHED
 
 
 def check_agents(**kwargs: Any) -> list[CheckMessage]:
@@ -37,3 +45,27 @@ def check_agents(**kwargs: Any) -> list[CheckMessage]:
         hint = _("HITL_PROVIDER=scripted works offline and without a key.")
         errors.append(Error(f"HITL_PROVIDER: {translated(error)}", hint=hint, id="chats.E002"))
     return errors
+
+
+def refuse_doubled_turns(*, plan: Sequence[tuple[Any, bool]], using: str, **kwargs: Any) -> None:
+    """Refuse to migrate a desk with two unfinished turns in a chat, before anything is changed.
+
+    `0002_one_unfinished_turn` would fail with a traceback. Which of the turns is to end, a person has to say.
+    """
+    if not any(migration.name == "0002_one_unfinished_turn" for migration, _backwards in plan):
+        return
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        if "chats_turn" not in connection.introspection.table_names(cursor):
+            return
+        doubled = "SELECT chat_id FROM chats_turn WHERE state IN (%s, %s, %s) GROUP BY chat_id HAVING COUNT(*) > 1"
+        cursor.execute(f"{doubled} ORDER BY chat_id LIMIT 1", sorted(UNFINISHED))
+        for (chat,) in cursor.fetchall():
+            raise CommandError(
+                _(
+                    "Chat %(chat)d has more than one unfinished turn, and this version allows one. Nothing was changed. "
+                    "Stop the chat with the version that you upgrade from, until one is left, and run `manage.py migrate` "
+                    "again."
+                )
+                % {"chat": chat}
+            )

@@ -1,11 +1,13 @@
-"""Build the documentation as a site: `make docs`. The result is build/docs/site; nothing is loaded from elsewhere.
+"""Build the documentation as a site: `make docs`, in build/docs/versions or the folder that is given.
 
-The pages lie where GitHub shows them (README.md, docs/, examples/...). They are copied with their folders first, so that
-the links between them hold in the site too. The build fails on any warning, missing file or missing page.
+Nothing is loaded from elsewhere. The pages lie where GitHub shows them (README.md, docs/, examples/...). They are copied with
+their folders first, so that the links between them hold in the site too. The build fails on any warning, missing file or
+missing page. The folder keeps the versions that are there, and each page offers them in its header.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -22,6 +24,8 @@ CONFIG = ROOT / "docs" / "zensical.toml"
 TABS = re.compile(r"^<!-- tabs -->\n(.*?)^<!-- end of tabs -->$", re.S | re.M)
 NAME = re.compile(r"^\*\*([^*\n]+)\*\*$", re.M)
 PAGES = ("*.md", "docs/**/*.md", "examples/*/README.md", "clients/*/README.md", "benchmarks/README.md")
+#: What the root of the versions shows: the newest.
+START = '<!doctype html><meta http-equiv="refresh" content="0; url=latest/"><a href="latest/">Documentation</a>\n'
 #: Attributes by which a browser loads something on its own.
 LOADING = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "src"), ("iframe", "src")}
 
@@ -104,6 +108,11 @@ def as_tabs(examples: str) -> str:
     return "\n\n".join(f'=== "{name}"\n\n{textwrap.indent(text.strip(), " " * 4)}' for name, text in pairs)
 
 
+def version() -> str:
+    """Return the version that the pages describe."""
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
+
+
 def copy_pages(folder: Path) -> None:
     """Copy the pages, the files that they link to, and the configuration, with the version in the name of the site."""
     for path in {*pages(), *(file for page in pages() for file in linked_files(page) if file.is_file())}:
@@ -112,8 +121,7 @@ def copy_pages(folder: Path) -> None:
         shutil.copyfile(path, copy)
         if path.suffix == ".md":
             copy.write_text(TABS.sub(lambda match: as_tabs(match[1]), path.read_text()))
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    config = CONFIG.read_text().replace('site_name = "Pausepoint"', f'site_name = "Pausepoint {version}"')
+    config = CONFIG.read_text().replace('site_name = "Pausepoint"', f'site_name = "Pausepoint {version()}"')
     (folder / CONFIG.name).write_text(config)
 
 
@@ -130,8 +138,29 @@ def build(folder: Path) -> list[str]:
     return problems(folder / "site")
 
 
-if __name__ == "__main__":
+def publish(site: Path, versions: Path) -> None:
+    """Put a site beside those of earlier versions, in the folder of its minor version; `latest` leads to the newest."""
+    folder = versions / version().rpartition(".")[0]
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(site, folder)
+    names = [path.name for path in versions.iterdir() if re.fullmatch(r"\d+\.\d+", path.name)]
+    newest, *older = sorted(names, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+    (versions / "latest").unlink(missing_ok=True)
+    (versions / "latest").symlink_to(newest)
+    # Where the theme looks for them, as the tool `mike` writes them.
+    listed = [{"version": newest, "title": newest, "aliases": ["latest"]}]
+    listed += [{"version": name, "title": name, "aliases": []} for name in older]
+    (versions / "versions.json").write_text(json.dumps(listed, indent=2) + "\n")
+    (versions / "index.html").write_text(START)
+
+
+def main(versions: Path) -> None:
     wrong = build(ROOT / "build" / "docs")
     if wrong:
         sys.exit("\n".join(wrong))
-    print("The documentation is in build/docs/site. `make docs-serve` shows it.")
+    publish(ROOT / "build" / "docs" / "site", versions)
+    print(f"The documentation is in {versions}. `make docs-serve` shows it.")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -13,7 +13,7 @@ from django.utils.translation import override
 from approvals.access.callers import is_for_machines
 from approvals.http import SignedIn
 from approvals.queries.languages import language_of, zone_of
-from approvals.queries.preferences import preferences_of
+from approvals.queries.preferences import page_state
 
 
 class LanguageMiddleware:
@@ -29,7 +29,8 @@ class LanguageMiddleware:
         if is_for_machines(request.path) or not request.user.is_authenticated:
             return self.get_response(request)
         page = cast(SignedIn, request)
-        page.preferences = preferences_of(page.user)
+        page.state = page_state(page.user)
+        page.preferences = page.state.preferences
         language = language_of(page.preferences)
         with override(language), timezone.override(zone_of(page.preferences)):
             response = self.get_response(page)

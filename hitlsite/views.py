@@ -51,6 +51,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     """Return the context of every page: the installed apps, the model provider, and how the person likes their pages."""
     return {
         "preferences": SimpleLazyObject(lambda: getattr(request, "preferences", None) or preferences_of(request.user)),
+        "page_state": getattr(request, "state", None),
         "section": SECTIONS.get(request.path.split("/")[1], ""),
         "has_chats": apps.is_installed("chats"),
         "provider": settings.HITL_PROVIDER,

@@ -2,7 +2,7 @@
 
 `asking` creates requests and `attachments` stores their files, `deciding` and `expiring` end them, `closing` ends workflows
 and stores results; `assigning`, `commenting` and `lists` are for people, `resuming` for the programs that asked;
-`signing_secrets`, `logins`, `processes` and `pruning` for operators. What administrators do is in `approvals.administration`.
+`secrets`, `logins`, `processes` and `pruning` for operators. What administrators do is in `approvals.administration`.
 
 All writes of one action are one transaction. Signals and notifications leave after its commit, and one that fails never
 turns a recorded decision into an error.
@@ -29,15 +29,6 @@ from approvals.actions.logins import (
     record_session,
     store_password,
 )
-from approvals.actions.processes import record_heartbeat, remove_process
-from approvals.actions.pruning import (
-    old_delivered,
-    old_sessions,
-    old_states,
-    prune_delivered,
-    prune_sessions,
-    prune_states,
-)
 from approvals.actions.repeating import take_decision
 from approvals.actions.results import ToolResult, record_denied_call, record_tool_result
 from approvals.actions.resuming import (
@@ -48,8 +39,16 @@ from approvals.actions.resuming import (
     renew_resume,
     take_resume,
 )
-from approvals.actions.revealing import reveal_secret
-from approvals.actions.signing_secrets import create_signing_secret, end_old_signing_secrets
+from approvals.actions.secrets import create_signing_secret, end_old_signing_secrets, reveal_secret
+from approvals.actions.upkeep.processes import record_heartbeat, remove_process
+from approvals.actions.upkeep.pruning import (
+    old_delivered,
+    old_sessions,
+    old_states,
+    prune_delivered,
+    prune_sessions,
+    prune_states,
+)
 
 __all__ = [
     "AskOutcome",

@@ -169,7 +169,7 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
         # Its client gives the workflow a title for the first time.
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
-    more = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
+    more: dict[str, Any] = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
     if origin.calls is not None and not origin.calls.named:
         more["taker"] = ""
     request = _store(workflow, ask, by=by, **more)

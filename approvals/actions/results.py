@@ -11,7 +11,7 @@ from django.db import transaction
 from approvals.actions.indexing import index_result
 from approvals.actions.publishing import hidden_record, notify
 from approvals.db.canonical_json import digest
-from approvals.models import ApprovalRequest, AuditEntry
+from approvals.models import ApprovalRequest, AuditEntry, ToolSettings
 from approvals.models.actors import Actor, Signatory
 from approvals.outbound import outbox
 from approvals.queries.preferences import settings_of_tools
@@ -79,9 +79,8 @@ def record_tool_result(
     if request is not None:
         pointer, secrets = request.amount_pointer, request.secrets
     else:
-        settings = settings_of_tools([subject.tool_name]).get(subject.tool_name)
-        pointer = amount_pointer(result.input, settings.key_fields if settings else ())
-        secrets = settings.secret_fields if settings else None
+        settings = settings_of_tools({subject.tool_name}).get(subject.tool_name) or ToolSettings()
+        pointer, secrets = amount_pointer(result.input, settings.key_fields), settings.secret_fields
     recorded = result.data | ({"secrets": secrets} if secrets else {})
     subject = replace(subject, amount=amount_at(result.input, pointer))
     heard = audit.record_new("tool.result", subject, data=recorded, actor=actor, via=via)

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from approvals.asking.secrets import masked_request
 from approvals.asking.tool_calls import Command, Edit, Fetch, recognize
+from approvals.forms.formatted import formatted
 from approvals.forms.shown_edits import Diff, diffs_of
 from approvals.forms.shown_files import ShownFile, shown_files, unseen_files
 from approvals.forms.shown_messages import ShownMessage, shown_message
@@ -117,7 +118,8 @@ def shown_input(request: ApprovalRequest) -> ShownInput:
 
 def _shown_values(request: ApprovalRequest) -> ShownInput:
     arguments: Mapping[str, Any] = request.input if isinstance(request.input, dict) else {}
-    table, context = rows(request.input, "input"), context_rows(request.context)
+    context, schema = context_rows(request.context), None if request.kind in ASKS else request.response_schema
+    table = formatted(rows(request.input, "input"), request.input, schema)
     # The input of a question only repeats what the card shows.
     call = None if request.kind in ASKS or len(arguments) > MAX_VALUES else recognize(request.tool_name, arguments)
     if call is None or _too_long(call):

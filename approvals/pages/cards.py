@@ -18,10 +18,13 @@ from approvals.asking.secrets import OUTPUT, hidden_values, masked_request
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
 from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
+from approvals.forms.formatted import formatted
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.models import ApprovalRequest, Decision
+from approvals.pages.policy.panel import Granting
+from approvals.policy.grants import never_granted
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.text.differences import Change, changes
 from approvals.text.tables import (
@@ -58,6 +61,7 @@ class Card:
     errors: Mapping[str, str] = field(default_factory=dict)
     typed: QueryDict = field(default_factory=QueryDict)
     review: Review | None = None
+    granting: Granting | None = None
     #: Whether the person was warned about unseen parts, which are then open; the next press approves.
     unread: bool = False
     #: Whether the person may show what is hidden; false where nothing is.
@@ -91,6 +95,12 @@ class Card:
     def retyped(self) -> str:
         """The verdict for which the name was mistyped; empty if none was."""
         return self.typed.get("verdict", "") if "typed_name" in self.errors else ""
+
+    @property
+    def may_grant(self) -> bool:
+        """Whether a grant can go with an approval, as far as the request itself says."""
+        request = self.request
+        return never_granted(request.kind, request.priority, request.tool_name) is None
 
     @property
     def accepts_unread(self) -> bool:
@@ -138,7 +148,8 @@ class Card:
     @property
     def edits_here(self) -> Field | None:
         """The form to change the input, if this person may, and reviews no changes yet."""
-        return self.edit_form if self.may_close and self.review is None else None
+        plain = self.review is None and self.granting is None
+        return self.edit_form if self.may_close and plain else None
 
     @property
     def edits_as_json(self) -> bool:
@@ -166,6 +177,7 @@ class Card:
                 known[f"{each.key}.{number}"] = (name, row.id)
                 known |= {cell.key: (f"{name}, {cell.control.label}", cell.id) for cell in row.cells}
         known["typed_name"] = (_("The typed name"), "")
+        known |= self.granting.errors if self.granting is not None else {}
         known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
         named = [(*known.get(name, (_label_of(name), "")), error) for name, error in self.errors.items()]
         return [(label, error, field_id) for label, field_id, error in named]
@@ -222,7 +234,9 @@ class Card:
     def answer_rows(self) -> list[Row]:
         """The answer as rows, like an input; none for a text or a choice."""
         structured = isinstance(self.answer, dict | list) and not is_choice(self.answer)
-        return rows(self.answer, "answer") if structured and self.answer else []
+        if not structured or not self.answer:
+            return []
+        return formatted(rows(self.answer, "answer"), self.answer, self.request.response_schema)
 
     @property
     def answer_text(self) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
 from approvals.models import ToolSettings
-from approvals.text.text import visible, visible_name
+from approvals.text.text import show_invisible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
 MAX_FIELDS = 3
@@ -68,12 +68,14 @@ def _first_values(value: Any) -> list[tuple[str, str]]:
 
 
 def short(value: Any) -> str:
-    """Return a value in one line of at most MAX_VALUE characters."""
+    """Return a masked value in one line of at most MAX_VALUE characters."""
     if not isinstance(value, str):
         value = json.dumps(value, ensure_ascii=False)
     # No more than that many characters of it can be shown, however long it is.
     text = " ".join(value[: MAX_VALUE * 4].split())
-    return visible(text) if len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4 else f"{visible(text[:MAX_VALUE])}…"
+    # Secrets were masked before: what is cut off here may be the end of a key.
+    whole = len(text) <= MAX_VALUE and len(value) <= MAX_VALUE * 4
+    return show_invisible(text) if whole else f"{show_invisible(text[:MAX_VALUE])}…"
 
 
 def _closed(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -21,6 +22,7 @@ from approvals.forms.safeguards import shown_digest
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
+from approvals.pages.policy.panel import SENT, granting_of, sent_terms
 from approvals.queries.comments import notes_for
 from approvals.queries.results import results_of, resumptions_of
 
@@ -65,7 +67,8 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
 
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
-        answer = sent_decision(approval_request, request.POST)
+        terms = sent_terms(approval_request, request.POST)
+        answer = replace(sent_decision(approval_request, request.POST), grant=terms)
         via = sent_door(request.POST)
         return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
 
@@ -91,6 +94,8 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
     except Refusal as refusal:
         approval_request = queries.get_request_for(request.user, pk)
         card = refused_card(request.user, approval_request, refusal, request.POST, door)
+        if SENT in request.POST and card.may_close:
+            card = replace(card, granting=granting_of(approval_request, request.POST))
         return card_response(request, card, refusal.status)
     if request.headers.get("HX-Request"):
         return card_response(request, card_for(request.user, ended, door=door))

@@ -157,16 +157,17 @@ def audiences(case: Case) -> list[Audience]:
     return [audience for audience, there in possible.items() if there]
 
 
+def impossible(case: Case) -> Sentence | None:
+    """Return why no grant at all can be given with this request; None if one can."""
+    if case.limits.never:
+        return Sentence(gettext_noop("is not possible for this tool: its settings say that a person decides each time"))
+    return never_granted(case.kind, case.priority, case.tool)
+
+
 def problems(terms: Terms, case: Case, now: datetime) -> dict[str, Sentence]:
     """Return what is wrong with the terms of a grant, by their names; empty if it may be given. `now` is the database's time."""
-    if problem := never_granted(case.kind, case.priority, case.tool):
+    if problem := impossible(case):
         return {"": problem}
-    if case.limits.never:
-        return {
-            "": Sentence(
-                gettext_noop("is not possible for this tool: its settings say that a person decides each time")
-            )
-        }
     by_name = {
         "covers": _width_problem(terms, case),
         "audience": _audience_problem(terms, case),

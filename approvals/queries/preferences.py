@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import BigIntegerField, CharField, Exists, QuerySet, Subquery, Value
@@ -11,7 +12,7 @@ from django.db.models import BigIntegerField, CharField, Exists, QuerySet, Subqu
 from approvals.access.permissions import Person
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
-from approvals.models import ApprovalRequest, Grant, Preferences, PrioritySettings, ToolSettings
+from approvals.models import ApprovalRequest, AskAlways, Grant, Preferences, PrioritySettings, ToolSettings
 from approvals.states import Kind
 
 
@@ -19,6 +20,29 @@ def preferences_of(user: Person) -> Preferences:
     """Return a person's preferences; the defaults if they have chosen none or are not logged in."""
     preferences = Preferences.objects.filter(person=user.pk).first() if user.pk else None
     return preferences or Preferences(person_id=user.pk or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What every page needs of its reader and of the installation: who has switched *Ask about everything* on, and when."""
+
+    preferences: Preferences
+    asking_since: datetime | None
+    asking_by: str | None
+
+
+def page_state(user: User) -> PageState:
+    """Return what every page of a person needs, in one statement."""
+    # Of the user, so that there is one row, whether or not they have chosen anything.
+    switch = AskAlways.objects.all()
+    reader = (
+        User.objects.filter(pk=user.pk)
+        .select_related("preferences")
+        .annotate(asking_since=Subquery(switch.values("since")), asking_by=Subquery(switch.values("by_name")))
+    )
+    row = reader.only("pk", "preferences").first()
+    preferences = getattr(row, "preferences", None) or Preferences(person_id=user.pk)
+    return PageState(preferences, row.asking_since, row.asking_by) if row else PageState(preferences, None, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,25 +89,9 @@ VERDICTS = ("request.decided", "request.cancelled", "request.expired")
 FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
 COLUMNS = [
-    "id",
-    "at",
-    "event",
-    "scope",
-    "run_id",
-    "request_id",
-    "chat",
-    "agent",
-    "tool",
-    "tool_call_id",
-    "actor_id",
-    "person",
-    "via",
-    "amount",
-    "data",
-    "digest",
-    "retry_count",
-    "last_seen_at",
-]
+    "id", "at", "event", "scope", "run_id", "request_id", "chat", "agent", "tool",
+    "tool_call_id", "actor_id", "person", "via", "amount", "data", "digest", "retry_count", "last_seen_at",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,15 @@ register.filter("person_name", marked_name)
 
 @register.filter
 def shown_value(row: Row) -> SafeString | str:
-    """Return the value of a row, with links; the words for an empty value look different from a text that says the same."""
+    """Return the value of a row, with links; the words for an empty value look different from a text that says the same.
+
+    What has words of its own has the exact value in its title; `static/pausepoint/times.js` puts a time into the reader's zone.
+    """
+    if row.moment:
+        time = '<time datetime="{}" data-exact="{}" title="{}">{}</time>'
+        return format_html(time, row.moment, row.zone, row.value, row.shown)
+    if row.shown:
+        return format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown)
     return format_html('<i class="no-value">{}</i>', row.value) if row.empty else linked(row.value)
 
 

@@ -88,10 +88,14 @@ SHAPES = (
         shows_end=False,
     ),
 )
+#: The length of the shortest text with a key in it.
+SHORTEST = 8
 _HINTS = tuple((hint, shape) for shape in SHAPES for hint in shape.hints)
 
 
 def hints_in(text: str) -> Sequence[Shape]:
     """Return the shapes of which there may be a key in the text."""
     # Nearly every text has none, and looking for a constant costs next to nothing.
+    if len(text) < SHORTEST:
+        return ()
     return list(dict.fromkeys(shape for hint, shape in _HINTS if hint in text))

@@ -67,6 +67,8 @@ def to_html(text: str, mentions: Collection[str] = ()) -> str:
         allowed_classes=CLASSES,
         url_schemes=SCHEMES,
         link_rel=REL,
+        # What was typed on the page stays.
+        set_tag_attribute_values={"a": {"target": "_blank"}},
     )
 
 
@@ -137,6 +139,8 @@ def _picture(token: Token, *, linked: bool) -> list[Token]:
     """Return a picture as the tokens of a link, or of text only: within a link, or if it is part of the text."""
     address, description = str(token.attrs["src"]), token.content.strip()
     label = _("Picture: %(description)s") % {"description": description} if description else _("Picture")
+    if linked and (host := ascii_host(address)):
+        label = _("%(picture)s, opens %(host)s") % {"picture": label, "host": host}
     text = Token("text", "", 0, content=label)
     if not linked or address.startswith("data:"):
         return [text, Token("link_target", "", 0, content=summarized(address))]

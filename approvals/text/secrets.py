@@ -32,6 +32,8 @@ MARK = "⟨•••"
 LONG, LAST = 24, 4
 #: The least length of each class of lengths: no mask says more about how long a secret is.
 LENGTHS = (8, 16, 32, 64)
+#: Longer names are not looked up.
+MAX_NAME = 200
 _MASK = re.compile(f"{MARK}[^⟩]*⟩")
 _PLAIN = str.maketrans("", "", "-_. ")
 
@@ -107,12 +109,17 @@ def plain_name(name: str) -> str:
     return name.translate(_PLAIN).casefold()
 
 
+@lru_cache(maxsize=2_000)
+def _is_among(name: str, names: frozenset[str]) -> bool:
+    return plain_name(name) in names
+
+
 @lru_cache(maxsize=8)
 def _names(more: Sequence[str]) -> frozenset[str]:
     return NAMES | frozenset(map(plain_name, more))
 
 
-def _masked(value: Any, names: Collection[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
+def _masked(value: Any, names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
     """Return the masked value; `secret` is the name of the field that makes all of it secret."""
     match value:
         case Hidden():
@@ -138,12 +145,12 @@ def _masked(value: Any, names: Collection[str], pointers: Sequence[Sequence[str]
 
 
 def _members(
-    value: Mapping[str, Any], names: Collection[str], pointers: Sequence[Sequence[str]], at: str, secret: str
+    value: Mapping[str, Any], names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str
 ) -> Any:
     members: dict[str, Any] = {}
     for name, item in value.items():
         step = name.replace("~", "~0").replace("/", "~1")
-        inner = secret or (name if plain_name(name) in names else "") or _ends(pointers, step)
+        inner = secret or (name if len(name) <= MAX_NAME and _is_among(name, names) else "") or _ends(pointers, step)
         shown = mask_text(name)
         while shown is not name and shown in members:
             # Two keys that look alike are both shown.

@@ -51,6 +51,7 @@ class Row:
     values that only the raw view shows, and `note` names what is easily misread. `empty`: the value says in words that nothing is
     there. `columns`: the rows are objects of the same few short values, so that they can stand in one table. `lines`: the cells
     of a text in CSV, the first of which are the headings. `secret`: the pointer to a value of which something is hidden.
+    `shown`: the value in the words of people; a `moment` is in a `zone`.
 
     A page reports the places that were in view: that of a row is its value, as far as it is not folded.
     """
@@ -69,6 +70,9 @@ class Row:
     columns: Sequence[str] = ()
     lines: Sequence[Sequence[str]] = ()
     secret: str = ""
+    shown: str = ""
+    moment: str = ""
+    zone: str = ""
 
     @property
     def size(self) -> int:

@@ -13,5 +13,5 @@ def secret_names_of(chat: Chat) -> list[str]:
     """Return the names of the fields that the requests of a chat call secret: in a message, the input is not at its root."""
     requests = ApprovalRequest.objects.filter(scope=chat.scope, secrets__isnull=False).order_by()
     lists = requests.values_list("secrets", flat=True).distinct()[:MAX_LISTS]
-    steps = (secret.strip("/*").rpartition("/")[2] for secrets in lists for secret in secrets)
+    steps = (secret.strip("/*").rpartition("/")[2] for secrets in lists for secret in secrets or ())
     return list(dict.fromkeys(step.replace("~1", "/").replace("~0", "~") for step in steps if step))

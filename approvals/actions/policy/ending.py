@@ -27,7 +27,7 @@ BATCH = 100
 MAX_REASON = 1_000
 
 
-def revoke_grant(grant_id: UUID, *, by: Actor, via: Door) -> Grant:
+def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> Grant:
     """End a grant, on record; one that has ended stays as it is. NotFound, NotAllowed.
 
     A use at the same moment is either counted before, or refused.
@@ -42,7 +42,8 @@ def revoke_grant(grant_id: UUID, *, by: Actor, via: Door) -> Grant:
             grant.ended_at, grant.ended_why = timezone.now(), GrantEnd.REVOKED
             grant.ended_by_id, grant.ended_by_name = by.pk, by.get_username()
             grant.save(update_fields=["ended_at", "ended_why", "ended_by_id", "ended_by_name"])
-            publish_grant("grant.revoked", grant, actor=by, via=via)
+            cleaned = clean_text(reason.strip())[:MAX_REASON]
+            publish_grant("grant.revoked", grant, actor=by, via=via, more={"reason": cleaned})
     return grant
 
 

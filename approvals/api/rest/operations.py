@@ -17,7 +17,7 @@ from ninja.security import HttpBearer
 from approvals.access.callers import Caller, caller_of
 from approvals.api.bodies import json_with_files
 from approvals.api.fields import Document
-from approvals.api.frame import ELSEWHERE, Framed, counted
+from approvals.api.frame import ELSEWHERE, Framed, counted, refuse_tokens
 from approvals.exceptions import Invalid, Refusal
 from approvals.http import refusal_page
 
@@ -27,7 +27,8 @@ MAX_ERRORS = 50
 class Bearer(HttpBearer):
     """Documents the authentication that `MachineMiddleware` has done, sessions of browsers included.
 
-    An operation that asks `counts`, before its body is read.
+    An operation that asks `counts`, before its body is read, and takes no client token: what is refused for the token alone
+    costs its key nothing.
     """
 
     def __init__(self, *, counts: bool = False) -> None:
@@ -36,7 +37,10 @@ class Bearer(HttpBearer):
 
     def __call__(self, request: HttpRequest) -> Caller:
         caller = caller_of(request)
-        return counted(caller) if self.counts else caller
+        if not self.counts:
+            return caller
+        refuse_tokens(caller)
+        return counted(caller)
 
     def authenticate(self, request: HttpRequest, token: str) -> Caller:
         return caller_of(request)

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from approvals.actions.policy.publishing import WIDTHS
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
+from approvals.pages.policy.wording import clock
 from approvals.queries.audit import Subjects
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
-from approvals.states import Door, Kind, Verdict, verdict_label
+from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
 from approvals.text.text import visible
 
 #: How many values a line shows, and how many characters of a note.
@@ -123,6 +126,8 @@ class Line:
     note: str
     request: ApprovalRequest | None
     workflow: Workflow | None
+    #: The id of the grant that it is about, or that has approved the request.
+    grant_id: str
 
 
 def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
@@ -145,6 +150,7 @@ def _line(entry: AuditEntry, subjects: Subjects) -> Line:
         _note(data),
         request,
         subjects.workflows.get((entry.scope, entry.run_id)),
+        str(data.get("grant_id") or ""),
     )
 
 
@@ -173,10 +179,25 @@ def _values(
     """Return the values that matter: of the input that was asked for, approved or run; else those of the event."""
     if entry.event == "request.secret_shown":
         return _values_of_event(data)
+    if entry.event.startswith("grant."):
+        return _values_of_grant(data)
     if entry.event.startswith("request.") or entry.event == "tool.result":
         values = key_values(_input_of(data, request), settings, entry.tool_name)
         return _with_amount(entry.amount, values)[:MAX_VALUES]
     return _with_amount(entry.amount, _values_of_event(data))[:MAX_VALUES]
+
+
+def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what a grant covers, how often it was used, and when it ends or why it has ended."""
+    if "grant_id" not in data:
+        return []
+    width = next((width for width, word in WIDTHS.items() if word == data.get("covers")), Width.INPUT)
+    used, uses = data.get("used"), data.get("uses")
+    values = [(_("covers"), str(width.label)), (_("used"), f"{used} / {uses}" if uses else str(used))]
+    if why := data.get("why"):
+        return [*values, (_("ended"), str(GrantEnd(why).label) if why in GrantEnd.values else short(why))]
+    until = parse_datetime(str(data.get("until") or ""))
+    return [*values, *([(_("until"), clock(until))] if until else [])]
 
 
 def _values_of_event(data: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -204,7 +225,9 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
 
 def _note(data: Mapping[str, Any]) -> str:
     """Return what a person wrote, or why a call failed; its beginning if it is long."""
-    text = next((data[name] for name in ("comment", "text", "error_text", "explanation") if data.get(name)), "")
+    text = next(
+        (data[name] for name in ("comment", "text", "error_text", "explanation", "reason") if data.get(name)), ""
+    )
     return _cut(text, MAX_NOTE) if isinstance(text, str) else ""
 
 

@@ -24,7 +24,7 @@ from approvals.queries.filters import Filters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
-from approvals.states import ASKS, Kind, Priority, Status, status_label, verdict_label
+from approvals.states import ASKS, Door, Kind, Priority, Status, status_label, verdict_label
 from approvals.text.confusables import marked_name
 from approvals.text.secrets import mask_text
 from approvals.text.text import visible
@@ -115,6 +115,8 @@ class InboxRow:
         label = verdict_label(self.request.kind, self.decision.verdict)
         if not self.decision.by_name:
             return label
+        if self.decision.via == Door.GRANT:
+            return _("Approved by grant of %(name)s") % {"name": marked_name(self.decision.by_name)}
         return _("%(outcome)s by %(name)s") % {"outcome": label, "name": marked_name(self.decision.by_name)}
 
 

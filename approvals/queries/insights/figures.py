@@ -179,7 +179,7 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
         person=F("by_name"),
         words=F("request__words"),
         approval=flag(request__kind=Kind.APPROVAL),
-        human=flag(verdict__in=PEOPLES, by_id__isnull=False),
+        human=flag(verdict__in=PEOPLES, by_id__isnull=False, grant__isnull=True),
         seconds=Waited("decided_at", "request__created_at"),
         day=Day("decided_at"),
         created=WeekSeconds("request__created_at"),

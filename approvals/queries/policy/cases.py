@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from django.db.models.functions import Now
+
 from approvals.access.keys import KEY_SCOPE
 from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.policy.grants import Case, Limits
@@ -37,3 +41,8 @@ def limits_of(settings: ToolSettings) -> Limits:
         width=None if settings.grant_width is None else Width(settings.grant_width),
         never=settings.no_grants,
     )
+
+
+def database_time(request: ApprovalRequest) -> datetime:
+    """Return the time of the database, by which grants end."""
+    return ApprovalRequest.objects.filter(pk=request.pk).values_list(Now(), flat=True).get()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Case, Q, QuerySet, TextField, Value, When
+from django.contrib.auth.models import User
+from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
 from django.db.models.functions import Cast, Length, Now
 from django.db.models.lookups import LessThanOrEqual
 from django.utils.translation import gettext as _
@@ -72,9 +73,18 @@ def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | 
     return grants_for(user, tool=tool, agent=agent, key_id=key_id).filter(ended_at=None)
 
 
+def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
+    """Return the grants with the names of the user whose calls they are for."""
+    people = User.objects.filter(pk=OuterRef("requested_by_id"))
+    return grants.annotate(
+        requester_name=Subquery(people.values("username")),
+        requester_display=Subquery(people.values("first_name")),
+    )
+
+
 def find_grant(user: Person, grant_id: UUID) -> Grant:
     """Return a grant that this person may see. NotFound."""
-    grant = grants_for(user).filter(pk=grant_id).first()
+    grant = shown_grants(grants_for(user)).filter(pk=grant_id).first()
     if grant is None:
         raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
     return grant
@@ -140,7 +150,7 @@ def preview(request: ApprovalRequest, terms: Terms) -> Preview:
     if terms.width == Width.INPUT:
         earlier = earlier.filter(input_digest=request.input_digest)
     else:
-        earlier = earlier.filter(attachments=None)
+        earlier = earlier.filter(attachments__isnull=True)
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
@@ -150,7 +160,7 @@ def preview(request: ApprovalRequest, terms: Terms) -> Preview:
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
         pointers = case_of(request, workflow).key_fields
-        wanted = canonical(fields_of(request.input, pointers))
-        inputs = ((row, json.loads(row.short_input or "{}")) for row in rows)
-        rows = [row for row, value in inputs if canonical(fields_of(value, pointers)) == wanted]
+        fields = fields_of(request.input, pointers)
+        inputs = ((row, json.loads(row.short_input or "{}")) for row in rows if fields)
+        rows = [row for row, value in inputs if canonical(fields_of(value, pointers)) == canonical(fields)]
     return Preview([row for row in rows if row.status == Status.REJECTED], len(rows), complete)

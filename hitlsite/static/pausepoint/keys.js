@@ -104,6 +104,13 @@
   }
 
   /** @param {HTMLElement} row */
+  function grant(row) {
+    const card = openCardOf(row), link = card.querySelector("a[data-grants]");
+    if (!link || card.dataset.held !== undefined) return announce(gettext("This request can only be approved by itself."));
+    link.click();
+  }
+
+  /** @param {HTMLElement} row */
   function edit(row) {
     const button = openCardOf(row).querySelector('button[data-key="e"]');
     if (!button) return announce(gettext("This input cannot be edited."));
@@ -176,6 +183,7 @@
   const ACTS = {
     a: { does: (row) => press(row, "a"), first: gettext("Opened. Read it, then press a to approve it.") },
     r: { does: (row) => press(row, "r"), first: gettext("Opened. Read it, then press r to reject it.") },
+    A: { does: grant },
     e: { does: edit },
     c: { does: comment },
     n: { does: note },

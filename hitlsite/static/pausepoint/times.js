@@ -68,6 +68,18 @@
     }
   }
 
+  // --- Times in values, which the server has put into the zone that it knew of. A push knows none.
+  function zoneValues() {
+    for (const time of document.querySelectorAll("time[data-exact]")) {
+      if (time.dataset.exact === zone) continue;
+      time.dataset.exact = zone;
+      const moment = new Date(time.dateTime), lang = document.documentElement.lang;
+      const day = moment.toLocaleDateString(lang, { timeZone: zone, dateStyle: "long" });
+      const clock = moment.toLocaleTimeString(lang, { timeZone: zone, timeStyle: moment.getUTCSeconds() ? "medium" : "short" });
+      time.textContent = `${day}, ${clock} (${zone})`;
+    }
+  }
+
   // --- The named field of a time is hidden, and keeps the time in UTC; beside it stands one for the same time here.
   const MOMENTS = "input[type=datetime-local][name]";
   /** @param {Date} moment */
@@ -111,6 +123,7 @@
   /** @param {ParentNode} root */
   function ready(root) {
     for (const field of root.querySelectorAll(MOMENTS)) localize(field);
+    zoneValues();
   }
 
   document.addEventListener("DOMContentLoaded", () => ready(document));

@@ -105,6 +105,14 @@ def test_client_tokens_share_the_limit_of_their_key():
             counted(caller)
 
 
+def test_a_client_token_where_it_does_not_work_costs_its_key_nothing():
+    machine = Machine(alice())
+    token = client_token(Caller(user=machine.key.user, scopes=frozenset({"ask"}), key=machine.key), thread="c1")
+    stranger = Machine(authorization=f"Bearer {token}")
+    assert {stranger.post("/requests", APPROVAL).refusal for _ in range(4)} == {(403, "not_allowed")}
+    assert [machine.post("/requests", APPROVAL).status for _ in range(4)] == [201] * 3 + [429]
+
+
 def test_people_in_a_browser_are_counted_as_themselves():
     first, second = (Caller(user=user, scopes=SCOPES, session_key="s") for user in (alice(), bob()))
     for _ in range(3):

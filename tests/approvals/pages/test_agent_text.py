@@ -98,8 +98,8 @@ def test_text_cannot_fake_a_link_target():
 @pytest.mark.parametrize(
     ("text", "link", "words"),
     [
-        ("![A cup](https://a.example/c.png)", "https://a.example/c.png", "Picture: A cup (https://a.example/c.png)"),
-        ("![](https://a.example/c.png)", "https://a.example/c.png", "Picture (https://a.example/c.png)"),
+        ("![A cup](https://a.example/c.png)", "https://a.example/c.png", "Picture: A cup, opens a.example (https://a.example/c.png)"),
+        ("![](https://a.example/c.png)", "https://a.example/c.png", "Picture, opens a.example (https://a.example/c.png)"),
         ("[![A cup](https://a.example/c.png)](https://b.example)", "https://b.example",
          "Picture: A cup (https://a.example/c.png) (https://b.example)"),
         (f"![A cup](data:image/png;base64,{'AAAA' * 30})", "", "Picture: A cup ([image/png file, 90 bytes, SHA-256"),
@@ -109,6 +109,14 @@ def test_picture_is_a_link_that_shows_its_target_and_loads_nothing(text, link, w
     page = parse(to_html(text))
     assert (page.find("img"), [one.attributes["href"] for one in page.find("a")]) == ([], [link] if link else [])
     assert page.words.startswith(words)
+
+
+def test_a_picture_names_the_host_that_a_browser_looks_up_and_opens_beside_the_page():
+    (link,) = parse(to_html("![A cup](https://bücher.example/c.png)")).find("a")
+    assert link.words == "Picture: A cup, opens xn--bcher-kva.example"
+    assert (link.attributes["target"], link.attributes["rel"]) == ("_blank", "noopener noreferrer nofollow")
+    (link,) = parse(to_html("![A cup](//evil.example/c.png)")).find("a")
+    assert link.words == "Picture: A cup, opens evil.example"
 
 
 @pytest.mark.parametrize(

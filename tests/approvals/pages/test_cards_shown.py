@@ -28,7 +28,7 @@ from tests.support.people import alice, bob, carol, make_person
         ("*a* **b** `c`", "<p><em>a</em> <strong>b</strong> <code>c</code></p>\n"),
         (
             "[site](https://a.example/x 'title')",
-            '<p><a href="https://a.example/x" rel="noopener noreferrer nofollow">site</a>'
+            '<p><a href="https://a.example/x" target="_blank" rel="noopener noreferrer nofollow">site</a>'
             ' <span class="target">(https://a.example/x)</span></p>\n',
         ),
         ("<b onclick=alert(1)>x</b>", "<p>&lt;b onclick=alert(1)&gt;x&lt;/b&gt;</p>\n"),
@@ -37,7 +37,8 @@ from tests.support.people import alice, bob, carol, make_person
         ("[x](data:text/html,<script>)", "<p>[x](data:text/html,&lt;script&gt;)</p>\n"),
         (
             "![pixel](https://spy.example/p.png)",
-            '<p><a href="https://spy.example/p.png" rel="noopener noreferrer nofollow">Picture: pixel</a>'
+            '<p><a href="https://spy.example/p.png" target="_blank" rel="noopener noreferrer nofollow">'
+            "Picture: pixel, opens spy.example</a>"
             ' <span class="target">(https://spy.example/p.png)</span></p>\n',
         ),
         ("~~gone~~", "<p><s>gone</s></p>\n"),
@@ -94,7 +95,7 @@ class Tags(HTMLParser):
 def assert_harmless(html: str) -> None:
     for tag, attributes in Tags(html).found:
         assert tag in HARMLESS
-        assert set(attributes) <= {"a": {"href", "rel"}, "ol": {"start"}, "span": {"class"}}.get(tag, set())
+        assert set(attributes) <= {"a": {"href", "rel", "target"}, "ol": {"start"}, "span": {"class"}}.get(tag, set())
         if tag == "a":
             assert attributes["rel"] == "noopener noreferrer nofollow"
             address = re.sub(r"[\x00-\x20]", "", attributes.get("href") or "").lower()

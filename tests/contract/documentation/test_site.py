@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import http.server
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -93,10 +94,26 @@ def test_a_page_that_is_not_in_the_navigation_fails_the_build(tmp_path, monkeypa
     ]
 
 
+def test_versions_are_beside_each_other_and_latest_is_the_newest(site, tmp_path, monkeypatch):
+    title = f"Pausepoint {builder.version()}</title>"
+    for name in ("0.9.3", "0.10.0", "0.9.4", "0.2.0"):
+        monkeypatch.setattr(builder, "version", lambda name=name: name)
+        builder.publish(site, tmp_path)
+    listed = json.loads((tmp_path / "versions.json").read_text())
+    assert [(each["version"], each["aliases"]) for each in listed] == [("0.10", ["latest"]), ("0.9", []), ("0.2", [])]
+    assert (tmp_path / "latest").readlink() == Path("0.10")
+    assert {path.name for path in tmp_path.iterdir()} == {"0.10", "0.9", "0.2", "latest", "versions.json", "index.html"}
+    # Every page names its version in the title, also where it is read as a file.
+    assert title in (tmp_path / "latest" / "docs" / "tutorial" / "index.html").read_text()
+
+
 @pytest.fixture
-def address(site) -> Iterator[str]:
-    """The built site, served as `make docs-serve` does."""
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+def address(site, tmp_path) -> Iterator[str]:
+    """The built site beside an earlier version, served as `make docs-serve` does."""
+    versions = tmp_path / "versions"
+    (versions / "0.0").mkdir(parents=True)
+    builder.publish(site, versions)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(versions))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -112,8 +129,9 @@ with sync_playwright() as playwright:
     page = browser.new_page()
     page.set_default_timeout(120_000)
     page.on("request", lambda request: print(request.url))
-    for path in ("/", "/docs/architecture/", "/docs/reference/api/"):
+    for path in ("/", "/latest/", "/latest/docs/architecture/", "/latest/docs/reference/api/"):
         page.goto(sys.argv[2] + path, wait_until="networkidle")
+    assert page.locator(".md-version__link").all_text_contents() == [sys.argv[3], "0.0"]
     page.keyboard.press("/")
     page.keyboard.type("checkpoint")
     page.wait_for_load_state("networkidle")
@@ -122,7 +140,8 @@ with sync_playwright() as playwright:
 
 @pytest.mark.browser
 def test_a_browser_loads_nothing_from_elsewhere(address):
-    command = [sys.executable, "-c", BROWSE, find_chromium(), address]
+    newest = builder.version().rpartition(".")[0]
+    command = [sys.executable, "-c", BROWSE, find_chromium(), address, newest]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     requested = done.stdout.split()
     assert len(requested) > 6

@@ -104,6 +104,7 @@ MAY_LACK = {
     "problems": "only some providers know what their models refuse",
     "process_exception": "only some middleware looks at errors",
     "process_view": "only some middleware looks at views",
+    "state": "only requests of people for pages, which the middleware has read it for",
     "text": "only some events carry one",
     "user": "requests that were refused before the middleware of log-ins ran",
 }

@@ -263,3 +263,19 @@ def test_fields_of_a_case_are_there_while_it_applies(windows, people, agent, scr
         "iban": "DE02",
         "why": "A new roof",
     }
+
+
+def test_times_in_values_are_in_the_time_zone_of_the_browser(windows, people, agent):
+    schema = {
+        "properties": {"at": {"type": "string", "format": "date-time"}, "fee": {"type": "number", "x-currency": "EUR"}}
+    }
+    values = {"at": "2026-12-24T13:00:00Z", "fee": 1250}
+    asked = agent.ask(tool_name="book", input=values, response_schema=schema, tool_call_id="zones")
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", timezone_id="Asia/Tokyo")
+    time = page.locator(".values time")
+    assert (" ".join(time.inner_text().split()), time.get_attribute("title")) == (
+        "December 24, 2026, 10:00 PM (Asia/Tokyo)",
+        "2026-12-24T13:00:00Z",
+    )
+    fee = page.locator(".values data")
+    assert (fee.inner_text(), fee.get_attribute("title")) == ("1,250.00 EUR", "1250")

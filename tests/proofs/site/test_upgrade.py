@@ -123,3 +123,19 @@ def test_a_desk_that_lacks_a_replaced_migration_is_told_what_to_run_first_and_st
             "changed. Run `manage.py migrate` of commit c9748bf8 first, and then that of this version."
         )
     assert dump(older) == before
+
+
+# SQLite always had the index.
+@pytest.mark.parametrize("older", ["postgresql"], indirect=True)
+def test_a_desk_with_two_unfinished_turns_in_a_chat_is_told_so_and_stays_as_it_is(older):
+    older.rows("UPDATE chats_turn SET chat_id = ? WHERE chat_id = ?", APPROVAL, QUESTION)
+    before = dump(older)
+    done = older.manage("migrate", check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"CommandError: Chat {APPROVAL} has more than one unfinished turn, and this version allows one. Nothing was changed. "
+        "Stop the chat with the version that you upgrade from, until one is left, and run `manage.py migrate` again."
+    )
+    assert dump(older) == before
+    older.rows("UPDATE chats_turn SET state = 'stopped' WHERE id = (SELECT MAX(id) FROM chats_turn)")
+    older.manage("migrate", "--verbosity", "0")

@@ -1,15 +1,25 @@
-"""Make and end the secrets that sign webhooks."""
+"""Make and end the secrets that sign webhooks; and show a hidden value of a request to one person, on record."""
 
 from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from approvals.access import permissions
+from approvals.asking.secrets import hidden_values
+from approvals.exceptions import NotAllowed, NotFound
+from approvals.models.actors import Actor
 from approvals.models.subscriptions import SigningSecret
 from approvals.outbound.webhooks import Owner, fingerprint_of, owner_column, secret_text, valid_secrets
+from approvals.queries.requests import get_request_for
+from approvals.record import audit
+from approvals.states import Door
 
 #: How long the previous secret keeps signing, so that a receiver can change over without losing anything.
 OVERLAP = timedelta(days=1)
@@ -39,3 +49,17 @@ def end_old_signing_secrets(owner: Owner) -> int:
 
 def _expire(signing_secrets: list[SigningSecret], *, at: datetime) -> int:
     return SigningSecret.objects.filter(pk__in=[secret.pk for secret in signing_secrets]).update(expires_at=at)
+
+
+def reveal_secret(request_id: UUID, pointer: str, *, by: Actor, via: Door) -> Any:
+    """Return the value at this pointer, of which something is hidden. NotFound, NotAllowed."""
+    request = get_request_for(by, request_id)
+    if not permissions.may_reveal(by):
+        raise NotAllowed(_("You do not have permission to show hidden values. Ask an administrator for it."))
+    hidden = hidden_values(request).get(pointer)
+    if hidden is None:
+        raise NotFound(_("Nothing is hidden there. Reload the page."))
+    with transaction.atomic():
+        subject = audit.subject_of(request, request.workflow)
+        audit.record("request.secret_shown", subject, data={"pointer": pointer}, actor=by, via=via)
+    return hidden.value

@@ -1,0 +1,1 @@
+"""What the processes do for themselves: their heartbeats, and removing old rows."""

@@ -1,0 +1,79 @@
+"""The panel of *Approve for…*: its form, one sentence that says what will run, and what that would have approved so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from approvals.access.usernames import shown_person
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest
+from approvals.pages.policy import wording
+from approvals.pages.policy.forms import GrantForm
+from approvals.policy import grants
+from approvals.policy.grants import Terms
+from approvals.queries.policy.cases import case_of, database_time
+from approvals.queries.policy.grants import Preview, asking_always, preview
+from approvals.text.text import visible
+from approvals.text.translation import translated
+
+#: The field of a decision that has a grant with it.
+SENT = "grant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granting:
+    """The variable `granting` of a card. Without a form, `why_not` says why no grant is possible."""
+
+    why_not: str = ""
+    form: GrantForm | None = None
+    #: What the terms mean, and what they would have approved; empty while the form has errors.
+    sentence: str = ""
+    preview: Preview | None = None
+    #: Whether *Ask about everything* is on, so that the grant would not be used for now.
+    stopped: bool = False
+
+    @property
+    def errors(self) -> dict[str, tuple[str, str]]:
+        """The label and the id of each field, by the name of its error in a refusal."""
+        fields = [] if self.form is None else [self.form[name] for name in self.form.fields]
+        return {f"{SENT}.{field.name}": (str(field.label), field.id_for_label or field.auto_id) for field in fields}
+
+
+def granting_of(request: ApprovalRequest, data: QueryDict | None = None) -> Granting:
+    """Return the panel for a request, with what was sent."""
+    case = case_of(request, request.workflow)
+    why_not = grants.impossible(case)
+    if why_not is not None:
+        return Granting(why_not=_("A grant %(problem)s.") % {"problem": translated(why_not)})
+    form = GrantForm(request, case, database_time(request), data)
+    stopped = asking_always() is not None
+    if not form.is_valid():
+        return Granting(form=form, stopped=stopped)
+    sentence = _sentence(request, form.terms, case.key_fields)
+    return Granting(form=form, sentence=sentence, preview=preview(request, form.terms), stopped=stopped)
+
+
+def sent_terms(request: ApprovalRequest, data: QueryDict) -> Terms | None:
+    """Return the terms that a form sent with an approval; None if it has none. Invalid, naming each field."""
+    if SENT not in data or not request.pending:
+        return None
+    granting = granting_of(request, data)
+    if granting.form is None:
+        raise Invalid(granting.why_not)
+    if granting.form.errors:
+        errors = {f"{SENT}.{name}": " ".join(map(str, texts)) for name, texts in granting.form.errors.items()}
+        raise Invalid(_("The grant is not possible."), errors)
+    return granting.form.terms
+
+
+def _sentence(request: ApprovalRequest, terms: Terms, key_fields: Sequence[str]) -> str:
+    return _("Calls of %(tool)s with %(what)s run without asking for %(whom)s, %(limits)s.") % {
+        "tool": visible(request.tool_name),
+        "what": wording.what_of(request, terms.width, key_fields),
+        "whom": wording.for_whom(terms.audience, request.agent, shown_person(request.requested_by)),
+        "limits": wording.how_long(terms.until, terms.uses),
+    }

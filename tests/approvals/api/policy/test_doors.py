@@ -1,0 +1,115 @@
+"""A grant covers the calls that agents ask about through hooks and MCP, and each is answered at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from approvals.api.mcp import calls
+from approvals.models import ApprovalRequest, Decision, Grant
+from approvals.states import Audience, Verdict, Width
+from tests.approvals.actions.policy.granting import approve, terms
+from tests.approvals.api.mcp.agent import REFUND, WRITE, Agent
+from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, PERMISSION
+from tests.support.machine import Machine
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def nothing_waits(monkeypatch) -> None:
+    for name in ("WAIT", "ROUND", "PATIENCE"):
+        monkeypatch.setattr(calls, name, 0.0)
+
+
+def grant_the_waiting(by: User, audience: Audience = Audience.AGENT, width: Width = Width.INPUT) -> None:
+    approve(ApprovalRequest.objects.get(status="pending"), by, terms(width, audience))
+
+
+def last_use() -> tuple[str, int | None]:
+    return Decision.objects.order_by("-pk").values_list("via", "grant_use")[0]
+
+
+@pytest.mark.parametrize(("address", "call"), [(CLAUDE_CODE, BASH), (CODEX, CODEX_BASH)])
+def test_a_hook_is_allowed_at_once_for_its_session(address, call):
+    agent, decider = Machine(alice()), bob()
+
+    def hook(**changes: Any) -> Any:
+        return agent.post(f"{address}?wait=0", call | changes)
+
+    hook()
+    grant_the_waiting(decider, Audience.THREAD)
+    again = hook(tool_use_id="call_2")
+    assert again.headers["pausepoint-status"] == "approved"
+    assert again.body["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert last_use() == ("grant", 1)
+    # Sent again, it is the same call.
+    assert (hook(tool_use_id="call_2").body, last_use()) == (again.body, ("grant", 1))
+    other_input = hook(tool_use_id="call_3", tool_input={"command": "rm -rf /"})
+    other_session = hook(tool_use_id="call_4", session_id="another")
+    assert [reply.headers["pausepoint-status"] for reply in (other_input, other_session)] == ["pending", "pending"]
+
+
+def test_calls_without_an_id_get_one_use_each():
+    agent, decider = Machine(alice()), bob()
+
+    def hook() -> Any:
+        return agent.post(f"{CLAUDE_CODE}?wait=0", PERMISSION)
+
+    hook()
+    grant_the_waiting(decider)
+    # The first repeat takes what the person has approved.
+    replies = [hook() for _ in range(3)]
+    assert [reply.body["hookSpecificOutput"]["decision"]["behavior"] for reply in replies] == ["allow"] * 3
+    assert (Grant.objects.get().used, ApprovalRequest.objects.count()) == (2, 3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mcp_clients_are_told_at_once(nothing_waits):
+    agent, decider = Agent(alice()), bob()
+    asked = agent.call("request_approval", REFUND, meta={"claudecode/toolUseId": "toolu_1"}).outcome
+    assert asked["status"] == "pending"
+    grant_the_waiting(decider, Audience.KEY)
+    outcome = agent.call("request_approval", REFUND, meta={"claudecode/toolUseId": "toolu_2"}).outcome
+    assert (outcome["status"], outcome["by"], outcome["input"]) == ("approved", "bob", REFUND["input"])
+    checked = agent.call("check_request", {"request_id": outcome["request_id"]}).outcome
+    assert (checked, last_use()) == (outcome, ("grant", 1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_permission_prompt_of_claude_code_is_allowed_at_once(nothing_waits):
+    agent, decider = Agent(alice()), bob()
+    agent.call("permission", WRITE)
+    grant_the_waiting(decider)
+    again = agent.call("permission", WRITE | {"tool_use_id": "toolu_2"}).value
+    assert (again, last_use()) == ({"behavior": "allow", "updatedInput": WRITE["input"]}, ("grant", 1))
+
+
+def test_a_request_that_is_asked_again_with_its_key_is_the_same_use():
+    agent, decider = Machine(alice()), bob()
+    body = {"kind": "approval", "title": "Refund?", "tool_name": "refund", "input": {}, "agent": "billing"}
+    agent.ask(body)
+    grant_the_waiting(decider)
+    first = agent.post("/requests", body, idempotency_key="1")
+    second = agent.post("/requests", body, idempotency_key="1")
+    assert (first.status, second.status, second.replayed) == (201, 200, True)
+    assert (first.body == second.body, Grant.objects.get().used) == (True, 1)
+    waited = agent.get(f"/requests/{first.body['id']}?wait=30").body
+    assert waited == first.body
+
+
+def test_what_ran_is_bound_to_what_the_grant_covers():
+    agent, decider = Machine(alice()), bob()
+    body = {"kind": "approval", "title": "Refund?", "tool_name": "refund", "input": {"amount": 5}, "agent": "billing"}
+    agent.ask(body)
+    grant_the_waiting(decider)
+    request = agent.ask(body)
+    wrong = agent.post(f"/requests/{request['id']}/result", {"input_digest": f"sha256:{'0' * 64}", "output": 1})
+    assert wrong.refusal == (409, "other_input")
+    digest = request["decision"]["approved_digest"]
+    assert agent.post(f"/requests/{request['id']}/result", {"input_digest": digest, "output": 1}).status == 201
+    decision = Decision.objects.get(request_id=request["id"])
+    assert (decision.verdict, decision.approved_digest) == (Verdict.APPROVE, digest)

@@ -1,0 +1,102 @@
+"""Dates, times, durations and amounts are in the words of people where the schema says what they are."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.utils import timezone, translation
+
+from approvals.forms.formatted import formatted
+from approvals.templatetags.desk import shown_value
+from approvals.text.tables import Row, rows
+
+SCHEMA = {
+    "$defs": {"Day": {"type": "string", "format": "date"}},
+    "properties": {
+        "day": {"$ref": "#/$defs/Day"},
+        "at": {"format": "date-time"},
+        "time": {"format": "time"},
+        "long": {"format": "duration"},
+        "fee": {"type": "number", "x-currency": "EUR"},
+        "lines": {"items": {"properties": {"price": {"x-currency": "JPY"}}}},
+        "total": {"format": "money", "properties": {"amount": {}, "currency": {}}},
+    },
+}
+
+
+def shown(value, schema=SCHEMA) -> dict[str, str]:
+    def leaves(table: list[Row], path: str = ""):
+        for row in table:
+            yield from leaves([*row.rows, *row.more], f"{path}{row.name}.") if row.rows else [(path + row.name, row)]
+
+    return {name: row.shown or row.value for name, row in leaves(formatted(rows(value), value, schema))}
+
+
+@pytest.fixture(autouse=True)
+def berlin():
+    with timezone.override(ZoneInfo("Europe/Berlin")), translation.override("en"):
+        yield
+
+
+def test_values_are_in_words_where_the_schema_says_what_they_are():
+    value = {
+        "day": "2026-12-24",
+        "at": "2026-12-24T13:00:00Z",
+        "time": "14:30:00Z",
+        "long": "P1DT2H15M",
+        "fee": 1234.5,
+        "lines": [{"price": 1200, "note": "2026-12-24"}],
+        "total": {"amount": "99.999", "currency": "CHF"},
+        "other": "2026-12-24",
+    }
+    assert shown(value) == {
+        "day": "Dec. 24, 2026",
+        "at": "Dec. 24, 2026, 2 p.m. (Europe/Berlin)",
+        "time": "14:30 UTC",
+        "long": "1 day 2 hours 15 minutes",
+        "fee": "1,234.50 EUR",
+        "lines.1.price": "1,200 JPY",
+        "lines.1.note": "2026-12-24",
+        "total.amount": "99.999 CHF",
+        "total.currency": "CHF",
+        "other": "2026-12-24",
+    }
+
+
+def test_an_amount_follows_the_language_of_the_reader():
+    with translation.override("de"):
+        assert shown({"fee": 1234.5}) == {"fee": "1.234,50 EUR"}
+
+
+def test_what_cannot_be_written_exactly_stays_as_it_is():
+    value = {
+        "day": "2026-02-30",
+        "at": "2026-12-24T13:00:00.123456789Z",
+        "time": "25 past",
+        "long": "P1Y",
+        "fee": "about 5",
+        "total": {"amount": 5, "currency": "euros"},
+    }
+    flat = {**value, "total.amount": "5", "total.currency": "euros"}
+    del flat["total"]
+    assert shown(value) == flat
+    assert shown({"fee": "007"}) == {"fee": "007"}
+    assert shown({"fee": True}) == {"fee": "true"}
+    assert shown({"fee": 1e300}) == {"fee": "1e+300"}
+
+
+def test_the_exact_value_is_in_reach():
+    value = {"at": "2026-12-24T13:00:00Z", "fee": 120}
+    at, fee = map(shown_value, formatted(rows(value), value, SCHEMA))
+    assert 'title="2026-12-24T13:00:00Z">Dec. 24, 2026, 2 p.m. (Europe/Berlin)</time>' in at
+    assert fee == '<data value="120" title="120">120.00 EUR</data>'
+
+
+def test_a_schema_that_leads_into_itself_is_bounded():
+    itself = {"properties": {"a": {"$ref": "#"}}, "items": {"$ref": "#"}}
+    value: object = "2026-12-24"
+    for _number in range(30):
+        value = {"a": [value]}
+    assert list(shown(value, itself).values()) != []
+    assert shown({"a": 1}, {"properties": {"a": {"$ref": "#/nowhere"}}}) == {"a": "1"}

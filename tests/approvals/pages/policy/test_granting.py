@@ -1,0 +1,139 @@
+"""*Approve for…*: the panel offers what is possible, says what it means, and gives the grant with the approval."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from approvals.models import ApprovalRequest, Grant, Preferences, ToolSettings
+from approvals.states import Priority, Verdict
+from tests.approvals.actions.policy.granting import ask
+from tests.support.desk.pressing import HTMX, at, browser, decision, seen
+from tests.support.desk.requests import decide
+from tests.support.markup import forms, parse
+from tests.support.people import alice, bob, carol
+
+pytestmark = pytest.mark.django_db
+
+HOUR = {"grant": "yes", "verdict": "approve", "covers": "input", "audience": "agent", "lasts": "3600"}
+
+
+def panel(user, request: ApprovalRequest) -> str:
+    return browser(user).get(at(request, "grant"), headers=HTMX).text
+
+
+def choices(page: str, name: str) -> list[str]:
+    return [field.attributes["value"] for field in parse(page).find("input", name=name)]
+
+
+def said(page: str, css: str) -> list[str]:
+    return [each.words for each in parse(page).find("p", class_=css)]
+
+
+def test_a_plain_form_approves_and_gives_a_grant_of_an_hour():
+    decider, request = bob(), ask(alice())
+    client = browser(decider)
+    (form,) = forms(client.get(at(request, "grant")).text, "decide/")
+    chosen = {"covers": "input", "audience": "key", "lasts": "3600"}
+    answer = client.post(
+        form.action, form.fields | chosen | {"verdict": "approve", "uses": "3", "reason": "Same order."}
+    )
+    assert answer.status_code == 302
+    assert decision(request) == ("approve", "bob", "dashboard", "")
+    given = Grant.objects.get()
+    assert (given.width, given.audience, given.uses, given.reason) == (0, "key", 3, "Same order.")
+    assert given.until - given.given_at <= timedelta(hours=1)
+    assert given.until - given.given_at > timedelta(minutes=59)
+
+
+def test_the_card_offers_it_to_deciders_where_a_grant_is_possible():
+    asker, decider = alice(), bob()
+    usual, critical = ask(asker), ask(asker, priority=Priority.CRITICAL)
+    toolless = ask(asker, tool="")
+    for request, offered in ((usual, 1), (critical, 0), (toolless, 0)):
+        page = parse(browser(decider).get(request.get_absolute_url()).text)
+        assert len([link for link in page.find("a") if "data-grants" in link.attributes]) == offered
+    assert "data-grants" not in browser(carol()).get(usual.get_absolute_url()).text
+
+
+def test_the_panel_offers_what_is_possible_and_says_why_the_rest_is_not():
+    request = ask(alice(), {"command": "ls"}, tool="Bash", agent="")
+    page = panel(bob(), request)
+    assert choices(page, "covers") == ["input"]
+    assert choices(page, "audience") == ["key"]
+    assert choices(page, "lasts") == ["3600", "28800", "604800", "today", "time", "uses"]
+    assert [each.words for each in parse(page).find("ul", class_="hint")[0].find("li")] == [
+        "“the same key fields” is not offered: it must be this exact input: the tool runs what it is told. "
+        "An administrator can allow more in its settings.",
+        "“any input of this tool” is not offered: it must be this exact input: the tool runs what it is told. "
+        "An administrator can allow more in its settings.",
+        "“this agent” is not offered: it is not possible: the request names no agent.",
+        "“this workflow” is not offered: it is not possible: the workflow ends with this request.",
+        "“this conversation” is not offered: it is not possible: the request names no conversation.",
+    ]
+
+
+def test_key_fields_are_offered_with_their_values_and_the_limits_of_the_tool_hold():
+    ToolSettings.objects.create(
+        tool_name="refund", key_fields=["/order"], grant_seconds=3600, grant_uses=5, grant_width=1
+    )
+    decider, request = bob(), ask(alice(), workflow="nightly")
+    page = panel(decider, request)
+    assert choices(page, "covers") == ["input", "fields"]
+    assert "The same key fields: order 4711" in [label.words for label in parse(page).find("label")]
+    assert [value for value in choices(page, "lasts") if value != "today"] == ["3600", "time"]
+    beyond = browser(decider).post(at(request), seen(request) | HOUR | {"uses": "6"})
+    assert beyond.status_code == 422
+    assert "This is too many: the settings of the tool allow at most 5." in beyond.text
+    assert (ApprovalRequest.objects.get().status, Grant.objects.count()) == ("pending", 0)
+    assert browser(decider).post(at(request), seen(request) | HOUR | {"uses": "5"}, headers=HTMX).status_code == 200
+    assert Grant.objects.get().uses == 5
+
+
+def test_where_no_grant_is_possible_the_panel_says_why():
+    ToolSettings.objects.create(tool_name="refund", no_grants=True)
+    page = panel(bob(), ask(alice()))
+    assert "A grant is not possible for this tool: its settings say that a person decides each time." in page
+    assert forms(page, "decide/") == []
+
+
+def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected_first():
+    asker, decider = alice(), bob()
+    earlier = [ask(asker, {"amount": number, "order": "1"}) for number in range(3)]
+    decide(earlier[0], decider, Verdict.REJECT, comment="No.")
+    decide(earlier[1], decider, Verdict.APPROVE)
+    request = ask(asker)
+    typed = HOUR | {"covers": "tool", "uses": "3"}
+    answer = browser(decider).post(at(request, "grant"), seen(request) | typed, headers=HTMX)
+    (sentence,) = said(answer.text, "grant-sentence")
+    assert sentence.startswith(
+        "Calls of refund with any input run without asking for the agent billing (requested by alice), until "
+    )
+    assert sentence.endswith(", at most 3 times.")
+    (warning,) = parse(answer.text).find("div", class_="grant-warning")
+    assert [link.attributes["href"] for link in warning.find("a")] == [earlier[0].get_absolute_url()]
+    assert said(answer.text, "hint") == ["It would have approved 2 requests in the last 30 days."]
+    assert Grant.objects.count() == 0
+
+
+def test_a_grant_is_not_given_with_what_was_not_shown():
+    request = ask(alice())
+    refused = browser(bob()).post(at(request), {"digest": "sha256:other"} | HOUR)
+    assert (refused.status_code, Grant.objects.count()) == (409, 0)
+
+
+def test_the_end_of_today_is_that_of_the_readers_time_zone():
+    decider, request = bob(), ask(alice())
+    Preferences.objects.create(person=decider, time_zone="Pacific/Auckland")
+    browser(decider).post(at(request), seen(request) | HOUR | {"lasts": "today"})
+    given = Grant.objects.get()
+    # Midnight there is 11:00 or 12:00 UTC, by the season.
+    assert (given.until.hour in (11, 12), given.until.minute) == (True, 0)
+    assert given.until - given.given_at <= timedelta(days=1)
+
+
+def test_whoever_may_not_decide_gets_no_panel():
+    request = ask(alice())
+    answer = browser(carol()).get(at(request, "grant"))
+    assert (answer.status_code, answer.headers["Location"]) == (302, request.get_absolute_url())
