@@ -15,8 +15,9 @@ from django.urls import URLPattern, get_resolver
 from django.urls.resolvers import RoutePattern
 
 from approvals import actions
-from approvals.models import ApprovalRequest, AuditEntry, Decision, RequestComment, Snooze
-from approvals.states import Door, Verdict
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, RequestComment, Snooze
+from approvals.policy.grants import Terms
+from approvals.states import Audience, Door, Verdict, Width
 from chats.models import Chat, TurnCheckpoint
 from tests.support.chats.scenes import completed, text
 from tests.support.chats.turns import make_chat
@@ -54,6 +55,7 @@ class Hidden:
             Decision.objects.filter(request__tool_name=TOOL).count(),
             RequestComment.objects.filter(request__tool_name=TOOL).count(),
             Snooze.objects.filter(request__tool_name=TOOL).count(),
+            list(Grant.objects.values_list("pk", "ended_at")),
             AuditEntry.objects.filter(request_id__in=[request.pk for request in self.requests]).count(),
         )
 
@@ -74,7 +76,8 @@ def hide(owner: User, decider: User) -> Hidden:
     requests = [ApprovalRequest.objects.get(pk=each["id"]) for each in (waiting, ended, question)]
     for request in requests:
         actions.comment(request.pk, by=decider, via=Door.DASHBOARD, text=f"Note {TEXT}")
-    decide(requests[1], decider, Verdict.APPROVE, comment=TEXT)
+    terms = Terms(width=Width.INPUT, audience=Audience.AGENT, uses=10, reason=TEXT)
+    decide(requests[1], decider, Verdict.APPROVE, comment=TEXT, grant=terms)
     agent.post(f"/requests/{ended['id']}/result", {"input_digest": ended["input_digest"], "output": {"paid": TEXT}})
     chat = make_chat(owner)
     completed(chat, TEXT, text(f"Answer {TEXT}"))
@@ -89,6 +92,7 @@ def addresses(hidden: Hidden) -> Iterator[str]:
             "attachment_id": (request.attachments or [{"id": uuid4()}])[0]["id"], "workflow": request.workflow_id,
             "workflow_id": request.workflow.key, "name": TOOL, "token": "x", "uidb36": "1", "key": "x", "event": 1,
             "public_id": hidden.chat.public_id or "x", "file_id": uuid4(), "kind": "tools", "chat": hidden.chat.pk,
+            "grant_id": Grant.objects.latest("given_at").pk,
             "checkpoint": TurnCheckpoint.objects.latest("pk").pk,
         }  # fmt: skip
         yield from _filled(get_resolver().url_patterns, "/", values)
