@@ -31,7 +31,7 @@ class Term:
 
     def allows(self, may: May, amount: float | None) -> bool:
         """Return whether this is enough to do so with a request of this amount; no amount is never within a limit."""
-        if _RANK[self.may] < _RANK[may]:
+        if _RANK[May(self.may)] < _RANK[may]:
             return False
         return may != May.DECIDE or self.limit is None or (amount is not None and abs(amount) <= self.limit)
 

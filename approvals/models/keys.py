@@ -33,6 +33,8 @@ class ApiKey(models.Model):
     #: The rights of its user, where `access.keys.find_key` has annotated them.
     decides: bool = False
     views: bool = False
+    #: Whether approver scopes limit its user.
+    limited: bool = False
 
     class Meta:
         verbose_name = "API key"

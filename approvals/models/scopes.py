@@ -36,8 +36,8 @@ class ApproverScope(models.Model):
     may = models.CharField(max_length=6, choices=May, default=May.DECIDE)
     #: The largest amount that its people may decide; null without a limit.
     limit = models.FloatField(null=True, blank=True)
-    people = models.ManyToManyField(User, blank=True, related_name="+")
-    teams = models.ManyToManyField("auth.Group", blank=True, related_name="+")
+    people: models.ManyToManyField[Any, Any] = models.ManyToManyField(User, blank=True, related_name="+")
+    teams: models.ManyToManyField[Any, Any] = models.ManyToManyField("auth.Group", blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class ScopeWalk(models.Model):
         return f"{self.upto}: {self.created_at}"
 
 
-def stamp_of_scopes() -> Subquery[Any]:
+def stamp_of_scopes() -> Any:
     """Return text that differs whenever other scopes exist, null if there are none; to be read with another statement."""
     parts = [Cast(part, CharField()) for part in (Count("pk"), Max("pk"), Max("created_at"))]
     stamp = Concat(parts[0], Value(" "), parts[1], Value(" "), parts[2], output_field=CharField())

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.approvals.access.scopes.test_model import Scopes
 from tests.approvals.actions.test_state_machine import Desk
 from tests.chats.engine.test_state_machine import Desk as Turns
 from tests.support.chats import agents
@@ -15,6 +16,13 @@ from tests.support.services import ROUNDS
 @pytest.mark.django_db
 def test_any_order_of_events_keeps_the_desk_consistent():
     run_state_machine_as_test(Desk, settings=settings(max_examples=25 * ROUNDS, stateful_step_count=20))
+
+
+@pytest.mark.django_db
+def test_any_order_of_changes_leaves_of_scopes_what_their_model_says():
+    run_state_machine_as_test(
+        Scopes, settings=settings(max_examples=25 * ROUNDS, stateful_step_count=15, deadline=None)
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -27,7 +27,10 @@ def scopes(request: SignedIn) -> HttpResponse:
     form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm()
     if _is_confirmed(request, form) and _saved(request, None, form):
         return redirect("approvals:scopes")
-    context = _context(request, None, form) | {"rows": queries.scopes()}
+    context = _context(request, None, form) | {
+        "rows": queries.scopes(),
+        "undecidable": queries.preview(None, None).undecidable,
+    }
     return render(request, "approvals/administration/scopes/scopes.html", context, status=status_of(form))
 
 

@@ -66,6 +66,16 @@ def test_the_preview_says_who_loses_and_what_no_one_could_decide(client):
     assert "No one but superusers could decide these waiting requests:" in text
 
 
+def test_the_list_of_scopes_names_what_no_one_can_decide(client, admin):
+    make_scope(bob(), by=admin, tools=["refund"])
+    make_request(alice(), tool_name="payroll", title="Pay the salaries?")
+    make_request(User.objects.get(username="alice"), tool_name="refund", title="Refund it?")
+    free = User.objects.create_superuser("root")
+    client.force_login(free)
+    page = client.get("/settings/scopes/").content.decode()
+    assert ("Pay the salaries?" in page, "Refund it?" in page) == (True, False)
+
+
 def test_each_change_is_on_record(client, admin):
     decider = bob()
     team = Group.objects.create(name="payments")
