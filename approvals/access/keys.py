@@ -39,8 +39,11 @@ _LIVE: Prepared[ApiKey] = Prepared(
     lambda: (
         ApiKey.objects.select_related("user")
         .annotate(
-            **{"decides": rights.holds(rights.DECIDE, "user"), "views": rights.holds(rights.VIEW, "user")},
-            limited=Exists(ApproverScope.objects.all()) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
+            **{
+                "decides": rights.holds(rights.DECIDE, "user"),
+                "views": rights.holds(rights.VIEW, "user"),
+                "limited": Exists(ApproverScope.objects.all()) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
+            }
         )
         .filter(live(), prefix=Parameter("prefix", CharField()))
     )

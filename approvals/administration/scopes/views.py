@@ -84,7 +84,7 @@ def _is_confirmed(request: SignedIn, form: ScopeForm) -> bool:
 
 def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
     terms = form.terms
-    if ApproverScope.objects.filter(name=terms.name).exclude(pk=pk).exists():
+    if ApproverScope.objects.filter(name=terms.name).exclude(pk=pk or 0).exists():
         form.add_error("name", _("Another scope has this name."))
         return False
     try:
