@@ -42,7 +42,7 @@ _LIVE: Prepared[ApiKey] = Prepared(
             **{
                 "decides": rights.holds(rights.DECIDE, "user"),
                 "views": rights.holds(rights.VIEW, "user"),
-                "limited": Q(Exists(ApproverScope.objects.all())) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
+                "limited": Exists(ApproverScope.objects.all()) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
             }
         )
         .filter(live(), prefix=Parameter("prefix", CharField()))

@@ -43,11 +43,15 @@ def detail_of(user: Person, card: Card) -> Detail:
     settings = settings_of_tools({request.tool_name}).get(request.tool_name)
     decides = card.may_close and request.kind == Kind.APPROVAL
     precedents = precedents_of(user, request)
+    # Earlier requests of the tool are not read with their schemas.
+    schema = None if card.asks else request.response_schema
     return Detail(
-        key_values=key_values(request.input, settings, request.tool_name) if card.may_close and not card.asks else (),
+        key_values=key_values(request.input, settings, request.tool_name, schema)
+        if card.may_close and not card.asks
+        else (),
         precedents=precedents,
         earlier=[
-            (past, key_values(masked_input(past, read_beginning(past.gist)), settings, past.tool_name))
+            (past, key_values(masked_input(past, read_beginning(past.gist)), settings, past.tool_name, schema))
             for past in (precedents.listed if precedents else ())
         ],
         tabs=_tabs(request, precedents),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from approvals.db.canonical_json import utc
 from approvals.models import Grant
@@ -13,7 +13,11 @@ from approvals.record import audit
 from approvals.states import Width
 
 #: The words of a width in documents and on record.
-WIDTHS = {Width.INPUT: "input", Width.FIELDS: "fields", Width.TOOL: "tool"}
+WIDTHS: Mapping[Width, Literal["input", "fields", "tool"]] = {
+    Width.INPUT: "input",
+    Width.FIELDS: "fields",
+    Width.TOOL: "tool",
+}
 
 
 def terms_document(grant: Grant) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def _use_one(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[
         workflow=workflow.key,
         thread=workflow.thread_id,
     )
-    if covering and request.scoped_upto is not None:
-        # Whom scopes do not let decide this request cannot approve it by a grant either.
+    if covering and (request.scoped_upto is not None or request.control):
+        # Whom scopes or the control of the tool do not let decide this request cannot approve it by a grant either.
         deciders = set(
             deciders_of(request).filter(pk__in=[grant.given_by_id for grant in covering]).values_list("pk", flat=True)
         )

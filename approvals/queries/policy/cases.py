@@ -45,4 +45,5 @@ def limits_of(settings: ToolSettings) -> Limits:
 
 def database_time(request: ApprovalRequest) -> datetime:
     """Return the time of the database, by which grants end."""
-    return ApprovalRequest.objects.filter(pk=request.pk).values_list(Now(), flat=True).get()
+    now: datetime = ApprovalRequest.objects.filter(pk=request.pk).values_list(Now(), flat=True).get()
+    return now

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone, translation
 
 from approvals.forms.formatted import formatted
+from approvals.models import ToolSettings
+from approvals.pages.key_fields import key_values
 from approvals.templatetags.desk import shown_value
 from approvals.text.tables import Row, rows
 
@@ -100,3 +103,14 @@ def test_a_schema_that_leads_into_itself_is_bounded():
         value = {"a": [value]}
     assert list(shown(value, itself).values()) != []
     assert shown({"a": 1}, {"properties": {"a": {"$ref": "#/nowhere"}}}) == {"a": "1"}
+
+
+def test_the_values_that_matter_are_in_words_too():
+    value = {"fee": 120, "day": "2026-12-24", "note": "Now", "total": {"amount": 3, "currency": "CHF"}}
+    words = [("fee", "120.00 EUR"), ("day", "Dec. 24, 2026"), ("note", "Now")]
+    assert key_values(value, None, "book", SCHEMA) == words
+    chosen = ToolSettings(tool_name="book", key_fields=["/day", "/total/amount", ""])
+    whole = json.dumps(value)
+    assert key_values(value, chosen, "book", SCHEMA)[:2] == [("day", "Dec. 24, 2026"), ("amount", "3")]
+    assert key_values(value, chosen, "book", SCHEMA)[2] == ("Input", f"{whole[:80]}…")
+    assert key_values(value, None, "book") == [("fee", "120"), ("day", "2026-12-24"), ("note", "Now")]

@@ -101,3 +101,48 @@ def test_a_request_and_its_record_are_one_printed_page_each(windows, people, ser
         page.goto(server.address + address)
         printed[address] = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
     assert printed == dict.fromkeys(printed, 1)
+
+
+#: How far what is above and below the bar of an open edit can be seen beside it, and what stands across its corners.
+BAR_OF_EDIT = """() => {
+    const bar = document.querySelector('.edit .decision-bar'), edges = bar.getBoundingClientRect();
+    const around = bar.closest('.request').getBoundingClientRect(), { clientWidth: width } = document.documentElement;
+    const across = [[edges.left, edges.top], [edges.right, edges.top], [edges.left, edges.bottom], [edges.right, edges.bottom]]
+        .map(([x, y], at) => document.elementFromPoint(x + (at % 2 ? -2 : 2), y + (at > 1 ? -2 : 2)))
+        .filter(one => !bar.contains(one)).map(one => one.outerHTML.slice(0, 80));
+    return [Math.round(edges.left - around.left), Math.round(around.right - edges.right), across];
+}"""
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_bar_of_an_open_edit_covers_its_line_and_nothing_stands_across_it(windows, people, server, width):
+    remote = Remote(server, "requester", ("ask",))
+    invoice = INVOICE | {f"line {number}": f"Lamp {number}" for number in range(12)}
+    made = remote.ask(title="Refund invoice R-2293?", tool_name="editInvoice", input=invoice)["id"]
+    page = windows.open(people("approver"), f"/#{made}", viewport={"width": width, "height": 740})
+    page.locator(f"#request-{made}").wait_for()
+    page.keyboard.press("e")
+    page.locator(".edit[open] .decision-bar").wait_for()
+    assert page.evaluate(BAR_OF_EDIT) == [0, 0, []]
+
+
+SHIFTS = """window.shifted = 0;
+new PerformanceObserver(list => { for (const entry of list.getEntries()) window.shifted += entry.value; })
+    .observe({ type: "layout-shift", buffered: true });"""
+
+
+def test_nothing_moves_while_the_page_of_a_request_or_the_inbox_loads(windows, people, server):
+    made = Remote(server, "requester", ("ask",)).ask(title="Refund invoice R-2294?", tool_name="shift", input=INVOICE)[
+        "id"
+    ]
+    page = windows.open(people("approver"))
+    page.add_init_script(SHIFTS)
+    moved = {}
+    for width in (360, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 800})
+        for path in ("/", f"/requests/{made}/"):
+            page.goto(people("approver").server.address + path)
+            page.wait_for_selector('#live[data-state="on"]', state="attached")
+            if (shifted := page.evaluate("window.shifted")) > 0.02:
+                moved[width, path] = shifted
+    assert moved == {}
