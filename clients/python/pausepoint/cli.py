@@ -111,6 +111,15 @@ def parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("inbox", help="show the waiting requests, live")
     listing.add_argument("--once", action="store_true", help="print it once and end")
     listing.set_defaults(run=inbox)
+
+    granting = commands.add_parser("grants", help="show what runs without asking, or revoke a grant")
+    granting.add_argument("--tool", default="", help="only of this tool")
+    granting.add_argument("--ended", action="store_true", help="those that have ended")
+    granting.add_argument("--json", action="store_true", help="print the whole grants")
+    granting.add_argument(
+        "--revoke", default="", metavar="ID", help="end this grant: its calls wait for a person again"
+    )
+    granting.set_defaults(run=grants)
     return root
 
 
@@ -209,6 +218,27 @@ def inbox(desk: Desk, args: argparse.Namespace) -> int:
         time.sleep(LOOK)
 
 
+def grants(desk: Desk, args: argparse.Namespace) -> int:
+    if args.revoke:
+        grant = desk.revoke(args.revoke)
+        print(json.dumps(grant) if args.json else visible(f"{grant['tool_name']}: {grant['ended_why']}"))
+        return 0
+    filters = {"state": "ended" if args.ended else "live"} | ({"tool": args.tool} if args.tool else {})
+    rows = desk.grants(**filters)
+    if args.json:
+        print(json.dumps(list(rows)))
+    else:
+        print(_columns([_terms(grant) for grant in rows]) or "Nothing runs without asking.")
+    return 0
+
+
+def _terms(grant: dict[str, Any]) -> tuple[str, ...]:
+    of = f" of {grant['uses']}" if grant["uses"] else ""
+    until = grant["ended_why"] or (f"until {grant['until']}" if grant["until"] else "")
+    names = (grant["id"], grant["tool_name"], grant["covers"], grant["audience"])
+    return tuple(visible(text) for text in (*names, f"used {grant['used']}{of}", until, f"by {grant['given_by']}"))
+
+
 def _waited(desk: Desk, request_id: str, args: argparse.Namespace, notice: str = "") -> Outcome:
     limit: timedelta | None = args.give_up_after
     try:
@@ -239,6 +269,10 @@ def _table(requests: Sequence[dict[str, Any]]) -> str:
         return "Nothing is waiting."
     columns = ("id", "priority", "kind", "tool_name", "title")
     rows = [tuple(visible(request[column] or "") for column in columns) for request in requests]
+    return _columns(rows)
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows

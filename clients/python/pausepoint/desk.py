@@ -388,11 +388,11 @@ def _get(patience: float, request_id: str) -> Flow[dict[str, Any]]:
     return (yield from _sure(Call("GET", _place("requests", request_id)), patience))
 
 
-def _list(patience: float, filters: Mapping[str, Any]) -> Flow[list[dict[str, Any]]]:
+def _pages(patience: float, what: str, filters: Mapping[str, Any]) -> Flow[list[dict[str, Any]]]:
     items: list[dict[str, Any]] = []
     cursor: dict[str, Any] = {}
     while True:
-        page = yield from _sure(Call("GET", f"/requests?{urlencode({**filters, **cursor})}"), patience)
+        page = yield from _sure(Call("GET", f"/{what}?{urlencode({**filters, **cursor})}"), patience)
         items += page["items"]
         if not page["next"]:
             return items
@@ -402,6 +402,10 @@ def _list(patience: float, filters: Mapping[str, Any]) -> Flow[list[dict[str, An
 def _decide(patience: float, request_id: str, verdict: str, comment: str, fields: Mapping[str, Any]) -> Flow[Outcome]:
     body = {"verdict": verdict, "comment": comment, **fields}
     return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
+
+
+def _revoke(patience: float, grant_id: str) -> Flow[dict[str, Any]]:
+    return (yield from _sure(Call("POST", _place("grants", grant_id, "/revoke"), {}), patience))
 
 
 def _end(patience: float, workflow_id: str, outcome: str) -> Flow[dict[str, Any]]:
@@ -575,7 +579,21 @@ class Desk(_Settings):
 
         Raise Refused or Unreachable.
         """
-        return self._run(_list(self.patience, filters))
+        return self._run(_pages(self.patience, "requests", filters))
+
+    def grants(self, **filters: str) -> Sequence[dict[str, Any]]:
+        """Return what runs without asking, newest first, of what the key's user may see: `tool="refund"`, `state="all"`, ...
+
+        Raise Refused or Unreachable.
+        """
+        return self._run(_pages(self.patience, "grants", filters))
+
+    def revoke(self, grant_id: str) -> dict[str, Any]:
+        """End a grant: its calls wait for a person again. It needs a key with the scope `grant`.
+
+        Raise Refused or Unreachable.
+        """
+        return self._run(_revoke(self.patience, grant_id))
 
     def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
@@ -703,7 +721,15 @@ class AsyncDesk(_Settings):
 
     async def list(self, **filters: str) -> list[dict[str, Any]]:
         """Like `Desk.list`."""
-        return await self._run(_list(self.patience, filters))
+        return await self._run(_pages(self.patience, "requests", filters))
+
+    async def grants(self, **filters: str) -> Sequence[dict[str, Any]]:
+        """Like `Desk.grants`."""
+        return await self._run(_pages(self.patience, "grants", filters))
+
+    async def revoke(self, grant_id: str) -> dict[str, Any]:
+        """Like `Desk.revoke`."""
+        return await self._run(_revoke(self.patience, grant_id))
 
     async def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Like `Desk.decide`."""

@@ -177,3 +177,19 @@ def test_mistakes_are_said_in_one_line(asker):
     code, out, errors = run(asker, "--url", "http://desk:80a0", "ask", "Deploy?", "--tool", "deploy")
     told = "pausepoint: This is not the address of a server: 'http://desk:80a0' (Invalid port: '80a0'). Give one like "
     assert (code, out, errors) == (2, "", f"{told}https://desk.example.com:8443.")
+
+
+def test_grants_are_listed_and_revoked(asker, server):
+    granter = Remote(server, "approver", ("decide", "read", "grant"))
+    request = asker.ask(title="Send the mail?", tool_name="sendMail", input={"to": "team"}, agent="post")
+    terms = {"covers": "input", "audience": "agent", "uses": 3}
+    granter.send("POST", f"/requests/{request['id']}/decision", {"verdict": "approve", "grant": terms})
+    code, line, _errors = run(granter, "grants", "--tool", "sendMail")
+    grant = line.split()[0]
+    assert (code, " ".join(line.split()[1:])) == (0, "sendMail input agent used 0 of 3 by API key remote of approver")
+    refused = run(Remote(server, "approver", ("read",)), "grants", "--revoke", grant)
+    assert (refused[0], "scope" in refused[2]) == (2, True)
+    assert run(granter, "grants", "--revoke", grant) == (0, "sendMail: revoked", "")
+    assert run(granter, "grants", "--tool", "sendMail") == (0, "Nothing runs without asking.", "")
+    code, ended, _errors = run(granter, "grants", "--tool", "sendMail", "--ended", "--json")
+    assert (code, [each["id"] for each in json.loads(ended)]) == (0, [grant])

@@ -149,6 +149,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "timeline": ("auditor", f"/chats/{mixed}/timeline/"),
         "compare": ("auditor", f"/chats/{asking}/compare/"),
         "api": ("requester", "/api/v1/"),
+        "granting": ("approver", f"/requests/{refund}/grant/"),
+        "grants": ("approver", "/settings/grants/"),
         "profile": ("requester", "/settings/"),
         "display": ("requester", "/settings/display/"),
         "notifications": ("requester", "/settings/notifications/"),
