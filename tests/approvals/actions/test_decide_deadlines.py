@@ -168,8 +168,8 @@ def test_anonymous_users_see_nothing():
     assert [may(nobody, request) for may in (permissions.may_see, permissions.may_answer, permissions.may_close)] == [
         False
     ] * 3
-    assert permissions.may_decide(nobody) is False
-    assert permissions.may_cancel(nobody, request.requested_by_id) is False
+    assert permissions.may_decide(nobody, request) is False
+    assert permissions.may_cancel(nobody, request) is False
 
 
 def test_an_invalid_answer_after_the_deadline_expires_the_request_too():

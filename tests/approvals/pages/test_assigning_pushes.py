@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.permissions import load_permissions
 from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
@@ -154,7 +155,7 @@ def test_push_and_catch_up_take_constant_queries(rows):
 
     def cost(work) -> int:
         user = User.objects.get(pk=by.pk)
-        user.get_all_permissions()
+        load_permissions([user])
         return len(queries(lambda: work(user)))
 
     def push(event: str, comment: int | None = None):

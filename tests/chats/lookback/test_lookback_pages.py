@@ -230,6 +230,6 @@ def test_the_export_reads_few_rows_at_a_time(paid):
     )
     section = next(one for one in export.sections(paid.chat) if one.name == "audit")
     with CaptureQueriesContext(connection) as found:
-        more, _, text = export._piece(section, None)
+        more, _, text = export._piece(section, None, None)
     assert (more, len(found), len(json.loads(f"[{text}]"))) == (False, 6, 5 * export.PAGE + 3)
     assert all(f"LIMIT {export.PAGE}" in query["sql"] for query in found)
