@@ -16,7 +16,7 @@ from django.db.models import BigAutoField, Exists, OuterRef, Q, QuerySet
 from approvals.access import rights
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
-from approvals.models import ApprovalRequest, ApproverScope, AudienceScope
+from approvals.models import ApprovalRequest, ApproverScope, ScopeSetMember
 from approvals.models.actors import Actor, person_behind
 from approvals.models.scopes import May
 
@@ -41,13 +41,13 @@ _RANK = {May.SEE: 0, May.ANSWER: 1, May.DECIDE: 2}
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The requests that scopes leave a person: by audience, what each of their scopes in it allows."""
+    """The requests that scopes leave a person: by scope set, what each of their scopes in it allows."""
 
     terms: Mapping[int, Collection[Term]] = field(default_factory=dict)
 
     def allows(self, may: May, request: ApprovalRequest, *amounts: float | None) -> bool:
         """Return whether one scope of the person that fits the request allows this with all of these amounts."""
-        terms = self.terms.get(request.audience_id or 0, ())
+        terms = self.terms.get(request.scope_set_id or 0, ())
         return any(all(term.allows(may, amount) for amount in amounts) for term in terms)
 
 
@@ -77,7 +77,7 @@ def names(scopes: QuerySet[ApproverScope] | OuterRef, person: Any) -> Q:
 
 def fitting(request: ApprovalRequest) -> Q:
     """Return the condition that a scope fits a request."""
-    return Q(pk__in=AudienceScope.objects.filter(audience=request.audience_id).values("scope"))
+    return Q(pk__in=ScopeSetMember.objects.filter(scope_set=request.scope_set_id).values("scope"))
 
 
 def allowing(request: ApprovalRequest) -> Q:
@@ -88,9 +88,9 @@ def allowing(request: ApprovalRequest) -> Q:
 
 _TERMS: Prepared[tuple[int, int, str, float | None]] = Prepared(
     lambda: (
-        AudienceScope.objects.filter(names(OuterRef("scope"), Parameter("person", BigAutoField())))
-        .values_list("audience", "scope", "scope__may", "scope__limit")
-        .order_by("audience", "scope")
+        ScopeSetMember.objects.filter(names(OuterRef("scope"), Parameter("person", BigAutoField())))
+        .values_list("scope_set", "scope", "scope__may", "scope__limit")
+        .order_by("scope_set", "scope")
     )
 )
 
@@ -114,8 +114,8 @@ def reach_of(person: Actor | AnonymousUser) -> Reach | None:
 
 def _read_reach(user: User) -> Reach:
     terms: dict[int, list[Term]] = {}
-    for audience, scope, may, limit in _TERMS.all(person=user.pk):
-        terms.setdefault(audience, []).append(Term(may, limit, scope))
+    for scope_set, scope, may, limit in _TERMS.all(person=user.pk):
+        terms.setdefault(scope_set, []).append(Term(may, limit, scope))
     return Reach(terms)
 
 
@@ -133,14 +133,16 @@ def load_reach(users: Collection[User], *, scoped: bool) -> None:
             of_user[pk].add(scope)
     terms: dict[int, list[tuple[int, Term]]] = {}
     scopes = any_of(set[int]().union(*of_user.values()), int)
-    rows = AudienceScope.objects.filter(scope__in=scopes).values_list("audience", "scope", "scope__may", "scope__limit")
-    for audience, scope, may, limit in rows:
-        terms.setdefault(scope, []).append((audience, Term(may, limit, scope)))
+    rows = ScopeSetMember.objects.filter(scope__in=scopes).values_list(
+        "scope_set", "scope", "scope__may", "scope__limit"
+    )
+    for scope_set, scope, may, limit in rows:
+        terms.setdefault(scope, []).append((scope_set, Term(may, limit, scope)))
     for pk, user in limited.items():
         reach: dict[int, list[Term]] = {}
         if user.has_perm(rights.DECIDE) or user.has_perm(rights.VIEW):
-            for audience, term in (pair for scope in sorted(of_user[pk]) for pair in terms.get(scope, ())):
-                reach.setdefault(audience, []).append(term)
+            for scope_set, term in (pair for scope in sorted(of_user[pk]) for pair in terms.get(scope, ())):
+                reach.setdefault(scope_set, []).append(term)
         user.__dict__["_reach"] = Reach(reach)
 
 
@@ -155,15 +157,15 @@ def remember(user: User, *, limited: bool) -> None:
     user.__dict__["_limited"] = limited and not user.is_superuser
 
 
-def audiences_of(person: Actor | AnonymousUser) -> list[int]:
-    """Return the audiences whose requests a scope lets this person see; none for those whom nothing limits."""
+def scope_sets_of(person: Actor | AnonymousUser) -> list[int]:
+    """Return the scope sets whose requests a scope lets this person see; none for those whom nothing limits."""
     reach = reach_of(person)
     return [] if reach is None else sorted(reach.terms)
 
 
 def in_scope(requests: QuerySet[ApprovalRequest], person: Actor | AnonymousUser) -> QuerySet[ApprovalRequest]:
     """Return those of the requests that a scope lets a limited person see."""
-    return requests.filter(audience__in=any_of(audiences_of(person), int))
+    return requests.filter(scope_set__in=any_of(scope_sets_of(person), int))
 
 
 def is_limited(user: User) -> bool:

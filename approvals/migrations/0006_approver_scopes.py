@@ -17,14 +17,14 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Audience',
+            name='ScopeSet',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('digest', models.CharField(max_length=71, unique=True)),
             ],
         ),
         migrations.CreateModel(
-            name='AudienceScope',
+            name='ScopeSetMember',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
             ],
@@ -54,9 +54,14 @@ class Migration(migrations.Migration):
             field=models.PositiveBigIntegerField(null=True),
         ),
         migrations.AddField(
+            model_name='approvalrequest',
+            name='control',
+            field=models.CharField(choices=[('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: never the person who runs the agent')], max_length=9, null=True),
+        ),
+        migrations.AddField(
             model_name='toolsettings',
             name='control',
-            field=models.CharField(blank=True, choices=[('', 'Anyone who may decide'), ('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: someone else than the person who runs the agent')], db_default='', default='', max_length=9, verbose_name='control'),
+            field=models.CharField(blank=True, choices=[('confirm', 'Confirm: also the person who runs the agent'), ('four_eyes', 'Four eyes: never the person who runs the agent')], db_default='', default='', max_length=9, verbose_name='who decides'),
         ),
         migrations.CreateModel(
             name='ApproverScope',
@@ -73,33 +78,33 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='approvalrequest',
-            name='audience',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='approvals.audience'),
+            name='scope_set',
+            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='approvals.scopeset'),
         ),
         migrations.AddIndex(
             model_name='approvalrequest',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['audience', 'urgency', 'created_at', 'id'], name='request_waiting_audience'),
+            index=models.Index(condition=models.Q(('status', 'pending')), fields=['scope_set', 'urgency', 'created_at', 'id'], name='request_waiting_scope_set'),
         ),
         migrations.AddIndex(
             model_name='approvalrequest',
-            index=models.Index(condition=models.Q(('audience__isnull', False)), fields=['audience', '-changed_at', '-id'], name='request_latest_audience'),
+            index=models.Index(condition=models.Q(('scope_set__isnull', False)), fields=['scope_set', '-changed_at', '-id'], name='request_latest_scope_set'),
         ),
         migrations.AddIndex(
             model_name='approvalrequest',
             index=models.Index(condition=models.Q(('status', 'pending')), fields=['scoped_upto'], name='request_unscoped'),
         ),
         migrations.AddField(
-            model_name='audiencescope',
-            name='audience',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='scopes', to='approvals.audience'),
+            model_name='scopesetmember',
+            name='scope_set',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='scopes', to='approvals.scopeset'),
         ),
         migrations.AddField(
-            model_name='audiencescope',
+            model_name='scopesetmember',
             name='scope',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='approvals.approverscope'),
         ),
         migrations.AddConstraint(
-            model_name='audiencescope',
-            constraint=models.UniqueConstraint(fields=('audience', 'scope'), name='audience_scope_once'),
+            model_name='scopesetmember',
+            constraint=models.UniqueConstraint(fields=('scope_set', 'scope'), name='scope_set_member_once'),
         ),
     ]

@@ -14,7 +14,7 @@ from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
 from approvals.models.resuming import ResumeState, Resumption
-from approvals.models.scopes import ApproverScope, Audience, AudienceScope, ScopeWalk
+from approvals.models.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 
@@ -23,8 +23,6 @@ __all__ = [
     "ApprovalRequest",
     "ApproverScope",
     "AskAlways",
-    "Audience",
-    "AudienceScope",
     "AuditEntry",
     "Decision",
     "EventStream",
@@ -44,6 +42,8 @@ __all__ = [
     "Resumption",
     "Role",
     "SavedView",
+    "ScopeSet",
+    "ScopeSetMember",
     "ScopeWalk",
     "SearchText",
     "Snooze",

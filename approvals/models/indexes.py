@@ -28,9 +28,11 @@ OF_REQUESTS = [
     models.Index(fields=["workflow", "-changed_at", "-id"], name="request_latest_workflow"),
     models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_latest_requester"),
     # Whoever is limited by scopes reads their lists by these: one beginning for each set of scopes.
-    models.Index(fields=["audience", *_MOST_URGENT], name="request_waiting_audience", condition=WAITING),
+    models.Index(fields=["scope_set", *_MOST_URGENT], name="request_waiting_scope_set", condition=WAITING),
     models.Index(
-        fields=["audience", "-changed_at", "-id"], name="request_latest_audience", condition=Q(audience__isnull=False)
+        fields=["scope_set", "-changed_at", "-id"],
+        name="request_latest_scope_set",
+        condition=Q(scope_set__isnull=False),
     ),
     models.Index(fields=["scoped_upto"], name="request_unscoped", condition=WAITING),
     # Partial, because few requests are assigned or claimed: SQLite's planner would not use an index over all rows.

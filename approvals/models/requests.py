@@ -97,8 +97,8 @@ class ApprovalRequest(models.Model):
     #: That amount, for the limits of scopes; null if there is none, or for requests from before this column.
     amount = models.FloatField(null=True)
     #: The scopes that fit it, of those up to the id `scoped_upto`; null if none fits, or if none was compared yet.
-    audience = models.ForeignKey(
-        "approvals.Audience", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
+    scope_set = models.ForeignKey(
+        "approvals.ScopeSet", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
     scoped_upto = models.PositiveBigIntegerField(null=True)
     #: Who decides it, as its tool's settings said when it was asked; null for anyone who may decide.

@@ -44,7 +44,7 @@ class ApproverScope(models.Model):
         return self.name
 
 
-class Audience(models.Model):
+class ScopeSet(models.Model):
     """A set of scopes that fit a request. Requests with the same set share one row, by which lists are filtered."""
 
     #: The ids of the scopes, sorted: a digest, because a set may be large.
@@ -54,17 +54,17 @@ class Audience(models.Model):
         return self.digest
 
 
-class AudienceScope(models.Model):
-    """A scope of an audience; the row goes with its scope."""
+class ScopeSetMember(models.Model):
+    """A scope of a scope set; the row goes with its scope."""
 
-    audience = models.ForeignKey(Audience, on_delete=models.CASCADE, related_name="scopes", db_index=False)
+    scope_set = models.ForeignKey(ScopeSet, on_delete=models.CASCADE, related_name="scopes", db_index=False)
     scope = models.ForeignKey(ApproverScope, on_delete=models.CASCADE, related_name="+")
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["audience", "scope"], name="audience_scope_once")]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["scope_set", "scope"], name="scope_set_member_once")]
 
     def __str__(self) -> str:
-        return f"{self.audience_id}: {self.scope_id}"
+        return f"{self.scope_set_id}: {self.scope_id}"
 
 
 class ScopeWalk(models.Model):

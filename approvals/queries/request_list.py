@@ -33,14 +33,14 @@ from approvals.queries.filters import (
     ListCursor,
 )
 from approvals.queries.lists.snoozes import snoozed_by
-from approvals.queries.policy.sides import first_of, in_audience
+from approvals.queries.policy.sides import first_of, in_scope_set
 from approvals.queries.search import with_words
 from approvals.states import Status
 
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
 SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "secrets", "workflow_id", "audience_id", "amount", "control",
+         "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
@@ -118,7 +118,7 @@ def _sides(user: User, filters: Filters, *, together: bool = False) -> list[Quer
     """Return the same as querysets that an index can sort.
 
     For people who see everything this is one queryset; for others, one of what they requested, one of what is assigned
-    to them, and, if scopes let them see more, one of an audience: that of `in_audience`, or of all of theirs `together`.
+    to them, and, if scopes let them see more, one of a scope set: that of `in_scope_set`, or of all of theirs `together`.
     """
     requests = ApprovalRequest.objects.order_by()
     if not user.is_active:
@@ -126,8 +126,8 @@ def _sides(user: User, filters: Filters, *, together: bool = False) -> list[Quer
     if permissions.sees_everything(user):
         return [_apply(requests, user.pk, filters)]
     sides = [requests.filter(requested_by=user.pk), requests.filter(assigned_to=user.pk)]
-    if audiences := scopes.audiences_of(user):
-        in_scope = Q(audience__in=any_of(audiences, int)) if together else in_audience(user)
+    if scope_sets := scopes.scope_sets_of(user):
+        in_scope = Q(scope_set__in=any_of(scope_sets, int)) if together else in_scope_set(user)
         sides.append(requests.filter(in_scope))
     return [_apply(side, user.pk, filters) for side in sides]
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from approvals import queries
-from approvals.models import ApproverScope, Audience, AudienceScope
+from approvals.models import ApproverScope, ScopeSet, ScopeSetMember
 from approvals.queries import PAGE, request_list, sections
 from approvals.queries.filters import OVER, Filters
 from approvals.queries.insights.figures import ages_for
@@ -29,18 +29,18 @@ def prepare(number: int) -> None:
         ApproverScope.objects.create(name=f"Scope {place}", match={"tools": [f"tool-{place}"]})
         for place in range(SCOPES)
     ]
-    audiences = []
+    scope_sets = []
     for scope in scopes:
-        audience = Audience.objects.create(digest=f"audience {scope.pk}")
-        AudienceScope.objects.create(audience=audience, scope=scope)
-        audiences.append(audience.pk)
+        scope_set = ScopeSet.objects.create(digest=f"scope set {scope.pk}")
+        ScopeSetMember.objects.create(scope_set=scope_set, scope=scope)
+        scope_sets.append(scope_set.pk)
     may = Permission.objects.filter(codename__in=["decide_approvalrequest", "view_approvalrequest"])
     for count in PEOPLE:
         person = User.objects.create_user(f"in-{count}")
         person.user_permissions.set(may)
         for scope in scopes[:count]:
             scope.people.add(person)
-    fill(number, asker=User.objects.get(username="requester"), audiences=audiences)
+    fill(number, asker=User.objects.get(username="requester"), scope_sets=scope_sets)
 
 
 def measure(rounds: int) -> dict[str, list[float]]:

@@ -13,7 +13,7 @@ from django.db.models import Exists, Q, QuerySet
 
 from approvals.db.canonical_json import digest
 from approvals.db.transactions import lock_name
-from approvals.models import ApprovalRequest, ApproverScope, Audience, AudienceScope, ScopeWalk
+from approvals.models import ApprovalRequest, ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.queries.policy.scopes import Scopes, all_scopes, scopes_of
 from approvals.record.amounts import amount_at
 from approvals.states import Status
@@ -25,7 +25,7 @@ _READ = ("pk", "workflow__source", "agent", "tool_name", "kind", "requested_by",
          "created_at", "amount", "scoped_upto")  # fmt: skip
 
 
-#: Held by whoever adds or deletes scopes, or makes an audience of them.
+#: Held by whoever adds or deletes scopes, or makes a scope set of them.
 LOCK = "approver scopes"
 
 
@@ -84,16 +84,16 @@ def _readable(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
 
 
 def _place(requests: Sequence[ApprovalRequest], scopes: Scopes) -> None:
-    by_audience: dict[int | None, list[ApprovalRequest]] = {}
+    by_scope_set: dict[int | None, list[ApprovalRequest]] = {}
     for request in requests:
-        by_audience.setdefault(_audience_of(scopes.fitting(request)), []).append(request)
+        by_scope_set.setdefault(_scope_set_of(scopes.fitting(request)), []).append(request)
     # A slower process must not put back what was stored by one that knows later scopes.
     behind = Q(scoped_upto=None) | Q(scoped_upto__lt=scopes.upto)
-    for audience, same in by_audience.items():
+    for scope_set, same in by_scope_set.items():
         rows = ApprovalRequest.objects.filter(behind, pk__in=[request.pk for request in same])
-        rows.update(audience=audience, scoped_upto=scopes.upto)
+        rows.update(scope_set=scope_set, scoped_upto=scopes.upto)
         for request in same:
-            request.audience_id, request.scoped_upto = audience, scopes.upto
+            request.scope_set_id, request.scoped_upto = scope_set, scopes.upto
     _add_amounts([request for request in requests if request.amount is None])
 
 
@@ -104,22 +104,22 @@ def _add_amounts(requests: Sequence[ApprovalRequest]) -> None:
     ApprovalRequest.objects.bulk_update([request for request in requests if request.amount is not None], ["amount"])
 
 
-def _audience_of(scopes: Sequence[int]) -> int | None:
-    """Return the audience of these scopes, which is made on first use; None for no scopes."""
+def _scope_set_of(scopes: Sequence[int]) -> int | None:
+    """Return the scope set of these scopes, which is made on first use; None for no scopes."""
     if not scopes:
         return None
     key = digest(list(scopes))
-    known = Audience.objects.filter(digest=key).values_list("pk", flat=True).first()
+    known = ScopeSet.objects.filter(digest=key).values_list("pk", flat=True).first()
     if known is not None:
         return known
     lock_name(LOCK)
     # One that was deleted meanwhile counts for nothing.
     existing = list(ApproverScope.objects.filter(pk__in=scopes).order_by("pk").values_list("pk", flat=True))
     if existing != list(scopes):
-        return _audience_of(existing)
-    Audience.objects.bulk_create([Audience(digest=key)], ignore_conflicts=True)
-    audience = Audience.objects.get(digest=key).pk
-    AudienceScope.objects.bulk_create(
-        [AudienceScope(audience_id=audience, scope_id=scope) for scope in scopes], ignore_conflicts=True
+        return _scope_set_of(existing)
+    ScopeSet.objects.bulk_create([ScopeSet(digest=key)], ignore_conflicts=True)
+    scope_set = ScopeSet.objects.get(digest=key).pk
+    ScopeSetMember.objects.bulk_create(
+        [ScopeSetMember(scope_set_id=scope_set, scope_id=scope) for scope in scopes], ignore_conflicts=True
     )
-    return audience
+    return scope_set

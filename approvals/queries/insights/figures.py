@@ -162,8 +162,8 @@ def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
     # A request changes for the last time when it is decided.
     ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
     sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
-    if audiences := scopes.audiences_of(user):
-        sides.append(ended.filter(audience__in=any_of(audiences, int)).order_by("-changed_at", "-id"))
+    if scope_sets := scopes.scope_sets_of(user):
+        sides.append(ended.filter(scope_set__in=any_of(scope_sets, int)).order_by("-changed_at", "-id"))
     own, *more = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
     return decisions.filter(request__in=own.union(*more))
 

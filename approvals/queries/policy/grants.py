@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.keys import KEY_SCOPE
 from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
-from approvals.access.scopes import audiences_of
+from approvals.access.scopes import scope_sets_of
 from approvals.db.canonical_json import canonical
 from approvals.db.cursors import Cursor
 from approvals.db.many import any_of
@@ -65,7 +65,7 @@ def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | N
     if sees_everything(user):
         return grants
     own = Q(requested_by_id=user.pk) | Q(given_by_id=user.pk)
-    return grants.filter(own | Q(request__audience__in=any_of(audiences_of(user), int)))
+    return grants.filter(own | Q(request__scope_set__in=any_of(scope_sets_of(user), int)))
 
 
 def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:

@@ -14,19 +14,19 @@ from approvals.access import scopes
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 
-#: Stands in a side for one of the person's audiences.
-AUDIENCE = "audiences.id"
-#: With more audiences than this, a list is read in its own order, in which the next row in scope is near.
+#: Stands in a side for one of the person's scope sets.
+SCOPE_SET = "scope_sets.id"
+#: With more scope sets than this, a list is read in its own order, in which the next row in scope is near.
 FEW = 16
 
 
-def in_audience(user: Person) -> Q:
-    """Return the condition of requests in the audiences of a person, for a side of `first_of`."""
-    audiences = scopes.audiences_of(user)
-    if len(audiences) > FEW:
+def in_scope_set(user: Person) -> Q:
+    """Return the condition of requests in the scope sets of a person, for a side of `first_of`."""
+    scope_sets = scopes.scope_sets_of(user)
+    if len(scope_sets) > FEW:
         # As constants, of which the planner knows how many rows each has.
-        return Q(audience__in=audiences)
-    return Q(audience=RawSQL(AUDIENCE, []))  # noqa: S611 - a constant
+        return Q(scope_set__in=scope_sets)
+    return Q(scope_set=RawSQL(SCOPE_SET, []))  # noqa: S611 - a constant
 
 
 def first_of(user: Person, sides: Sequence[QuerySet[ApprovalRequest]], order: Sequence[str], limit: int) -> list[Any]:
@@ -38,7 +38,7 @@ def first_of(user: Person, sides: Sequence[QuerySet[ApprovalRequest]], order: Se
             sql, values = first.query.get_compiler(connection=connection).as_sql()
         except EmptyResultSet:
             continue
-        for each, more in _each_audience(user, sql, connection.vendor) if AUDIENCE in sql else [(f"({sql})", [])]:
+        for each, more in _each_scope_set(user, sql, connection.vendor) if SCOPE_SET in sql else [(f"({sql})", [])]:
             statements.append(f"SELECT side_{number}.* FROM {each} AS side_{number}")
             parameters += [*more, *values]
     if not statements:
@@ -50,11 +50,11 @@ def first_of(user: Person, sides: Sequence[QuerySet[ApprovalRequest]], order: Se
         return [row[-1] for row in cursor.fetchall()]
 
 
-def _each_audience(user: Person, sql: str, vendor: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the rows of each audience of a person, each by the index that begins with it; PostgreSQL plans them once."""
-    audiences = scopes.audiences_of(user)
+def _each_scope_set(user: Person, sql: str, vendor: str) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the rows of each scope set of a person, each by the index that begins with it; PostgreSQL plans them once."""
+    scope_sets = scopes.scope_sets_of(user)
     if vendor == "postgresql":
-        yield f"unnest(%s::bigint[]) AS audiences(id) CROSS JOIN LATERAL ({sql})", [audiences]
+        yield f"unnest(%s::bigint[]) AS scope_sets(id) CROSS JOIN LATERAL ({sql})", [scope_sets]
     else:
-        for audience in audiences:
-            yield f"({sql.replace(AUDIENCE, str(audience))})", []
+        for scope_set in scope_sets:
+            yield f"({sql.replace(SCOPE_SET, str(scope_set))})", []

@@ -29,6 +29,6 @@ def test_200_scopes_cost_an_ask_two_statements():
     ApproverScope.objects.bulk_create(
         ApproverScope(name=f"Other {number}", match={"tools": [f"tool-{number}*"]}) for number in range(199)
     )
-    agent.ask(tool_name="refund")  # The process reads the scopes once, and makes the audience.
+    agent.ask(tool_name="refund")  # The process reads the scopes once, and makes the scope set.
     assert cost(agent) == without + 2
-    assert ApprovalRequest.objects.latest("created_at").audience_id is not None
+    assert ApprovalRequest.objects.latest("created_at").scope_set_id is not None
