@@ -67,7 +67,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
 
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
-        terms = sent_terms(approval_request, request.POST)
+        terms = sent_terms(request.user, approval_request, request.POST)
         answer = replace(sent_decision(approval_request, request.POST), grant=terms)
         via = sent_door(request.POST)
         return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
@@ -95,7 +95,7 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
         approval_request = queries.get_request_for(request.user, pk)
         card = refused_card(request.user, approval_request, refusal, request.POST, door)
         if SENT in request.POST and card.may_close:
-            card = replace(card, granting=granting_of(approval_request, request.POST))
+            card = replace(card, granting=granting_of(request.user, approval_request, request.POST))
         return card_response(request, card, refusal.status)
     if request.headers.get("HX-Request"):
         return card_response(request, card_for(request.user, ended, door=door))

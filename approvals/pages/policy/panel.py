@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from approvals.access.permissions import Person
 from approvals.access.usernames import shown_person
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
@@ -43,7 +44,7 @@ class Granting:
         return {f"{SENT}.{field.name}": (str(field.label), field.id_for_label or field.auto_id) for field in fields}
 
 
-def granting_of(request: ApprovalRequest, data: QueryDict | None = None) -> Granting:
+def granting_of(user: Person, request: ApprovalRequest, data: QueryDict | None = None) -> Granting:
     """Return the panel for a request, with what was sent."""
     case = case_of(request, request.workflow)
     why_not = grants.impossible(case)
@@ -54,14 +55,14 @@ def granting_of(request: ApprovalRequest, data: QueryDict | None = None) -> Gran
     if not form.is_valid():
         return Granting(form=form, stopped=stopped)
     sentence = _sentence(request, form.terms, case.key_fields)
-    return Granting(form=form, sentence=sentence, preview=preview(request, form.terms), stopped=stopped)
+    return Granting(form=form, sentence=sentence, preview=preview(user, request, form.terms), stopped=stopped)
 
 
-def sent_terms(request: ApprovalRequest, data: QueryDict) -> Terms | None:
+def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> Terms | None:
     """Return the terms that a form sent with an approval; None if it has none. Invalid, naming each field."""
     if SENT not in data or not request.pending:
         return None
-    granting = granting_of(request, data)
+    granting = granting_of(user, request, data)
     if granting.form is None:
         raise Invalid(granting.why_not)
     if granting.form.errors:

@@ -1,7 +1,7 @@
 """The grants that a person may see, their uses, and what a grant would have approved.
 
 For pages: `live_grants(user, tool=, agent=, key_id=)` lists those that have not ended, `grants_for(...)` all;
-`grants_given_with(request)` are those of a request, `uses_of(grant)` the requests that it has approved, `preview(request,
+`grants_given_with(request)` are those of a request, `uses_of(grant)` the requests that it has approved, `preview(user, request,
 terms)` what it would have approved in the last 30 days, `asking_always()` is the switch. `case_of(request, workflow)` in
 `cases` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what may be offered.
 """
@@ -30,6 +30,7 @@ from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import Terms, fields_of
 from approvals.queries.policy.cases import case_of
+from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Kind, Priority, Status, Width
 
@@ -128,10 +129,10 @@ class Preview:
     complete: bool
 
 
-def preview(request: ApprovalRequest, terms: Terms) -> Preview:
-    """Return what a grant with this request would have approved in the last 30 days, in one statement, or two for key fields.
+def preview(user: Person, request: ApprovalRequest, terms: Terms) -> Preview:
+    """Return what a grant with this request would have approved in the last 30 days, of what the user may see.
 
-    The requests have no messages and no conversation.
+    One statement, or two for key fields. The requests have no messages and no conversation.
     """
     workflow = request.workflow
     narrowed = {
@@ -147,6 +148,8 @@ def preview(request: ApprovalRequest, terms: Terms) -> Preview:
         kind=Kind.APPROVAL,
         created_at__gte=Now() - PREVIEWED,
     ).exclude(Q(pk=request.pk) | Q(priority=Priority.CRITICAL) | Q(status=Status.PENDING))
+    if not sees_everything(user):
+        earlier = earlier.filter(seen_by(user))
     if terms.width == Width.INPUT:
         earlier = earlier.filter(input_digest=request.input_digest)
     else:

@@ -11,8 +11,9 @@ from approvals.states import Priority, Verdict
 from tests.approvals.actions.policy.granting import ask
 from tests.support.desk.pressing import HTMX, at, browser, decision, seen
 from tests.support.desk.requests import decide
+from tests.support.desk.scopes import again, make_scope
 from tests.support.markup import forms, parse
-from tests.support.people import alice, bob, carol
+from tests.support.people import alice, bob, carol, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -115,6 +116,19 @@ def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected
     assert [link.attributes["href"] for link in warning.find("a")] == [earlier[0].get_absolute_url()]
     assert said(answer.text, "hint") == ["It would have approved 2 requests in the last 30 days."]
     assert Grant.objects.count() == 0
+
+
+def test_a_preview_says_nothing_of_requests_that_the_reader_may_not_see():
+    asker, limited, root = alice(), bob(), make_person("root", "administer", "decide_approvalrequest", "ignore_scopes")
+    unseen = ask(asker, {"amount": 9_000, "order": "1"})
+    decide(unseen, root, Verdict.REJECT)
+    make_scope(limited, by=root, input=[{"pointer": "/amount", "at_most": 500}])
+    request, reader = ask(asker), again(limited)
+    answer = browser(reader).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert (answer.status_code, unseen.get_absolute_url() in answer.text) == (200, False)
+    assert said(answer.text, "hint") == ["It would have approved no request in the last 30 days."]
+    shown = browser(root).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert unseen.get_absolute_url() in shown.text
 
 
 def test_a_grant_is_not_given_with_what_was_not_shown():
