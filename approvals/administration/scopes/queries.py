@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
@@ -19,6 +21,7 @@ from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of
 from approvals.states import ASKS, Status
 from approvals.text.text import visible
+from approvals.text.translation import translated
 
 #: How many waiting requests, most urgent first, and how many people a preview compares; how many of each it lists.
 COMPARED, PEOPLE, LISTED = 200, 500, 20
@@ -81,7 +84,9 @@ def words_of(may: str, limit: float | None, match: Match) -> str:
     }
     text = sentences[May(may)] % {"requests": _requests(match)}
     if limit is not None and may == May.DECIDE:
-        text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": f"{limit:,.10g}"}
+        text += " " + _("Approvals only up to an amount of %(limit)s.") % {
+            "limit": number_format(Decimal(f"{limit:.10g}"), force_grouping=True)
+        }
     return text
 
 
@@ -102,7 +107,7 @@ def _requests(match: Match) -> str:
             items = User.objects.filter(pk__in=items).order_by("username").values_list("username", flat=True)
         if items:
             parts.append(label % {"names": visible(", ".join(map(str, items)))})
-    parts += [f"{visible(condition.pointer)} {condition.test.sentence}" for condition in match.conditions]
+    parts += [f"{visible(condition.pointer)} {translated(condition.test.sentence)}" for condition in match.conditions]
     return _("requests %(conditions)s") % {"conditions": ", ".join(parts)} if parts else _("all requests")
 
 

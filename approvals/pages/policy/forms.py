@@ -80,7 +80,7 @@ class GrantForm(forms.Form):
         self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": grants.length(self.longest)}
         most = min(MOST_USES, limits.uses or MOST_USES)
-        self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": f"{most:,}"}
+        self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": wording.grouped(most)}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}
         self.order_fields(self.field_order)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -65,11 +65,16 @@ def how_long(until: datetime | None, uses: int | None) -> str:
     """Return when a grant ends by itself."""
     time = _("until %(time)s") % {"time": clock(until)} if until else ""
     number = (
-        ngettext("at most %(count)s time", "at most %(count)s times", uses or 0) % {"count": f"{uses:,}"}
+        ngettext("at most %(count)s time", "at most %(count)s times", uses or 0) % {"count": grouped(uses)}
         if uses
         else ""
     )
     return ", ".join(filter(None, (time, number)))
+
+
+def grouped(number: int) -> str:
+    """Return a number with the separators of the reader's language."""
+    return number_format(number, force_grouping=True)
 
 
 def clock(when: datetime) -> str:
@@ -81,7 +86,11 @@ def clock(when: datetime) -> str:
 
 def use_words(grant: Grant, number: int) -> str:
     """Return which use of a grant a request was, such as “use 3 of 10, until 18:00”."""
-    words = {"number": f"{number:,}", "uses": f"{grant.uses or 0:,}", "time": clock(grant.until) if grant.until else ""}
+    words = {
+        "number": grouped(number),
+        "uses": grouped(grant.uses or 0),
+        "time": clock(grant.until) if grant.until else "",
+    }
     if grant.uses is None:
         return _("use %(number)s, until %(time)s") % words
     if grant.until is None:

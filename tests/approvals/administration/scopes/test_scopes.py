@@ -7,8 +7,11 @@ import re
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.utils import translation
 
+from approvals.administration.scopes.queries import words_of
 from approvals.models import ApproverScope, AuditEntry
+from approvals.policy.documents import match_from
 from tests.support.desk.requests import make_request
 from tests.support.desk.scopes import make_scope
 from tests.support.people import alice, bob, carol, make_person
@@ -161,3 +164,16 @@ def test_who_decides_cannot_join_a_team_that_a_scope_names():
     page = browser.post(f"/settings/people/{both.pk}/", {"email": "", "teams": [str(team.pk)]})
     assert (page.status_code, list(both.groups.all())) == (422, [])
     assert "You cannot join a team that an approver scope names." in page.content.decode()
+
+
+def test_a_scope_is_in_the_language_of_its_reader_with_its_numbers():
+    match = match_from({"tools": ["refund"], "input": [{"pointer": "/country", "equals": "DE"}]})
+    assert words_of("decide", 1234.5, match) == (
+        'May see, answer and decide requests of the tools refund, /country must be "DE". '
+        "Approvals only up to an amount of 1,234.5."
+    )
+    with translation.override("de"):
+        assert words_of("decide", 1234.5, match) == (
+            'Darf sehen, beantworten und entscheiden: Anfragen der Tools refund, /country muss "DE" sein. '
+            "Genehmigungen nur bis zu einem Betrag von 1.234,5."
+        )
