@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
+from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
 from approvals.api.fields import Moment
@@ -89,3 +90,14 @@ def _grant_use(made: Decision) -> GrantUseDocument | None:
     if grant is None or made.grant_use is None:
         return None
     return GrantUseDocument(id=str(grant.pk), use=made.grant_use, uses=grant.uses, until=grant.until)
+
+
+def approved_words(made: Decision) -> str:
+    """Return who has approved, and by which use of a grant if no one was asked, in words."""
+    name, use = made.by_name or "Pausepoint", _grant_use(made)
+    if use is None:
+        return _("Approved by %(name)s.") % {"name": name}
+    words = {"name": name, "number": f"{use.use:,}", "uses": f"{use.uses or 0:,}"}
+    if use.uses is None:
+        return _("Approved by grant of %(name)s (use %(number)s).") % words
+    return _("Approved by grant of %(name)s (use %(number)s of %(uses)s).") % words

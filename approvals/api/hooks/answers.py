@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.api.hooks.agents import Event
 from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
+from approvals.api.outcomes import approved_words
 from approvals.asking.answers import answer_text
 from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest, Decision
@@ -93,8 +94,8 @@ def _allowed(call: HookCall, decision: Decision, approved: Mapping[str, Any] | N
     tool_input = dict(approved or {})
     if call.event == Event.PRE_TOOL_USE:
         sent = {"updatedInput": tool_input} if changed or call.agent.sends_input_back else {}
-        reason = _("Approved by %(name)s.") % {"name": decision.by_name or "Pausepoint"}
-        output: Answer = {"permissionDecision": "allow", "permissionDecisionReason": reason, **sent}
+        reason = {"permissionDecisionReason": approved_words(decision)}
+        output: Answer = {"permissionDecision": "allow", **reason, **sent}
     elif changed and not call.agent.edits_permissions:
         # Approving it as it was proposed would run what no one has approved.
         return denied(call, _change(call, tool_input))

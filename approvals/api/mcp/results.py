@@ -29,6 +29,10 @@ OUTCOME: Mapping[str, Any] = {
         "by": {"type": "string", "description": "Who decided."},
         "comment": {"type": "string", "description": "What that person says."},
         "answer": {"description": "The answer to a question."},
+        "grant": {
+            "type": "object",
+            "description": "The grant, given by `by`, that approved it without asking: its id and which use this was.",
+        },
         "input": {"type": "object", "description": "The approved input, which may differ from the requested one."},
         "result": {"type": "object", "description": "What the approved action has done, if it was reported."},
     },
@@ -50,6 +54,10 @@ _QUESTIONS = {
     Status.EXPIRED: "No one answered before the deadline.",
 }
 _CHANGED = "Approved with changes. Run it with exactly this input, not with the one that you asked for."
+_GRANTED = (
+    "Approved by a grant that a person gave earlier. Run it with exactly this input, then call report_result. The next "
+    "call may have to wait for a person."
+)
 _HAS_RUN = "This has run already, and its result was reported. Do not run it again."
 _DEFAULT = "No one answered before the deadline, so this is the default answer."
 
@@ -68,9 +76,12 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
         message = _HAS_RUN
     elif made.verdict == Verdict.EDIT:
         message = _CHANGED
+    elif made.grant is not None:
+        message = _GRANTED
     elif answered and status == Status.EXPIRED:
         message = _DEFAULT
-    more = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
+    more: dict[str, Any] = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
+    more["grant"] = None if made.grant is None else made.grant.model_dump(mode="json", exclude_none=True)
     more["result"] = None if reported is None else reported.model_dump(mode="json", exclude_none=True)
     document |= {name: value for name, value in more.items() if value is not None}
     return document | ({"answer": made.answer} if answered else {}) | {"message": message}

@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from approvals.api.mcp import calls
 from approvals.models import ApprovalRequest, Decision, Grant
 from approvals.states import Audience, Verdict, Width
-from tests.approvals.actions.policy.granting import approve, terms
+from tests.approvals.actions.policy.granting import approve, in_an_hour, terms
 from tests.approvals.api.mcp.agent import REFUND, WRITE, Agent
-from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, PERMISSION
+from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, CODEX_PERMISSION, PERMISSION
 from tests.support.machine import Machine
 from tests.support.people import alice, bob
 
@@ -44,7 +44,11 @@ def test_a_hook_is_allowed_at_once_for_its_session(address, call):
     grant_the_waiting(decider, Audience.THREAD)
     again = hook(tool_use_id="call_2")
     assert again.headers["pausepoint-status"] == "approved"
-    assert again.body["hookSpecificOutput"]["permissionDecision"] == "allow"
+    output = again.body["hookSpecificOutput"]
+    assert (output["permissionDecision"], output["permissionDecisionReason"]) == (
+        "allow",
+        "Approved by grant of bob (use 1 of 10).",
+    )
     assert last_use() == ("grant", 1)
     # Sent again, it is the same call.
     assert (hook(tool_use_id="call_2").body, last_use()) == (again.body, ("grant", 1))
@@ -67,6 +71,37 @@ def test_calls_without_an_id_get_one_use_each():
     assert (Grant.objects.get().used, ApprovalRequest.objects.count()) == (2, 3)
 
 
+#: What Claude Code offers its own user beside a question: rules for its session.
+SUGGESTED = [{"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow", "destination": "session"}]
+
+
+@pytest.mark.parametrize(
+    ("address", "call"), [(CLAUDE_CODE, PERMISSION | {"permission_suggestions": SUGGESTED}), (CODEX, CODEX_PERMISSION)]
+)
+def test_a_permission_is_granted_for_its_session_and_no_rule_is_left_to_the_agent(address, call):
+    agent, decider = Machine(alice()), bob()
+
+    def hook(**changes: Any) -> Any:
+        return agent.post(f"{address}?wait=0", call | changes)
+
+    hook()
+    grant_the_waiting(decider, Audience.THREAD)
+    # The first takes what the person has approved. A rule of the agent's own would let later calls run past Pausepoint.
+    replies = [hook(), hook()]
+    assert [reply.body["hookSpecificOutput"]["decision"] for reply in replies] == [{"behavior": "allow"}] * 2
+    assert last_use() == ("grant", 1)
+    assert hook(session_id="another").headers["pausepoint-status"] == "pending"
+
+
+def test_a_grant_by_time_is_told_without_a_number_of_uses():
+    agent, decider = Machine(alice()), bob()
+    agent.post(f"{CLAUDE_CODE}?wait=0", BASH)
+    approve(ApprovalRequest.objects.get(), decider, terms(audience=Audience.THREAD, until=in_an_hour()))
+    reply = agent.post(f"{CLAUDE_CODE}?wait=0", BASH | {"tool_use_id": "call_2"})
+    reason = reply.body["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason == "Approved by grant of bob (use 1)."
+
+
 @pytest.mark.django_db(transaction=True)
 def test_mcp_clients_are_told_at_once(nothing_waits):
     agent, decider = Agent(alice()), bob()
@@ -76,7 +111,13 @@ def test_mcp_clients_are_told_at_once(nothing_waits):
     outcome = agent.call("request_approval", REFUND, meta={"claudecode/toolUseId": "toolu_2"}).outcome
     assert (outcome["status"], outcome["by"], outcome["input"]) == ("approved", "bob", REFUND["input"])
     checked = agent.call("check_request", {"request_id": outcome["request_id"]}).outcome
+    grant = {"id": str(Grant.objects.get().pk), "use": 1, "uses": 10}
+    assert (outcome["grant"], outcome["message"].partition(".")[0]) == (
+        grant,
+        "Approved by a grant that a person gave earlier",
+    )
     assert (checked, last_use()) == (outcome, ("grant", 1))
+    assert "grant" not in agent.call("check_request", {"request_id": asked["request_id"]}).outcome
 
 
 @pytest.mark.django_db(transaction=True)
