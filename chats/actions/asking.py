@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The requests that were made about a turn's calls, and the stream events about them and about calls that failed."""
+    """The requests about a turn's calls that wait for people, and the stream events about them and about calls that failed."""
 
     requests: Sequence[ApprovalRequest]
     events: Sequence[events.Event]
@@ -69,18 +69,29 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
             ask = replace(ask, message=f"{ask.message[: MAX_MESSAGE - len(note) - 2]}\n\n{note}")
         request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)
         requests[call.tool_call_id] = request
-        if request.kind == Kind.APPROVAL:
-            reported.append(events.ApprovalRequested(call.tool_call_id, str(request.pk)))
     approvals = {call_id for call_id, request in requests.items() if request.kind == Kind.APPROVAL}
+    waiting = [request for request in requests.values() if request.pending]
+    if waiting:
+        # Also for what a grant has approved: AI SDK clients send nothing before each call of the step has an answer.
+        reported += (
+            events.ApprovalRequested(call_id, str(requests[call_id].pk)) for call_id in requests if call_id in approvals
+        )
     ids = {call_id: str(request.pk) for call_id, request in requests.items()}
     locked.progress = transitions.ask(progress, ids, approvals)
-    return Asked(list(requests.values()), reported)
+    for call_id, request in requests.items():
+        if not request.pending:
+            # A grant has approved it: the turn does not pause for it.
+            approved = request.decision.approved_digest
+            locked.progress = transitions.approve_unasked(locked.progress, call_id, approved)
+    return Asked(waiting, reported)
 
 
 def has_asked_nothing(locked: Locked, agent: Agent) -> bool:
     """Return whether neither a turn nor its sub-agents can have asked anyone, so that there is no workflow yet."""
     has_sub_agents = any(tool.agent is not None for tool in agent.tools)
-    return locked.never_paused and locked.turn.root_id is None and not has_sub_agents
+    # A turn does not pause for what a grant has approved.
+    has_asked = any(call.request_id for step in locked.progress.steps for call in step.calls)
+    return locked.never_paused and locked.turn.root_id is None and not has_sub_agents and not has_asked
 
 
 def _workflow_of(turn: Turn, *, new: bool) -> Workflow:

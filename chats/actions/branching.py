@@ -188,7 +188,7 @@ def _copy_paused_turn(
     if subagents.at_rest(turn, locked.progress.calls):
         suspend(locked, requests)
     else:
-        # The agent has changed, so that nothing could be asked. The turn goes on with that as the result.
+        # Grants have approved all calls; or the agent has changed, so that nothing could be asked, which is their result.
         parts = projection.message_parts(locked.progress.steps)
         write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
         queue_turn(turn.pk)

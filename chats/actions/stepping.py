@@ -130,8 +130,8 @@ def pause_turn(
     """Ask people about every waiting call: requests, checkpoint and suspension in one commit. LeaseLost, StopRequested.
 
     `new` is a step to store in the same commit: a step without a call to run needs none of its own, which would only cost
-    another disk flush. The last event that is added is `TurnPaused`, unless the turn goes on because nothing could be asked
-    or a sub-agent has moved in the meantime.
+    another disk flush. The last event that is added is `TurnPaused`, unless the turn goes on because nothing could be
+    asked, grants have approved all calls, or a sub-agent has moved in the meantime.
     """
     with claimed_turn(claim) as locked:
         turn = locked.turn

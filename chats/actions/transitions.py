@@ -186,6 +186,16 @@ def approve(progress: Progress, tool_call_id: str) -> Progress:
     return _one_call(progress, tool_call_id, lambda call: _to(call, CallState.READY))
 
 
+def approve_unasked(progress: Progress, tool_call_id: str, approved_digest: str) -> Progress:
+    """A grant has approved a call as its request was stored."""
+
+    def approve_call(call: CallView) -> CallView:
+        decided = replace(call, approved=True, decided=True, approved_digest=approved_digest)
+        return _to(decided, CallState.READY)
+
+    return _one_call(progress, tool_call_id, approve_call)
+
+
 def delegate(progress: Progress, tool_call_id: str) -> Progress:
     """A call that was started is carried out by a sub-agent."""
     return _one_call(progress, tool_call_id, lambda call: _to(call, CallState.DELEGATED))

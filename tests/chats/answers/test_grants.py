@@ -7,16 +7,14 @@ from django.contrib.auth.models import User
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
-from approvals.background import sweep
 from approvals.db import pool
-from approvals.models import ApprovalRequest, Decision, Grant
+from approvals.models import ApprovalRequest, Decision, Grant, OutboxEvent
 from approvals.policy.grants import Terms
 from approvals.states import Audience, Door, Verdict, Width
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
-from chats.engine import receivers
-from chats.models import Chat, Turn
+from chats.models import Chat, Turn, TurnCheckpoint
 from chats.states import TurnState
 from tests.support import people
 from tests.support.chats.turns import last_text, make_chat, only_request, reload, run, say, shape
@@ -115,13 +113,27 @@ def test_all_calls_of_a_step_can_be_covered(chat):
     assert (last_text(turn), Grant.objects.get().used) == ("Done: booked 5 and booked 6", 2)
 
 
-def test_if_the_wake_up_is_lost_the_sweep_continues_the_turn(chat, monkeypatch):
+def test_calls_that_grants_cover_do_not_pause_the_turn(chat):
     first = run(say(chat, "book it"))
     give(first)
     run(first)
-    monkeypatch.setattr(receivers.actions, "wake_turn", lambda _turn_id: None)
-    turn = run(say(chat, "book it"))
-    assert (reload(turn).state, ApprovalRequest.objects.filter(status="pending").count()) == ("suspended", 0)
-    monkeypatch.undo()
-    sweep.run_once()
-    assert last_text(run(turn)) == "Done: booked 5"
+    turn = run(say(chat, "twice"))
+    assert (reload(turn).attempt, Grant.objects.get().used) == (1, 2)
+    assert list(TurnCheckpoint.objects.filter(turn_pk=turn.pk).values_list("kind", flat=True)) == ["final"]
+    # Both requests are in one workflow, which waits for nothing.
+    workflow = ApprovalRequest.objects.latest("created_at").workflow
+    assert (workflow.requests.count(), workflow.open_count) == (2, 0)
+
+
+def test_a_pause_names_only_the_requests_that_wait(chat, settings):
+    settings.HITL_EVENT_HANDLERS = [f"{__name__}.hear"]
+    first = run(say(chat, "book it"))
+    give(first)
+    run(first)
+    turn = run(say(chat, "both"))
+    event = OutboxEvent.objects.filter(name="turn.suspended").latest("pk")
+    assert event.payload["requests"] == [str(only_request(turn).pk)]
+
+
+def hear(_event: object) -> None:
+    """Handle nothing: events are stored only if someone hears them."""
