@@ -18,12 +18,13 @@ ASK = {"kind": "approval", "title": "Wharfage?", "tool_name": "pay", "input": {"
 GRANT = {"covers": "input", "audience": "agent", "uses": 10}
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("point", POINTS)
-def test_a_kill_while_a_grant_is_used_counts_it_once_or_not_at_all(point, tmp_path):
+def test_a_kill_while_a_grant_is_used_counts_it_once_or_not_at_all(point, database, tmp_path):
     control, (owner, name) = tmp_path / "control", point
     prepare = PREPARE.format(control=str(control), owner=owner, name=name)
     prepare = prepare.replace("import asking, attachments", "import asking\nfrom approvals.actions.policy import using")
-    with Server(tmp_path, prepare=prepare) as server:
+    with Server(tmp_path, database=database, prepare=prepare) as server:
         agent = Remote(server, "requester", ("ask", "read"))
         approver = Remote(server, "approver", ("decide", "grant", "read"))
         first = agent.send("POST", "/requests", ASK).body
