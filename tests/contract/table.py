@@ -9,7 +9,7 @@ page anew; a test compares it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,14 @@ ABILITIES = {
     "once": "exactly once",
     "crash": "survives a crash",
     "person": "who decided",
+}
+#: The same for grants, which have a table of their own.
+GRANT_ABILITIES = {
+    "grant": "give one",
+    "unasked": "the next call runs without asking",
+    "conversation": "for this conversation only",
+    "told": "told that it was by grant",
+    "revoke": "revoke one",
 }
 
 
@@ -63,6 +71,14 @@ NO_QUESTIONS_JS = "It has no questions. A tool asks them with the JavaScript cli
 ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
 
 NO_HOOK = "It has no hook for questions."
+GIVEN_ELSEWHERE = "It can say yes or no to a call. Grants are given and revoked on the pages and over REST; the command line revokes too."
+NO_RULE = (
+    "A hook answers one call. Pausepoint never answers with a rule of the agent (`updatedPermissions`), by which later calls "
+    "would run without a request and without a record: a grant for this conversation, the session of the agent, is what "
+    "“allow for this session” is there."
+)
+NO_WORDS = "It has no place for it. The page of the request and the audit log have it."
+PEOPLE_ONLY = "People decide there; programs ask elsewhere."
 
 #: The rows of each table.
 GROUPS = {
@@ -116,6 +132,38 @@ GROUPS = {
     ],
 }
 
+#: The rows of the table of grants.
+GRANTS = [
+    Protocol("pages", "Pages", HOW_TO + "approve-for-an-hour.md", {"unasked": PEOPLE_ONLY}),
+    Protocol("rest", "REST", "api.md", {}),
+    Protocol(
+        "ai-sdk",
+        "AI SDK",
+        HOW_TO + "ai-sdk.md",
+        {"grant": GIVEN_ELSEWHERE, "told": NO_WORDS, "revoke": GIVEN_ELSEWHERE},
+    ),
+    Protocol(
+        "cedar",
+        "Cedar-OS",
+        HOW_TO + "cedar-os.md",
+        {"grant": GIVEN_ELSEWHERE, "told": NO_WORDS, "revoke": GIVEN_ELSEWHERE},
+    ),
+    Protocol(
+        "mcp",
+        "MCP",
+        HOW_TO + "mcp.md",
+        {"grant": GIVEN_ELSEWHERE, "revoke": GIVEN_ELSEWHERE},
+    ),
+    Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {"grant": NO_RULE, "revoke": GIVEN_ELSEWHERE}),
+    Protocol("codex", "Codex", HOW_TO + "codex.md", {"grant": NO_RULE, "revoke": GIVEN_ELSEWHERE}),
+]
+Table = tuple[str, Sequence[Protocol], Mapping[str, str]]
+#: Each group of rows with its columns.
+TABLES: Sequence[Table] = [
+    *((title, rows, ABILITIES) for title, rows in GROUPS.items()),
+    ("Grants", GRANTS, GRANT_ABILITIES),
+]
+
 
 def marks(path: Path) -> Iterator[Shown]:
     """Yield what the tests of a file show."""
@@ -133,19 +181,20 @@ def shown() -> list[Shown]:
     return [found for path in sorted((ROOT / "tests").rglob("test_*.py")) for found in marks(path)]
 
 
-def table(groups: dict[str, list[Protocol]], found: list[Shown]) -> str:
+def table(tables: Sequence[Table], found: list[Shown]) -> str:
     """Return the tables, one for each group, and the notes below them. A cell without test and reason is empty."""
     tests: dict[tuple[str, str], Shown] = {}
     for each in found:
         tests.setdefault((each.protocol, each.ability), each)
     notes: list[str] = []
     parts = []
-    for title, protocols in groups.items():
-        heads = [title, *ABILITIES.values(), "shown by"]
-        rows = [f"| {' | '.join(heads)} |", "|---" + "|:---:" * len(ABILITIES) + "|---|"]
+    for title, protocols, abilities in tables:
+        heads = [title, *abilities.values(), "shown by"]
+        rows = [f"| {' | '.join(heads)} |", "|---" + "|:---:" * len(abilities) + "|---|"]
         for protocol in protocols:
-            cells = [_cell(protocol, ability, tests, notes) for ability in ABILITIES]
-            rows.append(f"| [{protocol.title}]({protocol.page}) | {' | '.join(cells)} | {_files(protocol, tests)} |")
+            cells = [_cell(protocol, ability, tests, notes) for ability in abilities]
+            files = _files(protocol, abilities, tests)
+            rows.append(f"| [{protocol.title}]({protocol.page}) | {' | '.join(cells)} | {files} |")
         parts.append("\n".join(rows))
     parts.append("\n".join(f"{number}. {note}" for number, note in enumerate(notes, 1)))
     return "\n\n".join(parts)
@@ -162,9 +211,9 @@ def _cell(protocol: Protocol, ability: str, tests: dict[tuple[str, str], Shown],
     return f"no ({notes.index(reason) + 1})"
 
 
-def _files(protocol: Protocol, tests: dict[tuple[str, str], Shown]) -> str:
+def _files(protocol: Protocol, abilities: Iterable[str], tests: dict[tuple[str, str], Shown]) -> str:
     """Return links to the files with the tests of a row."""
-    paths = dict.fromkeys(test.path for ability in ABILITIES if (test := tests.get((protocol.name, ability))))
+    paths = dict.fromkeys(test.path for ability in abilities if (test := tests.get((protocol.name, ability))))
     return ", ".join(f"[{path.stem}](../../{path.relative_to(ROOT).as_posix()})" for path in paths)
 
 
@@ -172,7 +221,7 @@ def page() -> str:
     """Return the page with its tables made anew."""
     before, rest = PAGE.read_text().split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n\n{table(GROUPS, shown())}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{table(TABLES, shown())}\n\n{END}{after}"
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
 from chats.models import Turn
-from tests.support.chats.front_end import front_end, runs, shown
+from tests.support.chats.front_end import FrontEnd, front_end, runs, shown
 from tests.support.chats.turns import run
 from tests.support.chats.wire_rules import problems
 from tests.support.machines import Client, machine
@@ -57,6 +57,7 @@ def uses() -> list[tuple[str, Any]]:
     return list(AuditEntry.objects.filter(event="grant.used").values_list("actor_name", "via"))
 
 
+@pytest.mark.shows("ai-sdk", "unasked")
 def test_an_ai_sdk_client_gets_the_result_in_one_answer_without_an_approval_part():
     client, decider = Client(machine(alice())), bob()
     client.say("approve refund")
@@ -80,6 +81,7 @@ def test_an_ai_sdk_client_gets_the_result_in_one_answer_without_an_approval_part
     assert (uses(), request.decision.via) == ([("bob", "grant")], "grant")
 
 
+@pytest.mark.shows("ai-sdk", "conversation")
 def test_an_ai_sdk_client_is_asked_again_in_another_conversation():
     caller, decider = machine(alice()), bob()
     Client(caller).say("approve refund")
@@ -101,6 +103,7 @@ def test_an_ai_sdk_client_answers_every_call_of_a_step_of_which_one_waits(settin
     assert (outputs, uses()) == (["booked 5", "booked 6"], [("deborah", "grant")])
 
 
+@pytest.mark.shows("cedar", "unasked", "conversation")
 def test_a_cedar_front_end_gets_the_result_in_one_answer_and_nothing_to_decide():
     page, decider = front_end(alice()), bob()
     page.say("approve refund")
@@ -112,3 +115,4 @@ def test_a_cedar_front_end_gets_the_result_in_one_answer_and_nothing_to_decide()
         [],
         [("bob", "grant")],
     )
+    assert len(runs(FrontEnd(page.machine, "thread-2").say("approve refund"))) == 1

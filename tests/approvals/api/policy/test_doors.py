@@ -33,6 +33,8 @@ def last_use() -> tuple[str, int | None]:
     return Decision.objects.order_by("-pk").values_list("via", "grant_use")[0]
 
 
+@pytest.mark.shows("codex", "unasked", "conversation", "told")
+@pytest.mark.shows("claude-code", "unasked", "conversation", "told")
 @pytest.mark.parametrize(("address", "call"), [(CLAUDE_CODE, BASH), (CODEX, CODEX_BASH)])
 def test_a_hook_is_allowed_at_once_for_its_session(address, call):
     agent, decider = Machine(alice()), bob()
@@ -102,6 +104,7 @@ def test_a_grant_by_time_is_told_without_a_number_of_uses():
     assert reason == "Approved by grant of bob (use 1)."
 
 
+@pytest.mark.shows("mcp", "unasked", "told")
 @pytest.mark.django_db(transaction=True)
 def test_mcp_clients_are_told_at_once(nothing_waits):
     agent, decider = Agent(alice()), bob()
@@ -118,6 +121,20 @@ def test_mcp_clients_are_told_at_once(nothing_waits):
     )
     assert (checked, last_use()) == (outcome, ("grant", 1))
     assert "grant" not in agent.call("check_request", {"request_id": asked["request_id"]}).outcome
+
+
+@pytest.mark.shows("mcp", "conversation")
+@pytest.mark.django_db(transaction=True)
+def test_a_grant_for_the_conversation_of_an_mcp_client_covers_no_other(nothing_waits):
+    agent, decider = Agent(alice()), bob()
+
+    def status(session: str, call: str) -> str:
+        meta = {"claudecode/toolUseId": call, "sessionId": session}
+        return str(agent.call("request_approval", REFUND, meta=meta).outcome["status"])
+
+    status("s-1", "toolu_1")
+    grant_the_waiting(decider, Audience.THREAD)
+    assert (status("s-1", "toolu_2"), status("s-2", "toolu_3")) == ("approved", "pending")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,6 +15,7 @@ TERMS = {"covers": "input", "audience": "agent", "uses": 2}
 CALL = APPROVAL | {"agent": "billing"}
 
 
+@pytest.mark.shows("rest", "grant", "unasked", "told")
 def test_equal_calls_run_without_asking_until_the_uses_are_used_up():
     agent, approver = Machine(alice()), Machine(bob())
     first = agent.ask(CALL)
@@ -70,6 +71,15 @@ def test_a_grant_shows_its_terms():
     assert agent.get("/grants?tool=other").body["items"] == []
 
 
+@pytest.mark.shows("rest", "conversation")
+def test_a_grant_for_a_conversation_covers_no_other():
+    agent, approver = Machine(alice()), Machine(bob())
+    request = agent.ask(CALL, thread_id="session-1")
+    approver.decide(request, "approve", grant=TERMS | {"audience": "thread"})
+    threads = ("session-1", "session-2", "")
+    assert [agent.ask(CALL, thread_id=thread)["status"] for thread in threads] == ["approved", "pending", "pending"]
+
+
 def test_a_key_needs_the_scope_grant_to_give_one():
     agent, decider = Machine(alice()), bob()
     request = agent.ask(CALL)
@@ -114,6 +124,7 @@ def test_a_decision_that_is_repeated_gives_one_grant():
     assert ([reply.replayed for reply in replies], Grant.objects.count()) == ([False, True], 1)
 
 
+@pytest.mark.shows("rest", "revoke")
 def test_grants_are_seen_and_revoked_by_whom_they_concern():
     agent, approver = Machine(alice()), Machine(bob())
     grants = []

@@ -9,9 +9,11 @@ import pytest
 from approvals.models import ApprovalRequest, Grant, Preferences, ToolSettings
 from approvals.states import Priority, Verdict
 from tests.approvals.actions.policy.granting import ask
+from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
 from tests.support.desk.pressing import HTMX, at, browser, decision, seen
 from tests.support.desk.requests import decide
 from tests.support.desk.scopes import again, make_scope
+from tests.support.machine import Machine
 from tests.support.markup import forms, parse
 from tests.support.people import alice, bob, carol, make_person
 
@@ -46,6 +48,24 @@ def test_a_plain_form_approves_and_gives_a_grant_of_an_hour():
     assert (given.width, given.audience, given.uses, given.reason) == (0, "key", 3, "Same order.")
     assert given.until - given.given_at <= timedelta(hours=1)
     assert given.until - given.given_at > timedelta(minutes=59)
+
+
+@pytest.mark.shows("pages", "grant", "conversation")
+def test_the_session_of_a_coding_agent_is_offered_and_its_next_call_is_allowed():
+    agent, decider = Machine(alice()), bob()
+    agent.post(f"{CLAUDE_CODE}?wait=0", BASH)
+    request = ApprovalRequest.objects.get()
+    client = browser(decider)
+    page = client.get(at(request, "grant")).text
+    assert choices(page, "audience") == ["agent", "key", "thread"]
+    (form,) = forms(page, "decide/")
+    chosen = {"covers": "input", "audience": "thread", "lasts": "3600", "verdict": "approve"}
+    assert client.post(form.action, form.fields | chosen).status_code == 302
+    replies = [
+        agent.post(f"{CLAUDE_CODE}?wait=0", BASH | {"tool_use_id": "toolu_2"} | changes)
+        for changes in ({}, {"session_id": "another"})
+    ]
+    assert [reply.headers["pausepoint-status"] for reply in replies] == ["approved", "pending"]
 
 
 def test_the_card_offers_it_to_deciders_where_a_grant_is_possible():

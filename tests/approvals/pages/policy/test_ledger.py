@@ -83,6 +83,7 @@ def test_the_list_is_narrowed_to_a_tool_an_agent_or_a_key():
     assert titles(page(decider, f"{LEDGER}?key=3")) == []
 
 
+@pytest.mark.shows("pages", "told")
 def test_a_grant_shows_its_uses_with_links_and_a_use_leads_back_to_it():
     asker, decider = alice(), bob()
     given = give(decider, asker, terms())
@@ -112,6 +113,7 @@ def test_pages_of_uses_and_of_grants_go_on_where_the_last_one_ended(monkeypatch)
     assert first.attributes["href"] == used[0].get_absolute_url()
 
 
+@pytest.mark.shows("pages", "revoke")
 def test_a_revoked_grant_approves_nothing_and_is_among_the_ended_ones():
     asker, decider = alice(), bob()
     given = give(decider, asker, terms())
