@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
 
+from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApproverScope, AuditEntry
 from tests.support.desk.requests import make_request
 from tests.support.desk.scopes import make_scope
@@ -161,3 +162,13 @@ def test_who_decides_cannot_join_a_team_that_a_scope_names():
     page = browser.post(f"/settings/people/{both.pk}/", {"email": "", "teams": [str(team.pk)]})
     assert (page.status_code, list(both.groups.all())) == (422, [])
     assert "You cannot join a team that an approver scope names." in page.content.decode()
+
+
+def test_administrators_see_what_four_eyes_leave_no_one_to_decide(client, admin):
+    both = make_person("hal", "decide_approvalrequest")
+    settings = {"key_fields": [], "reason_required": False, "min_priority": "", "prepared_answers": []}
+    store_tool_settings("refund", settings | {"control": "four_eyes"}, by=admin)
+    request = make_request(both, tool_name="refund")
+    assert request.get_absolute_url() in client.get("/settings/scopes/").content.decode()
+    make_person("erin", "decide_approvalrequest")
+    assert request.get_absolute_url() not in client.get("/settings/scopes/").content.decode()
