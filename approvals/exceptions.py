@@ -219,6 +219,11 @@ class Invalid(Refusal):
         return {"errors": self.errors} if self.errors else {}
 
 
+class Undecidable(Refusal):
+    code = "undecidable"
+    status = 422
+
+
 class CannotBeAssigned(Invalid):
     """The user is unknown, inactive, or may not decide it; alike, so that no one learns who has an account."""
 

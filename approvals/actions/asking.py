@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import CharField, Q
@@ -29,9 +30,10 @@ from approvals.asking.secrets import secrets_in_schema
 from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
-from approvals.exceptions import CannotBeAssigned, Conflict
+from approvals.exceptions import CannotBeAssigned, Conflict, Undecidable
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
+from approvals.queries.policy.deciders import warnings_of
 from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
 from approvals.record.amounts import amount_at, amount_pointer
@@ -104,7 +106,7 @@ def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     """Create what a client asks, with its workflow, once per Idempotency-Key and per tool call.
 
     Conflict if the same key or tool call has asked something else before, or if the workflow has ended. Invalid,
-    CannotBeAssigned.
+    CannotBeAssigned, and Undecidable if `HITL_REFUSE_UNDECIDABLE` says so.
     """
     ask.check()
     if not ask.attachments:
@@ -175,6 +177,8 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     request = _store(workflow, ask, by=by, **more)
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
+    if settings.HITL_REFUSE_UNDECIDABLE and (warnings := warnings_of(request)):
+        raise Undecidable(" ".join([*warnings, _("So the request was not made.")]))
     return request
 
 

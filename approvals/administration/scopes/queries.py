@@ -19,7 +19,7 @@ from approvals.models.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of
-from approvals.states import ASKS, Status
+from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
 from approvals.text.translation import translated
 
@@ -174,9 +174,15 @@ def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
         for holder in holders
     ]
     decidable = set[int]().union(*(decided for _seen, decided in now.values()))
-    left = [request for place, request in enumerate(requests) if place not in decidable and request.kind not in ASKS]
+    left = [
+        request for place, request in enumerate(requests) if place not in decidable and not _decided_by_asker(request)
+    ]
     shown = [change for change in changes if change.gains or change.loses]
     return Preview(len(requests), shown[: 2 * LISTED], left[:LISTED], not before, not after)
+
+
+def _decided_by_asker(request: ApprovalRequest) -> bool:
+    return request.kind in ASKS or (request.control == Control.CONFIRM and request.kind == Kind.APPROVAL)
 
 
 def _waiting() -> QuerySet[ApprovalRequest]:
@@ -213,12 +219,17 @@ def _reached(
         facts = facts_of(request)
         fitting = [rule for rule in rules if rule.match.fits(facts)]
         may = May.ANSWER if request.kind in ASKS else May.DECIDE
+        runs = {request.requested_by_id, request.workflow.owner_id} if request.control == Control.FOUR_EYES else ()
         for holder in holders:
             free = holder.unlimited or not rules
             mine = [rule.term for rule in fitting if holder.pk in rule.members]
             seen, decided = reached[holder.pk]
             if free or mine:
                 seen.add(place)
-            if holder.decides and (free or any(term.allows(may, request.amount) for term in mine)):
+            if (
+                holder.decides
+                and holder.pk not in runs
+                and (free or any(term.allows(may, request.amount) for term in mine))
+            ):
                 decided.add(place)
     return reached

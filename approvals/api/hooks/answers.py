@@ -15,6 +15,7 @@ from approvals.api.outcomes import approved_words
 from approvals.asking.answers import answer_text
 from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries.policy.deciders import warnings_of
 from approvals.states import Kind, Verdict
 
 #: Longer inputs are not repeated to a model that has to send them itself.
@@ -149,4 +150,7 @@ def _refusal(request: ApprovalRequest, decision: Decision) -> str:
 
 
 def _pending(request: ApprovalRequest) -> str:
-    return _("No one has decided this yet, so it was not run. It is waiting at %(url)s") % {"url": request.public_url}
+    message = _("No one has decided this yet, so it was not run. It is waiting at %(url)s") % {
+        "url": request.public_url
+    }
+    return " ".join([message, *warnings_of(request)])

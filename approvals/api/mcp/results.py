@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from approvals.api.outcomes import decision, report
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
+from approvals.queries.policy.deciders import warnings_of
 from approvals.states import ASKS, Kind, Status, Verdict
 
 MAX_ERRORS = 20
@@ -26,6 +27,11 @@ OUTCOME: Mapping[str, Any] = {
         "status": {"type": "string", "enum": [*Status.values, TAKEN]},
         "url": {"type": "string", "description": "The page where people answer."},
         "message": {"type": "string", "description": "What to do now."},
+        "warnings": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Why it may wait in vain. Say it to the person you work for.",
+        },
         "by": {"type": "string", "description": "Who decided."},
         "comment": {"type": "string", "description": "What that person says."},
         "answer": {"description": "The answer to a question."},
@@ -68,7 +74,7 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
     message = (_QUESTIONS if request.kind in ASKS else _APPROVALS).get(status, "")
     document: dict[str, Any] = {"request_id": str(request.pk), "status": status.value, "url": request.public_url}
     if status == Status.PENDING:
-        return document | {"message": message}
+        return document | {"message": message} | ({"warnings": warnings} if (warnings := warnings_of(request)) else {})
     made = decision(request, request.decision)
     answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
     reported = report(request)
@@ -108,8 +114,9 @@ def permission(request: ApprovalRequest) -> dict[str, Any]:
     """Return a request as Claude Code's permission prompt reads it. Whatever is not approved is denied."""
     if request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
         return allowed(decision(request, request.decision).approved_input)
+    waiting = f"No one has decided yet, so this was not run. The request waits at {request.public_url}."
     message = {
-        Status.PENDING: f"No one has decided yet, so this was not run. The request waits at {request.public_url}.",
+        Status.PENDING: " ".join([waiting, *warnings_of(request)]),
         Status.EXPIRED: "No one decided before the deadline, so this was not run.",
     }.get(Status(request.status))
     if message is None:

@@ -24,6 +24,7 @@ from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.attachments import files_of
+from approvals.queries.policy.deciders import warnings_of
 from approvals.record.audit import Subject
 from approvals.states import MCP, Door
 
@@ -66,8 +67,10 @@ class Tool:
         }
 
 
-def _ask(caller: Caller, arguments: AskHuman | RequestApproval | Permission, call: Call) -> ApprovalRequest:
-    """Return the request that the arguments describe, created unless the same call has made it before."""
+def _ask(
+    caller: Caller, arguments: AskHuman | RequestApproval | Permission, call: Call
+) -> ApprovalRequest | dict[str, Any]:
+    """Return the request that the arguments describe, created unless the same call has made it before; or its result."""
     sent = arguments.request()
     session = repeats.named_in(call.meta, repeats.SESSIONS)
     call_id = sent.tool_call_id or repeats.named_in(call.meta, repeats.CALL_IDS)
@@ -87,7 +90,11 @@ def _ask(caller: Caller, arguments: AskHuman | RequestApproval | Permission, cal
             caller, call, body, session, call_id=call_id, returns_results=not isinstance(arguments, Permission)
         ),
     )
-    return asking.ask(caller, ask_from(sent), origin).request
+    outcome = asking.ask(caller, ask_from(sent), origin)
+    if not outcome.replayed and not isinstance(arguments, Permission) and warnings_of(outcome.request):
+        # A model that may wait in vain reads so before it waits.
+        return results.outcome(outcome.request)
+    return outcome.request
 
 
 def _permit(caller: Caller, arguments: Permission, call: Call) -> ApprovalRequest | dict[str, Any]:

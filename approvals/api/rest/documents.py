@@ -150,6 +150,7 @@ class RequestDocument(Brief):
     callback_url: str | None
     decision: DecisionDocument | None
     result: ReportDocument | None = Field(description="What its call returned; null while nothing is reported.")
+    warnings: list[str] = Field(description="That no one, or only superusers, may decide it; empty otherwise.")
 
 
 class Page(BaseModel):

@@ -20,6 +20,7 @@ from approvals.api.rest.people_documents import CommentDocument, HandlingDocumen
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.comments import RequestComment
+from approvals.queries.policy.deciders import warnings_of
 from approvals.states import Status, WorkflowState
 from approvals.text.secrets import mask_text
 
@@ -80,6 +81,7 @@ def document(request: ApprovalRequest) -> RequestDocument:
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
         result=report(request),
+        warnings=warnings_of(request),
     )
 
 

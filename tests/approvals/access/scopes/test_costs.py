@@ -1,4 +1,4 @@
-"""What approver scopes cost an ask, in statements: none without scopes, at most two with them."""
+"""What approver scopes cost an ask, in statements: none without scopes, three with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cost(agent: Machine) -> int:
     return len(statements)
 
 
-def test_200_scopes_cost_an_ask_two_statements():
+def test_200_scopes_cost_an_ask_three_statements():
     agent, root = Machine(alice()), User.objects.create_superuser("root")
     agent.ask(tool_name="refund")
     without = cost(agent)
@@ -30,5 +30,5 @@ def test_200_scopes_cost_an_ask_two_statements():
         ApproverScope(name=f"Other {number}", match={"tools": [f"tool-{number}*"]}) for number in range(199)
     )
     agent.ask(tool_name="refund")  # The process reads the scopes once, and makes the scope set.
-    assert cost(agent) == without + 2
+    assert cost(agent) == without + 3
     assert ApprovalRequest.objects.latest("created_at").scope_set_id is not None

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import translation
 
 from approvals.administration.scopes.queries import words_of
+from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApproverScope, AuditEntry
 from approvals.policy.documents import match_from
 from tests.support.desk.requests import make_request
@@ -177,3 +178,13 @@ def test_a_scope_is_in_the_language_of_its_reader_with_its_numbers():
             'Darf sehen, beantworten und entscheiden: Anfragen der Tools refund, /country muss "DE" sein. '
             "Genehmigungen nur bis zu einem Betrag von 1.234,5."
         )
+
+
+def test_administrators_see_what_four_eyes_leave_no_one_to_decide(client, admin):
+    both = make_person("hal", "decide_approvalrequest")
+    settings = {"key_fields": [], "reason_required": False, "min_priority": "", "prepared_answers": []}
+    store_tool_settings("refund", settings | {"control": "four_eyes"}, by=admin)
+    request = make_request(both, tool_name="refund")
+    assert request.get_absolute_url() in client.get("/settings/scopes/").content.decode()
+    make_person("erin", "decide_approvalrequest")
+    assert request.get_absolute_url() not in client.get("/settings/scopes/").content.decode()
