@@ -33,7 +33,8 @@ LOOK = f"""async () => {{
 
 LONG = "x" * 300
 WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table": "orders"}, "priority": "critical"}
-
+#: A password and a key within a text, among the values that stand in the bar.
+HIDDEN = {"user": "jane", "password": "12345678", "note": f"Use ghp_{'A1b2' * 9} for the first log-in, please."}
 
 #: A chat whose answers say everything that an answer can say beside its words.
 REMARKS = """
@@ -91,6 +92,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
     key = server.value("SELECT max(id) FROM approvals_apikey")
+    person = server.value("SELECT id FROM auth_user WHERE username = ?", "approver")
     talk = [{"role": "user", "text": LONG * 3}]
     earlier = asks.ask(kind="form", title="Whom?", response_schema=TRIP)
     answered = {"verdict": "respond", "answer": {"name": "Jane", "seats": 1, "class": "economy"}}
@@ -108,6 +110,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     )
     edit = {"file_path": LONG, "old_string": f"one\n{LONG}", "new_string": "one\ntwo"}
     call = asks.ask(title="Edit?", tool_name="Edit", input=edit, context={"directory": "/srv"})
+    hidden = asks.ask(title="Make an account?", tool_name="makeAccount", input=HIDDEN)
     expired = asks.ask(title="Too late?", timeout=1000)
     workflow = server.value("SELECT workflow_id FROM approvals_approvalrequest WHERE id = ?", edited.replace("-", ""))
     bob.post(f"/requests/{refund}/comments/", text=f"Has anybody asked the shop? {LONG}")
@@ -128,6 +131,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "question": ("requester", f"/requests/{question}/"),
         "form": ("approver", f"/requests/{trip['id']}/"),
         "call": ("approver", f"/requests/{call['id']}/"),
+        "hidden values": ("admin", f"/requests/{hidden['id']}/"),
         "critical": ("approver", f"/requests/{critical['id']}/"),
         "expired": ("approver", f"/requests/{expired['id']}/"),
         "edited": ("requester", f"/requests/{edited}/"),
@@ -156,6 +160,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "notifications": ("requester", "/settings/notifications/"),
         "sessions": ("requester", "/settings/sessions/"),
         "people": ("admin", "/settings/people/"),
+        "person": ("admin", f"/settings/people/{person}/"),
+        "scopes": ("admin", "/settings/scopes/"),
         "connect": ("admin", "/settings/connect/"),
         "connected": ("admin", f"/settings/connect/{key}/?since=0"),
         "keys": ("admin", "/settings/keys/"),

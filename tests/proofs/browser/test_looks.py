@@ -186,3 +186,26 @@ def test_axe_finds_nothing_in_the_shortcuts_dialog_and_the_menu_of_a_filter(wind
     page.locator("[data-chip=tool] > summary").click()
     page.locator("[data-chip=tool] .suggestions a").first.wait_for()
     assert violations(page, axe) == {}
+
+
+def test_axe_finds_nothing_in_a_value_that_is_shown_and_its_button_stands_beside_it(windows, people, places, axe):
+    page = windows.open(people("admin"), places["hidden values"][1], reduced_motion="reduce")
+    button = page.get_by_role("button", name="Show password")
+    row = page.get_by_role("row", name="password")
+    assert row.bounding_box()["height"] <= button.bounding_box()["height"] + 12
+    button.focus()
+    page.keyboard.press("Enter")
+    page.locator(".secret-value").wait_for()
+    assert page.locator(":focus").inner_text() == "12345678"
+    assert violations(page, axe) == {}
+
+
+def test_axe_finds_nothing_in_the_preview_of_a_scope(windows, people, places, axe):
+    page = windows.open(people("admin"), places["scopes"][1], reduced_motion="reduce")
+    page.locator(".fold-form > summary").click()
+    page.get_by_label("Name", exact=True).fill("Nothing that waits")
+    page.get_by_label("People").fill("approver")
+    page.get_by_label("Tools").fill("unknown")
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_text("No one but superusers could decide these waiting requests:").wait_for()
+    assert violations(page, axe) == {}
