@@ -294,8 +294,8 @@ def test_the_loser_of_a_race_for_the_unique_constraint_gets_the_winners_request(
 def test_a_callback_needs_a_key_to_be_signed_with():
     client = Client()
     client.force_login(alice())
-    client.cookies["csrftoken"] = "a" * 32
-    body, token = APPROVAL | {"callback_url": "https://agents.example.org/"}, {"x-csrftoken": "a" * 32}
-    refused = client.post(f"{API}/requests", body, content_type="application/json", headers=token)
+    client.cookies["csrftoken"] = token = "a" * 32
+    body = APPROVAL | {"callback_url": "https://agents.example.org/"}
+    refused = client.post(f"{API}/requests", body, content_type="application/json", headers={"x-csrftoken": token})
     assert (refused.status_code, sorted(refused.json()["errors"])) == (422, ["callback_url"])
     assert ApprovalRequest.objects.count() == 0
