@@ -71,7 +71,10 @@ NO_QUESTIONS_JS = "It has no questions. A tool asks them with the JavaScript cli
 ONE_SESSION = "It begins a call anew after a crash, with another id, and two processes may continue one session."
 
 NO_HOOK = "It has no hook for questions."
-GIVEN_ELSEWHERE = "It can say yes or no to a call. Grants are given and revoked on the pages and over REST; the command line revokes too."
+GIVEN_ELSEWHERE = (
+    "It can say yes or no to a call. Grants are given and revoked on the pages and over REST; the command line revokes "
+    "too."
+)
 NO_RULE = (
     "A hook answers one call. Pausepoint never answers with a rule of the agent (`updatedPermissions`), by which later calls "
     "would run without a request and without a record: a grant for this conversation, the session of the agent, is what "
