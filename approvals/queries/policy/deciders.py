@@ -21,4 +21,5 @@ def warnings_of(request: ApprovalRequest) -> list[str]:
     if only_superusers is False:
         return []
     problem = _("Only superusers may decide this request.") if only_superusers else _("No one may decide this request.")
-    return [f"{problem} {_('Ask an administrator to check the approver scopes, and who decides for this tool.')}"]
+    advice = _("Ask an administrator to check the approver scopes, and who decides for this tool.")
+    return [f"{problem} {advice}"]
