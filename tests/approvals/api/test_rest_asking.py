@@ -276,9 +276,8 @@ def test_identical_concurrent_posts_create_one_request_without_an_error():
 
 def test_the_loser_of_a_race_for_the_unique_constraint_gets_the_winners_request(monkeypatch):
     """What a database that runs both at once does: neither finds the other's row before it writes its own."""
-    agent = Machine(alice())
+    agent, asking = Machine(alice()), actions.asking
     first = agent.ask(tool_call_id="c", workflow_id="w")
-    asking = actions.asking
     known, looks = asking._known, []
 
     def blind_at_first(ask, origin):
@@ -292,9 +291,9 @@ def test_the_loser_of_a_race_for_the_unique_constraint_gets_the_winners_request(
 
 
 def test_a_callback_needs_a_key_to_be_signed_with():
-    client = Client()
+    client, token = Client(), "a" * 32
     client.force_login(alice())
-    client.cookies["csrftoken"] = token = "a" * 32
+    client.cookies["csrftoken"] = token
     body = APPROVAL | {"callback_url": "https://agents.example.org/"}
     refused = client.post(f"{API}/requests", body, content_type="application/json", headers={"x-csrftoken": token})
     assert (refused.status_code, sorted(refused.json()["errors"])) == (422, ["callback_url"])
