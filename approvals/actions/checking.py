@@ -52,7 +52,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         if wanted != (value is not ABSENT):
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
-            errors |= _value_errors(request, name, value, via) or _file_errors(request, answer)
+            errors |= _value_errors(request, name, value, via) | _file_errors(request, answer)
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
     if errors:

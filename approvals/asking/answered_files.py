@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from approvals.asking.answers import ABSENT, Answer
+from approvals.asking.answers import Answer
 from approvals.asking.attachments import NewFile, RefusedFile, checked_file, problem
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest

@@ -1,5 +1,5 @@
 // Undo. If a person holds their decisions for some seconds (a setting of theirs), the page keeps each one that long before it
-// sends it. The server knows nothing of it: what is stored is final. Critical requests, and answers to forms with a field for a file, are never held.
+// sends it. The server knows nothing of it: what is stored is final. Critical requests and forms with a field for a file are never held.
 // The states of a decision: docs/decisions/deciding.md, "A held decision has four states".
 (() => {
   "use strict";

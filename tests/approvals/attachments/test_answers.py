@@ -6,20 +6,21 @@ import hashlib
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid
-from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, RequestAttachment
+from approvals.models import ApprovalRequest, AuditEntry, Decision, RequestAttachment
 from approvals.states import Door, Verdict
 from tests.support.desk.files import PDF, PNG, TEXT, attachment, folder, stored_names
 from tests.support.machine import Machine
 from tests.support.markup import parse
-from tests.support.people import alice, bob, carol, mallory
+from tests.support.people import alice, bob, make_person, mallory
 
 __all__ = ["folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
@@ -27,18 +28,27 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
 A_FILE = {"type": "string", "format": "file"}
 SCHEMA = {
     "type": "object",
-    "properties": {"invoice": A_FILE | {"title": "Invoice"}, "receipt": A_FILE, "note": {"type": "string", "maxLength": 9}},
+    "properties": {
+        "invoice": A_FILE | {"title": "Invoice"},
+        "receipt": A_FILE,
+        "note": {"type": "string", "maxLength": 9},
+    },
     "required": ["invoice"],
 }
 FORM = {"kind": "form", "title": "Send the invoice", "response_schema": SCHEMA}
 
 
 def ask(**changes: object) -> dict:
-    return Machine(alice()).ask(FORM | changes)
+    return Machine(person(alice)).ask(FORM | changes)
 
 
-def answer(document: dict, value: object, user=None):
-    return Machine(user or bob()).decide(document, "respond", answer=value)
+def person(make=bob) -> User:
+    """Bob, or whom `make` makes, who may be there already."""
+    return User.objects.filter(username=make.__name__).first() or make()
+
+
+def answer(document: dict, value: object, user: User | None = None):
+    return Machine(user or person()).decide(document, "respond", answer=value)
 
 
 def errors(document: dict, value: object) -> dict:
@@ -53,10 +63,10 @@ def browser(user) -> Client:
     return client
 
 
-def send(document: dict, user=None, **fields: object):
+def send(document: dict, **fields: object):
     """Send the form of the page, without JavaScript."""
     body = {"verdict": "respond", "digest": document["input_digest"], **fields}
-    return browser(user or bob()).post(f"/requests/{document['id']}/decide/", body)
+    return browser(person()).post(f"/requests/{document['id']}/decide/", body)
 
 
 def upload(content: bytes = PDF, name: str = "R-2291.pdf") -> SimpleUploadedFile:
@@ -68,7 +78,7 @@ def known(document: dict, name: str = "invoice") -> dict:
 
 
 def test_a_page_sends_a_file_and_the_program_that_asked_reads_it():
-    asks = Machine(alice())
+    asks = Machine(person(alice))
     document = asks.ask(FORM)
     assert send(document, **{"answer.invoice": upload()}).status_code == 302
     (file,) = asks.send("GET", f"/requests/{document['id']}").body["decision"]["answer"].values()
@@ -80,7 +90,7 @@ def test_a_page_sends_a_file_and_the_program_that_asked_reads_it():
         "media_type": "application/pdf",
         "size": len(PDF),
         "sha256": sha256,
-        "url": f"http://testserver/api/v1{address}",
+        "url": f"{settings.PUBLIC_URL}/api/v1{address}",
     }
     response = asks.client.get(f"/api/v1{address}", headers=asks.headers)
     assert (response.content, response["content-type"]) == (PDF, "application/pdf")
@@ -91,7 +101,7 @@ def test_only_those_who_may_see_the_request_read_the_file():
     document = ask()
     send(document, **{"answer.invoice": upload()})
     address = f"/api/v1/requests/{document['id']}/attachments/{known(document)['id']}"
-    assert (browser(bob()).get(address).status_code, browser(mallory()).get(address).status_code) == (200, 404)
+    assert (browser(person()).get(address).status_code, browser(mallory()).get(address).status_code) == (200, 404)
 
 
 def test_a_program_sends_a_file_in_base64():
@@ -100,19 +110,19 @@ def test_a_program_sends_a_file_in_base64():
     assert (reply.status, reply.body["decision"]["answer"]["invoice"]["name"]) == (200, "R-2291.pdf")
 
 
-def test_the_audit_log_and_the_events_name_the_file_with_its_digest():
+def test_the_audit_log_names_the_file_with_its_digest():
     document = ask()
     answer(document, {"invoice": attachment(TEXT, "note.txt")})
     entry = AuditEntry.objects.get(event="request.decided")
-    event = OutboxEvent.objects.filter(event="request.decided").first()
     assert entry.data["answer"]["invoice"]["sha256"] == hashlib.sha256(TEXT).hexdigest()
-    assert event is None or event.data["decision"]["answer"]["invoice"] == known(document)
 
 
-@pytest.mark.parametrize("sent", ["R-2291.pdf", "", 3, None, [], {}, {"name": "a.pdf"}, {"id": "1", "name": "a", "url": "/"}])
+@pytest.mark.parametrize(
+    "sent", ["R-2291.pdf", "", 3, None, [], {}, {"name": "a.pdf"}, {"id": "1", "name": "a", "url": "/"}]
+)
 def test_anything_but_a_file_is_refused_in_words(sent):
     words = "is not a file: choose one on the page of the request, or send its `name`, and its `content` in base64"
-    assert errors(ask(), {"invoice": sent})["answer.invoice"][:14] in {words[:14], f"{sent!r} is not of t"[:14]}
+    assert errors(ask(), {"invoice": sent}) == {"answer.invoice": words}
     assert Decision.objects.count() == 0
 
 
@@ -123,18 +133,20 @@ def test_what_an_answer_says_of_a_file_that_it_does_not_bring_is_refused():
     assert list(errors(second, {"invoice": known(first)})) == ["answer.invoice"]
 
 
-@pytest.mark.parametrize("content", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"MZ\x90\x00", b"<html>", b"%PDX"])
+@pytest.mark.parametrize("content", [b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"MZ\x90\x00", b"<html>"])
 def test_a_file_of_another_type_is_refused_on_the_page_and_for_programs(content, folder):
     document = ask()
-    if content != b"%PDX":
-        assert "is not a PNG" in errors(document, {"invoice": attachment(content, "a.pdf")})["answer.invoice"]
-        response = send(document, **{"answer.invoice": upload(content)})
-        assert (response.status_code, "is not a PNG" in response.content.decode().lower()[:0] or "not a PNG" in response.content.decode()) == (422, True)
+    words = "is not a PNG, JPEG, GIF, WebP, PDF, text (UTF-8) or CSV file"
+    assert errors(document, {"invoice": attachment(content, "a.pdf")}) == {"answer.invoice": words}
+    response = send(document, **{"answer.invoice": upload(content)})
+    assert (response.status_code, words[3:] in response.content.decode()) == (422, True)
     assert (stored_names(folder), Decision.objects.count()) == ([], 0)
 
 
 def test_a_file_is_of_the_type_that_its_field_asks_for():
-    document = ask(response_schema={"type": "object", "properties": {"scan": A_FILE | {"contentMediaType": "application/pdf"}}})
+    document = ask(
+        response_schema={"type": "object", "properties": {"scan": A_FILE | {"contentMediaType": "application/pdf"}}}
+    )
     assert errors(document, {"scan": attachment()}) == {"answer.scan": "is image/png, and has to be application/pdf"}
     assert answer(document, {"scan": attachment(PDF, "scan.pdf")}).status == 200
 
@@ -149,7 +161,7 @@ def test_files_that_are_too_large_together_are_refused(folder):
 
 def test_a_large_answer_without_a_file_is_refused_as_ever():
     document = ask(response_schema={"type": "object", "properties": {"a": {"type": "object"}}})
-    assert errors(document, {"a": {"content": "x" * 300_000}})["answer"].startswith("is larger than")
+    assert errors(document, {"a": {"content": "x" * 300_000}})["answer"] == "larger than 250,000 bytes"
 
 
 def test_two_fields_have_a_file_each(folder):
@@ -189,7 +201,13 @@ def test_the_files_of_whoever_decides_second_are_removed(folder):
     late = Answer(Verdict.RESPOND, answer={"invoice": attachment(PNG, "b.png")})
     with pytest.raises(AlreadyDecided):
         # Read before the first decision, so that its files are stored.
-        actions.decide(stale.pk, late, by=carol(), via=Door.DASHBOARD, seen=stale)
+        actions.decide(
+            stale.pk,
+            late,
+            by=make_person("dora", "decide_approvalrequest", "view_approvalrequest"),
+            via=Door.DASHBOARD,
+            seen=stale,
+        )
     assert stored_names(folder) == [known(document)["id"]]
     assert RequestAttachment.objects.get().request_id == stale.pk
 
@@ -213,23 +231,25 @@ def test_retention_removes_the_file_and_keeps_what_is_known_of_it(folder):
     document = ask()
     send(document, **{"answer.invoice": upload()})
     ApprovalRequest.objects.update(changed_at=timezone.now() - timedelta(days=40))
-    call_command("prune", days=30, attachments=True) if False else actions.prune_attachments(timezone.now() - timedelta(days=30))
+    actions.prune_attachments(timezone.now() - timedelta(days=30))
     address = f"/api/v1/requests/{document['id']}/attachments/{known(document)['id']}"
-    assert (browser(bob()).get(address).status_code, stored_names(folder)) == (410, [])
+    assert (browser(person()).get(address).status_code, stored_names(folder)) == (410, [])
     assert known(document)["sha256"] == hashlib.sha256(PDF).hexdigest()
 
 
 def test_the_page_has_a_field_for_the_file_and_links_to_what_was_sent():
     document = ask()
-    page = parse(browser(bob()).get(f"/requests/{document['id']}/").content.decode())
+    page = parse(browser(person()).get(f"/requests/{document['id']}/").content.decode())
     fields = {each.attributes["name"]: each for each in page.find("input") if each.attributes.get("type") == "file"}
     assert [(name, "required" in each.attributes) for name, each in fields.items()] == [
         ("answer.invoice", True),
         ("answer.receipt", False),
     ]
-    assert [each.attributes["enctype"] for each in page.find("form") if "enctype" in each.attributes] == ["multipart/form-data"]
+    assert [each.attributes["enctype"] for each in page.find("form") if "enctype" in each.attributes] == [
+        "multipart/form-data"
+    ]
     send(document, **{"answer.invoice": upload()})
-    page = parse(browser(bob()).get(f"/requests/{document['id']}/").content.decode())
+    page = parse(browser(person()).get(f"/requests/{document['id']}/").content.decode())
     (line,) = page.find("p", class_="answer-file")
     assert line.words == "R-2291.pdf PDF, 49 bytes"
 
@@ -246,16 +266,20 @@ def test_the_page_has_a_field_for_the_file_and_links_to_what_was_sent():
     ],
 )
 def test_a_schema_with_a_file_where_none_can_be_chosen_is_refused(schema):
-    reply = Machine(alice()).post("/requests", FORM | {"response_schema": schema})
+    reply = Machine(person(alice)).post("/requests", FORM | {"response_schema": schema})
     assert (reply.status, list(reply.body["errors"])) == (422, ["response_schema"])
 
 
 def test_a_default_answer_cannot_have_a_file():
-    reply = Machine(alice()).post("/requests", FORM | {"default_response": {"invoice": "a.pdf"}, "timeout": 60_000})
+    reply = Machine(person(alice)).post(
+        "/requests", FORM | {"default_response": {"invoice": "a.pdf"}, "timeout": 60_000}
+    )
     assert reply.body["errors"] == {"default_response": "cannot have a file"}
 
 
 def test_a_text_called_file_in_the_input_of_an_approval_is_still_a_text():
-    document = Machine(alice()).ask(tool_name="read", input={"path": "a.txt"}, response_schema={"properties": {"path": A_FILE}})
+    document = Machine(person(alice)).ask(
+        tool_name="read", input={"path": "a.txt"}, response_schema={"properties": {"path": A_FILE}}
+    )
     reply = Machine(bob()).decide(document, "edit", edited_input={"path": "b.txt"})
     assert (reply.status, reply.body["decision"]["edited_input"]) == (200, {"path": "b.txt"})
