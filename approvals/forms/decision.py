@@ -33,11 +33,7 @@ from approvals.text.translation import translated
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
-#: The files of a form by the names of their fields.
-Files = MultiValueDict[str, UploadedFile]
-
-
-def sent_decision(request: ApprovalRequest, data: QueryDict, files: Files) -> Answer:
+def sent_decision(request: ApprovalRequest, data: QueryDict, files: MultiValueDict[str, UploadedFile[Any]]) -> Answer:
     """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
@@ -90,7 +86,9 @@ def _file_field(field: Control, schema: Mapping[str, Any] | None) -> Control:
     """Return the field in which a person chooses a file, if its schema asks for one."""
     if schema is None:
         return field
-    limits = str(TYPES[schema[TYPE]]) if TYPE in schema else _("PNG, JPEG, GIF, WebP, PDF, text or CSV")
+    types = TYPES.get(schema.get(TYPE, ""), _("PNG, JPEG, GIF, WebP, PDF, text or CSV"))
+    limits = _("%(types)s. Choose it last: it is not kept if you leave the page, or if the answer is refused.")
+    limits %= {"types": types}
     return replace(field, widget=Widget.FILE, limits=limits, default=ABSENT)
 
 
@@ -120,7 +118,7 @@ def read_edit(reading: Reading, control: Control, request: ApprovalRequest) -> A
     return with_secrets(reading.read(control, shown), shown)
 
 
-def _answer_value(request: ApprovalRequest, data: QueryDict, files: Files) -> Any:
+def _answer_value(request: ApprovalRequest, data: QueryDict, files: MultiValueDict[str, UploadedFile[Any]]) -> Any:
     form = answer_form(request)
     if form is not None:
         reading = Reading(data, *ANSWER, files=files)

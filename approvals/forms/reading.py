@@ -40,7 +40,7 @@ class Reading:
     prefix: str
     about: str
     edits: bool = False
-    files: MultiValueDict[str, UploadedFile] = field(default_factory=MultiValueDict)
+    files: MultiValueDict[str, UploadedFile[Any]] = field(default_factory=MultiValueDict)
     errors: dict[str, str] = field(default_factory=dict)
     #: The steps that are left for the conditions of cases.
     steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
