@@ -33,7 +33,9 @@ from approvals.text.translation import translated
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
-def sent_decision(request: ApprovalRequest, data: QueryDict, files: MultiValueDict[str, UploadedFile[Any]]) -> Answer:
+def sent_decision(
+    request: ApprovalRequest, data: QueryDict, files: MultiValueDict[str, UploadedFile[Any]] | None = None
+) -> Answer:
     """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
@@ -41,7 +43,7 @@ def sent_decision(request: ApprovalRequest, data: QueryDict, files: MultiValueDi
     check_typed_name(request, verdict, data)
     check_read(request, verdict, data)
     edited = edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
-    answer = _answer_value(request, data, files) if verdict == Verdict.RESPOND else ABSENT
+    answer = _answer_value(request, data, files or MultiValueDict()) if verdict == Verdict.RESPOND else ABSENT
     left = amount_of(unseen(request, verdict, data))
     return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer, unseen=left or None)
 

@@ -68,7 +68,7 @@ def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: boo
         raise checking.too_late(approval_request.decision)
     if not may_close:
         raise NotAllowed(_("You can see this request, but you cannot decide it."))
-    sent = sent_decision(approval_request, request.POST, request.FILES)
+    sent = sent_decision(approval_request, request.POST)
     checking.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
     return Review(
