@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.asking import attachments
+from approvals.asking import answered_files, attachments
 from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, same_json
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
@@ -17,7 +17,7 @@ from approvals.models.attachments import files_of
 from approvals.queries.preferences import reason_rules
 from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
-from approvals.states import OWN_PAGES, VERDICTS, Door, Kind, Verdict
+from approvals.states import ASKS, OWN_PAGES, VERDICTS, Door, Kind, Verdict
 from approvals.text.translation import translated
 
 MAX_COMMENT = 5_000
@@ -52,7 +52,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         if wanted != (value is not ABSENT):
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
-            errors |= _value_errors(request, name, value, via)
+            errors |= _value_errors(request, name, value, via) | _file_errors(request, answer)
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
     if errors:
@@ -97,13 +97,15 @@ def approved_digest(request: ApprovalRequest, answer: Answer) -> str:
     return request.input_digest if answer.verdict == Verdict.APPROVE else ""
 
 
-def is_replay(decision: Decision, answer: Answer, by: Actor) -> bool:
+def is_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
     """Return whether the same person or key has decided the same before; `answer` is normalized."""
+    decision = request.decision
     if decision.verdict == Verdict.EXPIRE or (decision.by_id, decision.by_name) != (by.pk, by.get_username()):
         return False
     edited, response = (None if value is ABSENT else value for value in (answer.edited_input, answer.answer))
-    stored = [decision.verdict, decision.comment, decision.edited_input, decision.answer]
-    return same_json([answer.verdict.value, answer.comment, edited, response], stored)
+    new, old = (answered_files.without_addresses(request.response_schema, each) for each in (response, decision.answer))
+    stored = [decision.verdict, decision.comment, decision.edited_input, old]
+    return same_json([answer.verdict.value, answer.comment, edited, new], stored)
 
 
 def too_late(decision: Decision) -> AlreadyDecided | Expired:
@@ -123,6 +125,14 @@ def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door) ->
         return {name: translated(error)}
     if name == "edited_input" and not isinstance(value, dict):
         return {name: _("must be a JSON object")}
+    if name == "answer" and request.kind in ASKS:
+        value = answered_files.with_names(request.response_schema, value)
     people = usernames_in(value) if names_people(request.response_schema) else None
     errors = schema_errors(request.response_schema, value, plain=via in OWN_PAGES, people=people)
     return {f"{name}.{path}" if path else name: message for path, message in errors.items()}
+
+
+def _file_errors(request: ApprovalRequest, answer: Answer) -> dict[str, str]:
+    missing = answered_files.not_sent(request.response_schema, answer.answer, answer.files)
+    message = _("is not a file: choose one on the page of the request, or send its `name`, and its `content` in base64")
+    return {f"answer.{name}": message for name in missing} if request.kind in ASKS else {}

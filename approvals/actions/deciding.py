@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -10,17 +11,19 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions import checking
+from approvals.actions import attachments, checking
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_request, lock_visible_request
 from approvals.actions.policy.giving import give_grant, require_grantable
+from approvals.asking.answered_files import brings_files, take_files
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
+from approvals.queries.requests import get_request_for
 from approvals.record.amounts import amount_at
 from approvals.states import ASKS, OWN_PAGES, Control, Door, Verdict
 
@@ -54,11 +57,16 @@ def decide(
     not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
+    if brings_files(answer) and via not in checking.OWN_SHAPES:
+        # Not in the transactions of chats: a file is stored before the one that it belongs to.
+        seen = seen or get_request_for(by, request_id)
+        answer = _with_files(seen, answer, by)
     # If the deadline had passed by the clock of the database, that would be the reason to give.
     if seen is not None and seen.pending and seen.deadline_at is None:
         _require_right(seen, by, answer)
         _checked(seen, answer, via, shown_digest)
-    with in_transaction():
+    new_files = list(answer.files.values()) if seen is not None and seen.pending else []
+    with attachments.stored(new_files) if new_files else nullcontext(), in_transaction():
         locked = lock_visible_request(request_id, by)
         request = locked.request
         _require_right(request, by, answer)
@@ -66,13 +74,22 @@ def decide(
             checked = _checked(request, answer, via, shown_digest)
             case = None if checked.grant is None else require_grantable(locked, checked)
             decision = end_request(locked, checked, by=by, via=via)
+            attachments.attach(request, new_files)
             if checked.grant is not None and case is not None:
                 give_grant(locked, checked.grant, case, by=by, via=via)
             return Outcome(request, decision)
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
-    if checking.is_replay(request.decision, checking.normalize(request, answer, via), by):
+    if checking.is_replay(request, checking.normalize(request, answer, via), by):
         return Outcome(request, request.decision, replayed=True)
     raise checking.too_late(request.decision)
+
+
+def _with_files(request: ApprovalRequest, answer: Answer, by: Actor) -> Answer:
+    """Return the answer with its files checked, of those alone who may answer. NotAllowed, AskedByOwnKey, Invalid."""
+    if request.kind not in ASKS:
+        return answer
+    _require_right(request, by, answer)
+    return take_files(request, answer)
 
 
 def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:

@@ -40,15 +40,19 @@ def json_body(request: HttpRequest, *, max_bytes: int = MAX_BYTES, max_values: i
         raise _unreadable(error) from error
 
 
-def json_with_files(request: HttpRequest, *path: str) -> Any:
-    """Return the body as JSON that can be stored, but for the files in the list at `path`: objects whose `content` is base64.
+def json_with_files(request: HttpRequest, *paths: Sequence[str]) -> Any:
+    """Return the body as JSON that can be stored, but for the files in the lists or objects at `paths`: objects whose `content`
+    is base64.
 
     Their contents count in addition to the rest of the body. Raises NotJson, TooLarge and BadBody.
     """
     body = _read(request, MAX_BYTES + MAX_CHARACTERS)
     try:
         value = load(body)
-        bare, characters = without_contents(value, path)
+        bare, characters = value, 0
+        for path in paths:
+            bare, more = without_contents(bare, path)
+            characters += more
         if len(body) - characters > MAX_BYTES:
             raise _too_large(MAX_BYTES)
         canonical(bare)
@@ -65,6 +69,9 @@ def without_contents(value: Any, path: Sequence[str]) -> tuple[Any, int]:
             return value, 0
         inner, characters = without_contents(value[path[0]], path[1:])
         return {**value, path[0]: inner}, characters
+    if isinstance(value, dict):
+        files, characters = without_contents(list(value.values()), path)
+        return dict(zip(value, files, strict=True)), characters
     bare, characters = [], 0
     for file in value if isinstance(value, list) else ():
         content = file.get("content") if isinstance(file, dict) else None

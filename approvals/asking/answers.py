@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
 
+from approvals.asking.attachments import NewFile
 from approvals.exceptions import Invalid
 from approvals.policy.grants import Terms
 from approvals.states import Verdict
@@ -42,6 +43,8 @@ class Answer:
     answer: Any = ABSENT
     unseen: Mapping[str, int] | None = None
     grant: Terms | None = None
+    #: The new files in `answer`, by its members.
+    files: Mapping[str, NewFile] = field(default_factory=dict)
 
 
 class Question(Protocol):

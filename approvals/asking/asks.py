@@ -12,13 +12,13 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.utils.translation import gettext as _
 
 from approvals.addresses import RefusedAddress, parse_destination
-from approvals.asking import attachments, titles, transcripts
+from approvals.asking import answered_files, attachments, titles, transcripts
 from approvals.asking.answers import ABSENT, to_choice
 from approvals.asking.attachments import NewFile
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.schema.check import schema_errors, schema_problem
-from approvals.states import Kind, Priority
+from approvals.states import ASKS, Kind, Priority
 from approvals.text.confusables import tool_name_problem
 from approvals.text.translation import translated
 
@@ -146,8 +146,12 @@ class Ask:
         if self.response_schema is None:
             return []
         problem = schema_problem(self.response_schema)
+        if not problem and self.kind in ASKS:
+            problem = answered_files.schema_problem(self.response_schema, self.options)
         if problem:
             return [("response_schema", problem)]
+        if self.kind in ASKS and answered_files.not_sent(self.response_schema, self.default_response, {}):
+            return [("default_response", _("cannot have a file"))]
         default = {} if self.default_response is ABSENT else schema_errors(self.response_schema, self.default_response)
         return [(f"default_response.{path}".rstrip("."), message) for path, message in default.items()]
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
+from approvals.asking.answered_files import TYPE, file_fields, with_names
 from approvals.asking.answers import ABSENT, Answer, answer_to
 from approvals.asking.secrets import masked_input, with_secrets
 from approvals.db.canonical_json import NotCanonical
@@ -16,6 +21,7 @@ from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.reading import MAX_DIGITS, Reading
 from approvals.forms.safeguards import amount_of, check_read, check_typed_name, unseen
+from approvals.forms.shown_files import TYPES
 from approvals.forms.texts import normalize_newlines, parse_json
 from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
@@ -27,7 +33,9 @@ from approvals.text.translation import translated
 EDIT, ANSWER = ("input", "edited_input"), ("answer", "answer")
 
 
-def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
+def sent_decision(
+    request: ApprovalRequest, data: QueryDict, files: MultiValueDict[str, UploadedFile[Any]] | None = None
+) -> Answer:
     """Parse a card's form; Invalid, naming the field, if it does not fit the request."""
     verdict = verdict_from(data.get("verdict", ""))
     if verdict is None:
@@ -35,7 +43,7 @@ def sent_decision(request: ApprovalRequest, data: QueryDict) -> Answer:
     check_typed_name(request, verdict, data)
     check_read(request, verdict, data)
     edited = edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
-    answer = _answer_value(request, data) if verdict == Verdict.RESPOND else ABSENT
+    answer = _answer_value(request, data, files or MultiValueDict()) if verdict == Verdict.RESPOND else ABSENT
     left = amount_of(unseen(request, verdict, data))
     return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer, unseen=left or None)
 
@@ -68,9 +76,22 @@ def wants_json(request: ApprovalRequest) -> bool:
 
 def _schema_form(request: ApprovalRequest) -> Control | None:
     asks = request.kind == Kind.FORM or (request.kind == Kind.QUESTION and not request.options)
-    return (
-        form_from_schema(request.response_schema, _("Answer")) if asks and request.response_schema is not None else None
-    )
+    if not asks or request.response_schema is None:
+        return None
+    form = form_from_schema(request.response_schema, _("Answer"))
+    files = file_fields(request.response_schema)
+    children = [child if child.merged else _file_field(child, files.get(child.path[-1])) for child in form.children]
+    return replace(form, children=tuple(children))
+
+
+def _file_field(field: Control, schema: Mapping[str, Any] | None) -> Control:
+    """Return the field in which a person chooses a file, if its schema asks for one."""
+    if schema is None:
+        return field
+    types = TYPES.get(schema.get(TYPE, ""), _("PNG, JPEG, GIF, WebP, PDF, text or CSV"))
+    limits = _("%(types)s. Choose it last: it is not kept if you leave the page, or if the answer is refused.")
+    limits %= {"types": types}
+    return replace(field, widget=Widget.FILE, limits=limits, default=ABSENT)
 
 
 def _is_text(form: Control, request: ApprovalRequest) -> bool:
@@ -99,13 +120,14 @@ def read_edit(reading: Reading, control: Control, request: ApprovalRequest) -> A
     return with_secrets(reading.read(control, shown), shown)
 
 
-def _answer_value(request: ApprovalRequest, data: QueryDict) -> Any:
+def _answer_value(request: ApprovalRequest, data: QueryDict, files: MultiValueDict[str, UploadedFile[Any]]) -> Any:
     form = answer_form(request)
     if form is not None:
-        reading = Reading(data, *ANSWER)
+        reading = Reading(data, *ANSWER, files=files)
         value = reading.read(form)
         if reading.errors or value is ABSENT:
-            errors = reading.errors | _schema_errors(request, value, reading)
+            shown = with_names(request.response_schema, value)
+            errors = reading.errors | _schema_errors(request, shown, reading)
             raise Invalid(_("The answer is invalid."), errors or {"answer": _("is missing")})
         return value
     text = data.get("text", "").strip().replace("\r\n", "\n")

@@ -25,6 +25,7 @@ class Widget(StrEnum):
     ROWS = "rows"
     GROUP = "group"
     SHAPES = "shapes"
+    FILE = "file"
     JSON = "json"
     FIXED = "fixed"
 

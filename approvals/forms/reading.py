@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from approvals.asking.answers import ABSENT
+from approvals.asking.attachments import MAX_BYTES
 from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.db.cursors import number_from
 from approvals.forms.fields import Condition, Control, Widget
@@ -36,6 +40,7 @@ class Reading:
     prefix: str
     about: str
     edits: bool = False
+    files: MultiValueDict[str, UploadedFile[Any]] = field(default_factory=MultiValueDict)
     errors: dict[str, str] = field(default_factory=dict)
     #: The steps that are left for the conditions of cases.
     steps: list[int] = field(default_factory=lambda: [MAX_STEPS])
@@ -55,6 +60,8 @@ class Reading:
                 return self._list(control, proposed)
             case Widget.ROWS:
                 return self._rows(control, proposed)
+            case Widget.FILE:
+                return self._file(control)
             case Widget.SHAPES:
                 shape = self._shape(control)
                 return ABSENT if shape is None else self.read(shape)
@@ -106,6 +113,13 @@ class Reading:
             self._error(control, _("is not one of the options"))
             return None
         return control.children[index]
+
+    def _file(self, control: Control) -> Any:
+        """Return a file as programs send one; of a file that is too large, enough to be refused."""
+        sent = self.files.get(control.name(self.prefix))
+        if sent is None:
+            return self._nothing(control, ABSENT)
+        return {"name": str(sent.name), "content": base64.b64encode(sent.read(MAX_BYTES + 1)).decode()}
 
     def _choice(self, control: Control, proposed: Any) -> Any:
         sent = self.data.get(control.name(self.prefix), "")

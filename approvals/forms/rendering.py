@@ -19,7 +19,7 @@ from approvals.forms.values import can_hold, entered_in, texts_of_row
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2
 #: Widgets whose value is one text.
-SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.JSON})
+SINGLE = frozenset({Widget.LINE, Widget.LINES, Widget.NUMBER, Widget.FILE, Widget.JSON})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,11 @@ class Field:
     def is_single(self) -> bool:
         """Whether it is one input, text area or drop-down, and not a group of them."""
         return self.control.widget in SINGLE or (self.control.widget == Widget.CHOICE and self.is_dropdown)
+
+    @property
+    def sends_files(self) -> bool:
+        """Whether a file can be chosen in it, or in a field below it."""
+        return any(field.control.widget == Widget.FILE for field in self.walk())
 
     @property
     def is_plain(self) -> bool:

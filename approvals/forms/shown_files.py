@@ -9,6 +9,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from approvals.asking.answered_files import files_of_answer
 from approvals.models import ApprovalRequest
 from approvals.models.attachments import AttachedFile, address_of, files_of
 from approvals.text.file_types import CSV, GIF, JPEG, PDF, PNG, TEXT, WEBP
@@ -51,6 +52,15 @@ class ShownFile:
 
 def shown_files(request: ApprovalRequest) -> list[ShownFile]:
     """Return the files of a request as its card shows them."""
+    return _shown(request, files_of(request))
+
+
+def shown_answer_files(request: ApprovalRequest) -> list[ShownFile]:
+    """Return the files in the answer to a request."""
+    return _shown(request, files_of_answer(request))
+
+
+def _shown(request: ApprovalRequest, files: Sequence[AttachedFile]) -> list[ShownFile]:
     return [
         ShownFile(
             known=file,
@@ -58,7 +68,7 @@ def shown_files(request: ApprovalRequest) -> list[ShownFile]:
             address=address_of(request, file),
             preview=reverse("approvals:attachment", args=[request.pk, file.id]) if file.is_text else "",
         )
-        for number, file in enumerate(files_of(request))
+        for number, file in enumerate(files)
     ]
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.permissions import Person
+from approvals.asking.answered_files import with_names
 from approvals.asking.answers import answer_text, is_choice
 from approvals.asking.secrets import OUTPUT, hidden_values, masked_request
 from approvals.db.canonical_json import canonical
@@ -22,19 +23,13 @@ from approvals.forms.formatted import formatted
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
 from approvals.forms.shown_calls import ShownInput, shown_input
+from approvals.forms.shown_files import ShownFile, shown_answer_files
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.policy.panel import Granting
 from approvals.policy.grants import never_granted
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.text.differences import Change, changes
-from approvals.text.tables import (
-    Row,
-    has_more_than_rows,
-    misread,
-    pretty,
-    rows,
-    secret_rows,
-)
+from approvals.text.tables import Row, has_more_than_rows, misread, pretty, rows, secret_rows
 from approvals.text.text import visible, visible_json
 
 
@@ -236,7 +231,13 @@ class Card:
         structured = isinstance(self.answer, dict | list) and not is_choice(self.answer)
         if not structured or not self.answer:
             return []
-        return formatted(rows(self.answer, "answer"), self.answer, self.request.response_schema)
+        answer = with_names(self.request.response_schema, self.answer)
+        return formatted(rows(answer, "answer"), answer, self.request.response_schema)
+
+    @property
+    def answer_files(self) -> list[ShownFile]:
+        """The files in the answer, which the card links to."""
+        return shown_answer_files(self.request)
 
     @property
     def answer_text(self) -> str:

@@ -68,7 +68,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
         terms = sent_terms(request.user, approval_request, request.POST)
-        answer = replace(sent_decision(approval_request, request.POST), grant=terms)
+        answer = replace(sent_decision(approval_request, request.POST, request.FILES), grant=terms)
         via = sent_door(request.POST)
         return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
 

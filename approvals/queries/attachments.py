@@ -7,6 +7,7 @@ import logging
 from uuid import UUID
 
 from approvals.access.permissions import Person
+from approvals.asking.answered_files import files_of_answer
 from approvals.asking.attachments import FileRemoved, StorageFailed
 from approvals.exceptions import NotFound
 from approvals.models.attachments import AttachedFile, file_storage, files_of
@@ -16,8 +17,9 @@ logger = logging.getLogger(__name__)
 
 
 def attachment_for(user: Person, request_id: UUID, attachment_id: UUID) -> AttachedFile:
-    """Return what is known of a file of a request that this person may see. NotFound."""
-    files = files_of(get_request_for(user, request_id))
+    """Return what is known of a file of a request, or of its answer, that this person may see. NotFound."""
+    request = get_request_for(user, request_id)
+    files = [*files_of(request), *files_of_answer(request)]
     file = next((file for file in files if file.id == str(attachment_id)), None)
     if file is None:
         raise NotFound

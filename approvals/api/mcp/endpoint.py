@@ -83,7 +83,7 @@ def _check_origin(request: HttpRequest) -> None:
 def _body(request: HttpRequest) -> Any:
     """Return the message in the body. RpcError."""
     try:
-        return json_with_files(request, "params", "arguments", "attachments")
+        return json_with_files(request, ["params", "arguments", "attachments"])
     except Refusal as refusal:
         raise RpcError(messages.PARSE_ERROR, str(refusal), http_status=refusal.status) from refusal
 

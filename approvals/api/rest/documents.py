@@ -59,7 +59,7 @@ class NewDecision(Document):
     edited_input: dict[str, Any] | None = None
     """The whole input that may run in place of the proposed one."""
     answer: Any = None
-    """The answer to a question or form."""
+    """The answer to a question or form; a file in it as `{"name", "content"}`, in base64."""
     input_digest: Digest | None = Field(
         None, description="Refused with 409 `changed` if the request has a different one."
     )

@@ -126,7 +126,7 @@ class _JsonModel(BodyModel):
 
     @classmethod
     def get_request_data(cls, request: HttpRequest, api: Any, path_params: Any) -> dict[str, Any]:
-        return {cls.__read_from_single_attr__: json_with_files(request, "attachments")}
+        return {cls.__read_from_single_attr__: json_with_files(request, ["attachments"], ["answer"])}
 
 
 class JsonBody(Body):  # type: ignore[misc]  # ninja's own parameters inherit like this

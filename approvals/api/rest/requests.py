@@ -163,7 +163,7 @@ def get_request(
     "/requests/{uuid:request_id}/decision",
     response=RequestDocument,
     summary="Decide a request",
-    openapi_extra=problems(400, 404, 409, 410, 413, 415),
+    openapi_extra=problems(400, 404, 409, 410, 413, 415, 503),
 )
 @operation("decide")
 def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision, JsonBody(...)]) -> HttpResponse:

@@ -334,6 +334,10 @@ def _attachment(file: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str
     return file if isinstance(content, str) else {**file, "content": base64.b64encode(content).decode()}
 
 
+def _is_file(value: Any) -> bool:
+    return isinstance(value, os.PathLike) or (isinstance(value, Mapping) and isinstance(value.get("content"), bytes))
+
+
 def _sendable(name: str, value: str) -> str:
     """Return `value` if it can be sent in a header, or raise ValueError."""
     if not value.isascii() or not value.isprintable():
@@ -401,6 +405,8 @@ def _pages(patience: float, what: str, filters: Mapping[str, Any]) -> Flow[list[
 
 def _decide(patience: float, request_id: str, verdict: str, comment: str, fields: Mapping[str, Any]) -> Flow[Outcome]:
     body = {"verdict": verdict, "comment": comment, **fields}
+    if isinstance(answer := body.get("answer"), Mapping):
+        body["answer"] = {name: _attachment(value) if _is_file(value) else value for name, value in answer.items()}
     return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
 
 
@@ -598,8 +604,8 @@ class Desk(_Settings):
     def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
 
-        It needs a key with the scope `decide`, of another user than the one that asked. Raise Refused (`already_decided`:
-        someone was first) or Unreachable.
+        A file in the answer is a `Path`, or `{"name", "content"}` with bytes. It needs a key with the scope `decide`, of
+        another user than the one that asked. Raise Refused (`already_decided`: someone was first) or Unreachable.
         """
         return self._run(_decide(self.patience, request_id, verdict, comment, fields))
 

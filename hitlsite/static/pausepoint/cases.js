@@ -30,7 +30,9 @@
     // Outer cases come before those within them.
     for (const fields of form.querySelectorAll(CASE)) {
       const sent = new FormData(form), { names = "", case: test = "" } = fields.dataset;
-      const shown = holds(JSON.parse(test), (name) => sent.getAll(names + name).join("\n").replaceAll("\r\n", "\n"));
+      // Of a file, its name: empty if none was chosen.
+      const textOf = (/** @type {string} */ name) => sent.getAll(names + name).map((value) => typeof value === "string" ? value : value.name).join("\n");
+      const shown = holds(JSON.parse(test), (name) => textOf(name).replaceAll("\r\n", "\n"));
       fields.hidden = fields.disabled = !shown;
     }
   }

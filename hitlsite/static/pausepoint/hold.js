@@ -1,5 +1,5 @@
 // Undo. If a person holds their decisions for some seconds (a setting of theirs), the page keeps each one that long before it
-// sends it. The server knows nothing of it: what is stored is final. Critical requests are never held.
+// sends it. The server knows nothing of it: what is stored is final. Critical requests and forms with a field for a file are never held.
 // The states of a decision: docs/decisions/deciding.md, "A held decision has four states".
 (() => {
   "use strict";
@@ -73,9 +73,9 @@
     if (!shown || !form.matches("[data-decides]") || event.defaultPrevented) return;
     const id = shown.id.replace("request-", "");
     if ([...own.values()].some((entry) => entry.id === id && entry.state !== "unsent")) return stop(event);
-    if (!Number(holdSeconds) || shown.matches(".urgency-critical")) return;
+    // A file cannot be kept in the browser.
+    if (!Number(holdSeconds) || shown.matches(".urgency-critical") || form.enctype === "multipart/form-data") return;
     stop(event);
-    // Forms that decide have no files, only texts.
     const data = new URLSearchParams(/** @type {string[][]} */ ([...new FormData(form, event.submitter)]));
     data.set("held", "yes");
     // The token of the page that sends it goes with it as a header: this one ends with the session.

@@ -269,3 +269,16 @@ def test_files_are_sent_in_base64_by_path_or_by_content(tmp_path):
     sent = {"name": "note.txt", "content": "aGVsbG8="}
     expected = [sent, sent, {"name": "a.csv", "content": "eA=="}, {"name": "b.csv", "content": "eA=="}]
     assert asking(attachments=files).body["attachments"] == expected
+
+
+def test_a_file_in_an_answer_is_sent_in_base64(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"hello")
+    answer = {"scan": path, "note": "paid", "more": {"name": "a.csv", "content": b"x"}, "text": {"content": "eA=="}}
+    _, (call,), _ = carry_out(pausepoint._decide(60, "r1", "respond", "", {"answer": answer}), [said(APPROVED)])
+    assert call.body["answer"] == {
+        "scan": {"name": "note.txt", "content": "aGVsbG8="},
+        "note": "paid",
+        "more": {"name": "a.csv", "content": "eA=="},
+        "text": {"content": "eA=="},
+    }

@@ -1,0 +1,115 @@
+"""Files that a question or form asks for: the fields of its schema with `format: file`, and what an answer has in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from approvals.asking.answers import Answer
+from approvals.asking.attachments import NewFile, RefusedFile, checked_file, problem
+from approvals.exceptions import Invalid
+from approvals.models import ApprovalRequest
+from approvals.models.attachments import AttachedFile, address_of
+from approvals.schema.references import members
+from approvals.text.file_types import ENDINGS
+
+#: The format of a text in whose place a person sends a file, and the keyword that names the only type that it may have.
+FILE, TYPE = "file", "contentMediaType"
+_SENT = {"name", "content"}
+
+
+def file_fields(schema: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the fields of an answer that are files, with their schemas."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return {
+        name: field
+        for name, field in (properties or {}).items()
+        if isinstance(field, Mapping) and (field.get("type"), field.get("format")) == ("string", FILE)
+    }
+
+
+def schema_problem(schema: Mapping[str, Any], options: Sequence[Any]) -> str:
+    """Return why a question cannot ask for the files in its schema; empty if it can."""
+    fields = file_fields(schema)
+    if sum(member == ("format", FILE) for member in members(schema)) > len(fields) or (fields and options):
+        return _("can ask for a file only in a property of the answer itself: a `string` with the format `file`")
+    unknown = [field[TYPE] for field in fields.values() if TYPE in field and field[TYPE] not in ENDINGS]
+    return _("asks for a file of a type that is not accepted: %(type)s") % {"type": unknown[0][:100]} if unknown else ""
+
+
+def brings_files(answer: Answer) -> bool:
+    """Whether members of an answer look like files that are sent with it; the schema says whether they are."""
+    return isinstance(answer.answer, dict) and any(map(_is_sent, answer.answer.values()))
+
+
+def _is_sent(value: Any) -> bool:
+    named = isinstance(value, dict) and _SENT <= value.keys() <= {*_SENT, "media_type"}
+    return named and all(isinstance(text, str) for text in value.values())
+
+
+def take_files(request: ApprovalRequest, answer: Answer) -> Answer:
+    """Return an answer with its new files, and with what is known of each in the place of its content. Invalid."""
+    files, errors = {}, {}
+    for name, field in file_fields(request.response_schema).items():
+        if _is_sent(sent := answer.answer.get(name)):
+            try:
+                files[name] = _checked(sent, field)
+            except RefusedFile as error:
+                errors[f"answer.{name}"] = str(error)
+    if not errors and (too_much := problem(list(files.values()))):
+        errors["answer"] = too_much
+    if errors:
+        raise Invalid(_("The answer is invalid."), errors)
+    documents = {name: _document(request, file.known) for name, file in files.items()}
+    return replace(answer, answer={**answer.answer, **documents}, files=files)
+
+
+def _checked(sent: Mapping[str, str], field: Mapping[str, Any]) -> NewFile:
+    file = checked_file(sent["name"], sent["content"], sent.get("media_type"))
+    if file.known.media_type != field.get(TYPE, file.known.media_type):
+        types = {"type": file.known.media_type, "wanted": field[TYPE]}
+        raise RefusedFile(_("is %(type)s, and has to be %(wanted)s") % types)
+    return file
+
+
+def _document(request: ApprovalRequest, file: AttachedFile) -> dict[str, Any]:
+    return {"id": file.id, **file.approved, "url": settings.PUBLIC_URL + address_of(request, file)}
+
+
+def not_sent(schema: Any, answer: Any, files: Mapping[str, NewFile]) -> list[str]:
+    """Return the fields for files that an answer fills with anything else."""
+    filled = answer if isinstance(answer, dict) else {}
+    return [name for name in file_fields(schema) if name in filled and name not in files]
+
+
+def with_names(schema: Any, answer: Any) -> Any:
+    """Return an answer with the name of each file in its place, as its schema describes it."""
+    return _with_files(schema, answer, lambda file: file["name"])
+
+
+def without_addresses(schema: Any, answer: Any) -> Any:
+    """Return an answer with all that says what its files are, and nothing of where they are."""
+    return _with_files(schema, answer, lambda file: {k: v for k, v in file.items() if k not in {"id", "url"}})
+
+
+def _with_files(schema: Any, answer: Any, shown: Any) -> Any:
+    if not isinstance(answer, dict):
+        return answer
+    files = {name: answer[name] for name in file_fields(schema) if _names_one(answer.get(name))}
+    return {**answer, **{name: shown(file) for name, file in files.items()}}
+
+
+def _names_one(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
+
+
+def files_of_answer(request: ApprovalRequest) -> list[AttachedFile]:
+    """Return the files in the answer to a request, in the order of its schema."""
+    decision = getattr(request, "decision", None)
+    answer = decision.answer if decision is not None and isinstance(decision.answer, dict) else {}
+    documents = [answer[name] for name in file_fields(request.response_schema) if _names_one(answer.get(name))]
+    return [AttachedFile(**{k: v for k, v in document.items() if k != "url"}) for document in documents]

@@ -1,0 +1,61 @@
+"""A form that asks for a file, in a browser: chosen, refused without loss of the other values, sent, and read again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.browser.places import axe, violations
+from tests.proofs.browser.test_live import card
+from tests.support.desk.files import PDF, TEXT
+from tests.support.machine import Remote
+
+__all__ = ["axe"]
+pytestmark = pytest.mark.browser
+
+CONTRACT = {
+    "type": "object",
+    "properties": {
+        "contract": {
+            "type": "string",
+            "format": "file",
+            "contentMediaType": "application/pdf",
+            "title": "Signed contract",
+        },
+        "note": {"type": "string", "maxLength": 90, "title": "Remark"},
+    },
+    "required": ["contract"],
+}
+
+
+@pytest.mark.parametrize("scripted", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_a_person_sends_a_file_and_the_agent_reads_it(windows, people, server, axe, scripted):
+    windows.tolerate(" 422 ")
+    agent = Remote(server, "requester", ("ask", "read"))
+    asked = agent.ask(kind="form", title="Send the signed contract", response_schema=CONTRACT)
+    page = windows.open(people("approver"), f"/requests/{asked['id']}/", java_script_enabled=scripted)
+    shown = card(page, asked["id"])
+    field = shown.get_by_label("Signed contract")
+    field.set_input_files({"name": "contract.txt", "mimeType": "text/plain", "buffer": TEXT})
+    shown.get_by_label("Remark").fill("Both pages")
+    shown.get_by_role("button", name="Answer").click()
+    shown.locator(".refusal").wait_for()
+    assert shown.locator(".field-error").inner_text() == "This is text/plain, and has to be application/pdf."
+    assert (field.input_value(), shown.get_by_label("Remark").input_value()) == ("", "Both pages")
+    if scripted:
+        assert violations(page, axe) == {}
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(folder) / f"file-field-{scripted}.png", full_page=True)
+    field.set_input_files({"name": "contract.pdf", "mimeType": "application/pdf", "buffer": PDF})
+    shown.get_by_role("button", name="Answer").click()
+    shown.locator(".outcome").wait_for()
+    if folder:
+        page.screenshot(path=Path(folder) / f"file-answer-{scripted}.png", full_page=True)
+    with page.expect_download() as downloaded:
+        shown.get_by_role("link", name="contract.pdf").click()
+    assert Path(downloaded.value.path()).read_bytes() == PDF
+    answer = agent.send("GET", f"/requests/{asked['id']}").body["decision"]["answer"]
+    assert (answer["contract"]["sha256"], answer["note"]) == (hashlib.sha256(PDF).hexdigest(), "Both pages")
