@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from approvals.db.pool import run
-from approvals.live import doorbell, listeners
+from approvals.live import liveness
 from hitlsite.asgi import application
 
 ORIGIN = "http://localhost"
@@ -54,19 +54,14 @@ def dial(path: str, origin: str = ORIGIN, cookie: str = "") -> Line:
 @contextlib.asynccontextmanager
 async def line(path: str, user: User, *, cookie: str = "") -> AsyncIterator[Line]:
     """A page of this user's that hears rings; a session of its own unless it gets one."""
-    before = _listening(user)
+    before = set(liveness._pages)
     opened = dial(path, cookie=cookie or await run(cookie_of, user))
     assert (await opened.connect(SOON))[0]
     async with asyncio.timeout(SOON):
-        while _listening(user) == before:
+        # A page is there once all of its groups are joined: what is sent before is lost without a valid `since`.
+        while not set(liveness._pages) - before:
             await asyncio.sleep(0.005)
     try:
         yield opened
     finally:
         await opened.disconnect(timeout=SOON)
-
-
-def _listening(user: User) -> int:
-    board = listeners._switchboards.get(asyncio.get_running_loop())
-    group = board.groups.get(doorbell.user_group(user.pk)) if board is not None else None
-    return len(group.handles) if group is not None else 0
