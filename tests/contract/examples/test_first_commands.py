@@ -76,6 +76,7 @@ NOT_RUN = {
     "examples/cedar/README.md: cd examples/cedar": NPM,
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
     "docs/how-to/send-files.md: pip install": ENVIRONMENT,
+    'docs/how-to/send-files.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': "needs a file and a waiting form",
     "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude -p": CLAUDE_CODE,

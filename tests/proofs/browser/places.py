@@ -34,7 +34,7 @@ LOOK = f"""async () => {{
 LONG = "x" * 300
 WIPE = {"title": "Drop the table?", "tool_name": "dropTable", "input": {"table": "orders"}, "priority": "critical"}
 #: A password and a key within a text, among the values that stand in the bar.
-HIDDEN = {"user": "jane", "password": "12345678", "note": f"Use ghp_{'A1b2' * 9} for the first log-in, please."}
+HIDDEN = {"user": "jane", "password": "12345678", "note": f"ghp_{'A1b2' * 9}"}
 
 #: A chat whose answers say everything that an answer can say beside its words.
 REMARKS = """

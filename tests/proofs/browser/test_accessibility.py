@@ -112,6 +112,7 @@ DETAIL = """\
   - term: order
   - definition: "1"
   - button "Approve"
+  - link "Approve for…"
   - button "Reject"
   - link "Edit…\""""
 BAR = """\

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.browser
 
 #: Every text of a page in its order, and the attributes that people read or hear; without code, times and templates.
 READ = """() => {
-    const skipped = "code, kbd, pre, script, style, template, time, textarea, #result_list tbody";
+    const skipped = "code, kbd, pre, noscript, script, style, template, time, textarea, #result_list tbody";
     const shown = (node) => !node.parentElement.closest(skipped);
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const texts = [];

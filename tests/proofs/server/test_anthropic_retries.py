@@ -6,6 +6,7 @@ import asyncio
 import socket
 from itertools import pairwise
 
+from chats.providers import retries
 from chats.providers.anthropic import AnthropicProvider
 from tests.chats.providers.test_anthropic_provider import NEW, WAIT, ask, claude, refusal
 from tests.support.anthropic_server import KEY, refuses, says, text
@@ -13,7 +14,8 @@ from tests.support.anthropic_server import KEY, refuses, says, text
 __all__ = ["claude"]
 
 
-async def test_four_tries_are_made_with_growing_waits_between_them(claude):
+async def test_four_tries_are_made_with_growing_waits_between_them(claude, monkeypatch):
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.5)
     claude.will(*[refuses(529, "overloaded_error")] * 4)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
