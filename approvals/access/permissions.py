@@ -54,11 +54,11 @@ def load_permissions(users: Collection[User]) -> None:
     """Load the permissions of these users in two queries, into the cache of `ModelBackend` that `has_perm` reads."""
     known: dict[int, set[str]] = {user.pk: set() for user in users}
     for way in ("user", "group__user"):
-        granted = Permission.objects.order_by().filter(**{f"{way}__in": any_of(known, int)})
+        granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
         rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
         # The row of no user says that there are scopes.
         scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
-        for user_id, app, name in rows.union(scoped):
+        for user_id, app, name in rows.union(scoped).order_by():
             known.setdefault(user_id, set()).add(f"{app}.{name}")
     for user in users:
         user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
