@@ -96,6 +96,7 @@ def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, r
     page.locator("#bulk button[value=approve]").click()
     line = page.locator(".bulk-files li").filter(has_text="note.txt")
     assert line.inner_text().endswith("not opened")
+    page.wait_for_load_state()  # before that, nothing notes what is opened
     with page.context.expect_page():
         line.get_by_role("link").click()
     page.locator(".bulk-files li").get_by_text("opened", exact=True).wait_for()
