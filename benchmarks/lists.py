@@ -9,11 +9,8 @@ the query with its rows fetched, on both databases; "reads all of" names tables 
 
 from __future__ import annotations
 
-import argparse
-import json
-
 from benchmarks.figures import Table
-from benchmarks.stage import POSTGRESQL, SQLITE, stage
+from benchmarks.stage import measured
 
 FILL = (
     "from django.contrib.auth.models import User; from benchmarks.load.many_requests import fill\n"
@@ -40,19 +37,8 @@ print(json.dumps(found))
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--requests", type=int, default=200_000)
-    options.add_argument("--rounds", type=int, default=20)
-    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
-    given = options.parse_args()
-    for database in given.databases:
-        with stage(database, workers=1, redis=False) as found:
-            program = found.program()
-            program.approve(program.ask()["id"])
-            found.site.stop()
-            found.site.run(FILL.format(number=given.requests))
-            every = json.loads(found.site.run(MEASURE.format(rounds=given.rounds)).splitlines()[-1])
-        table = Table(f"{database}, {given.requests:,} requests", "ms", "reads all of")
+    for title, every in measured(__doc__, FILL, MEASURE):
+        table = Table(title, "ms", "reads all of")
         for name, (taken, scans) in every.items():
             table.row(name, taken, ", ".join(scans) or "-")
 

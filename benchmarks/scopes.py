@@ -7,30 +7,16 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-
 from benchmarks.figures import Table
-from benchmarks.stage import POSTGRESQL, SQLITE, stage
+from benchmarks.stage import measured
 
 PREPARE = "from benchmarks.load.scopes import prepare; prepare({number})"
 MEASURE = "import json; from benchmarks.load.scopes import measure; print(json.dumps(measure({rounds})))"
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--requests", type=int, default=200_000)
-    options.add_argument("--rounds", type=int, default=20)
-    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
-    given = options.parse_args()
-    for database in given.databases:
-        with stage(database, workers=1, redis=False) as found:
-            program = found.program()
-            program.approve(program.ask()["id"])
-            found.site.stop()
-            found.site.run(PREPARE.format(number=given.requests))
-            every = json.loads(found.site.run(MEASURE.format(rounds=given.rounds)).splitlines()[-1])
-        table = Table(f"{database}, {given.requests:,} requests", "ms")
+    for title, every in measured(__doc__, PREPARE, MEASURE):
+        table = Table(title, "ms")
         for name, taken in every.items():
             table.row(name, taken)
 

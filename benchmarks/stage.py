@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -102,3 +105,24 @@ def new_database(cluster: Cluster) -> str:
     with psycopg.connect(cluster.url(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     return cluster.url(name)
+
+
+def measured(description: str | None, fill: str, measure: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Fill the database of an installation and measure it, on each database that the command line names.
+
+    `fill` and `measure` are programs for the site, with `{number}` of requests and `{rounds}`; the last line that `measure`
+    prints is JSON. Yields a title and that.
+    """
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--requests", type=int, default=200_000)
+    options.add_argument("--rounds", type=int, default=20)
+    options.add_argument("--databases", nargs="+", choices=[POSTGRESQL, SQLITE], default=[POSTGRESQL, SQLITE])
+    given = options.parse_args()
+    for database in given.databases:
+        with stage(database, workers=1, redis=False) as found:
+            program = found.program()
+            program.approve(program.ask()["id"])
+            found.site.stop()
+            found.site.run(fill.format(number=given.requests))
+            printed = found.site.run(measure.format(rounds=given.rounds))
+        yield f"{database}, {given.requests:,} requests", json.loads(printed.splitlines()[-1])

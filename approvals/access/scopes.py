@@ -163,9 +163,9 @@ def scope_sets_of(person: Actor | AnonymousUser) -> list[int]:
     return [] if reach is None else sorted(reach.terms)
 
 
-def in_scope(requests: QuerySet[ApprovalRequest], person: Actor | AnonymousUser) -> QuerySet[ApprovalRequest]:
-    """Return those of the requests that a scope lets a limited person see."""
-    return requests.filter(scope_set__in=any_of(scope_sets_of(person), int))
+def in_scope(person: Actor | AnonymousUser, request: str = "") -> Q:
+    """Return the condition of requests that a scope lets a limited person see; `request` is the way to them, if there is one."""
+    return Q(**{f"{request}scope_set__in": any_of(scope_sets_of(person), int)})
 
 
 def is_limited(user: User) -> bool:

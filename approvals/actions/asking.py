@@ -192,6 +192,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **mor
     requester = person_behind(by)
     rules = rules_for_asking(ask.tool_name, requester.pk)
     ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
+    # Nobody at all is no row that a request could name.
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
     urgency = URGENCY[ask.priority]

@@ -18,7 +18,6 @@ from django.utils import timezone
 from approvals import queries
 from approvals.access import permissions, scopes
 from approvals.db.cursors import number_from
-from approvals.db.many import any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.filters import (
@@ -126,9 +125,8 @@ def _sides(user: User, filters: Filters, *, together: bool = False) -> list[Quer
     if permissions.sees_everything(user):
         return [_apply(requests, user.pk, filters)]
     sides = [requests.filter(requested_by=user.pk), requests.filter(assigned_to=user.pk)]
-    if scope_sets := scopes.scope_sets_of(user):
-        in_scope = Q(scope_set__in=any_of(scope_sets, int)) if together else in_scope_set(user)
-        sides.append(requests.filter(in_scope))
+    if scopes.scope_sets_of(user):
+        sides.append(requests.filter(scopes.in_scope(user) if together else in_scope_set(user)))
     return [_apply(side, user.pk, filters) for side in sides]
 
 

@@ -18,13 +18,13 @@ from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import AskAlways, Grant
 from approvals.models.actors import Actor
 from approvals.outbound import outbox
+from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.conditions import due_grants, endings
 from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
 from approvals.record import audit
 from approvals.states import Door, GrantEnd
 
 BATCH = 100
-MAX_REASON = 1_000
 
 
 def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> Grant:

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.actions.policy import ask_about_everything, revoke_grant
-from approvals.actions.policy.ending import MAX_REASON
 from approvals.db.cursors import number_from
 from approvals.exceptions import Conflict
 from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.grants import (
     GrantCursor,
     asking_always,

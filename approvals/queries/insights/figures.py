@@ -18,7 +18,6 @@ from django.utils import timezone
 
 from approvals.access import permissions, scopes
 from approvals.asking.reading_time import WORDS_PER_SECOND
-from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
@@ -162,8 +161,8 @@ def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
     # A request changes for the last time when it is decided.
     ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
     sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
-    if scope_sets := scopes.scope_sets_of(user):
-        sides.append(ended.filter(scope_set__in=any_of(scope_sets, int)).order_by("-changed_at", "-id"))
+    if scopes.scope_sets_of(user):
+        sides.append(ended.filter(scopes.in_scope(user)).order_by("-changed_at", "-id"))
     own, *more = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
     return decisions.filter(request__in=own.union(*more))
 

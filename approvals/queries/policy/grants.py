@@ -1,9 +1,8 @@
 """The grants that a person may see, their uses, and what a grant would have approved.
 
-For pages: `live_grants(user, tool=, agent=, key_id=)` lists those that have not ended, `grants_for(...)` all;
-`grants_given_with(request)` are those of a request, `uses_of(grant)` the requests that it has approved, `preview(user, request,
-terms)` what it would have approved in the last 30 days, `asking_always()` is the switch. `case_of(request, workflow)` in
-`cases` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what may be offered.
+For pages: `grants_for(user, tool=, agent=, key_id=)` lists them, `uses_of(grant, user)` are the requests that one has approved,
+`preview(user, request, terms)` what it would have approved in the last 30 days, `asking_always()` is the switch.
+`cases.case_of(request, workflow)` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what is offered.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from django.utils.translation import gettext as _
 
 from approvals.access.keys import KEY_SCOPE
 from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
-from approvals.access.scopes import scope_sets_of
+from approvals.access.scopes import in_scope
 from approvals.db.canonical_json import canonical
 from approvals.db.cursors import Cursor
-from approvals.db.many import any_of
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import Terms, fields_of
@@ -66,12 +64,7 @@ def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | N
     if sees_everything(user):
         return grants
     own = Q(requested_by_id=user.pk) | Q(given_by_id=user.pk)
-    return grants.filter(own | Q(request__scope_set__in=any_of(scope_sets_of(user), int)))
-
-
-def live_grants(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
-    """Return those of `grants_for` that have not ended."""
-    return grants_for(user, tool=tool, agent=agent, key_id=key_id).filter(ended_at=None)
+    return grants.filter(own | in_scope(user, "request__"))
 
 
 def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
@@ -89,11 +82,6 @@ def find_grant(user: Person, grant_id: UUID) -> Grant:
     if grant is None:
         raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
     return grant
-
-
-def grants_given_with(request: ApprovalRequest) -> QuerySet[Grant]:
-    """Return the grants that were given with the decision of a request."""
-    return Grant.objects.filter(request=request)
 
 
 def uses_of(grant: Grant, user: Person) -> QuerySet[ApprovalRequest]:

@@ -6,8 +6,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from approvals.access.permissions import Person
 from approvals.access.rights import DECIDE
-from approvals.access.scopes import scope_sets_of
-from approvals.db.many import any_of
+from approvals.access.scopes import in_scope, scope_sets_of
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.sides import first_of, in_scope_set
 from approvals.states import ASKS, Status
@@ -18,14 +17,14 @@ IN_LISTS = 500
 
 def seen_by(user: Person) -> Q:
     """Return the condition of requests that someone sees who does not see all: their own, and those that their scopes fit."""
-    own, scope_sets = Q(requested_by=user.pk) | Q(assigned_to=user.pk), scope_sets_of(user)
-    return own | Q(scope_set__in=any_of(scope_sets, int)) if scope_sets else own
+    own = Q(requested_by=user.pk) | Q(assigned_to=user.pk)
+    return own | in_scope(user) if scope_sets_of(user) else own
 
 
 def steps_for(user: Person) -> Q:
     """Return the condition of requests that someone may see in the workflow of another person."""
-    assigned, scope_sets = Q(assigned_to=user.pk), scope_sets_of(user)
-    return assigned | Q(scope_set__in=any_of(scope_sets, int)) if scope_sets else assigned
+    assigned = Q(assigned_to=user.pk)
+    return assigned | in_scope(user) if scope_sets_of(user) else assigned
 
 
 def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
@@ -35,12 +34,11 @@ def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
     would look at the workflows of all that the person may see, to show fifty.
     """
     assigned = Q(pk__in=ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow"))
-    if not (scope_sets := scope_sets_of(user)):
+    if not scope_sets_of(user):
         return assigned
     requests = ApprovalRequest.objects.order_by()
     if listed is None:
-        in_scope = requests.filter(scope_set__in=any_of(scope_sets, int), workflow=OuterRef("pk"))
-        return assigned | Q(Exists(in_scope))
+        return assigned | Q(Exists(requests.filter(in_scope(user), workflow=OuterRef("pk"))))
     side = requests.filter(listed, in_scope_set(user)).order_by(*order)
     return assigned | Q(pk__in=requests.filter(pk__in=first_of(user, [side], order, IN_LISTS)).values("workflow"))
 
@@ -52,7 +50,7 @@ def waiting_count(user: Person, limit: int) -> int:
     """
     theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
     wanted = Q(theirs, kind__in=ASKS)
-    if (scope_sets := scope_sets_of(user)) and user.has_perm(DECIDE):
-        wanted |= Q(scope_set__in=any_of(scope_sets, int))
+    if scope_sets_of(user) and user.has_perm(DECIDE):
+        wanted |= in_scope(user)
     waiting = ApprovalRequest.objects.filter(wanted, status=Status.PENDING)
     return waiting[:limit].count()
