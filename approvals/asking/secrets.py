@@ -9,13 +9,16 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.db.json_pointer import pointer_to
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
-from approvals.schema.references import NoTarget, follow_references
+from approvals.schema.references import NoTarget, follow_references, members
 from approvals.text.secrets import Hidden, StillHidden, hidden_in, masked, restored
 
 #: Schemas of one document that are looked at, and how deep they may be nested.
 MAX_SCHEMAS, MAX_LEVELS = 2_000, 30
+#: The members that make a schema secret.
+_MARKS = (("format", "password"), ("writeOnly", True))
 #: The columns whose names are the first step of a pointer to something hidden.
 VALUES = ("title", "message", "input", "context", "said_before", "options", "suggestions", "default_response")
 OF_DECISION = ("comment", "edited_input", "answer")
@@ -27,22 +30,14 @@ ANSWERS = ("input", "edited_input", "answer", "default_response")
 
 def secrets_in_schema(schema: Mapping[str, Any] | None) -> list[str]:
     """Return the JSON pointers to what a schema calls secret: `format: password` or `writeOnly: true`."""
-    if schema is None or not any(_is_secret(each) for each in _objects(schema)):
+    # Most schemas have nothing of the kind.
+    if schema is None or not any(member in _MARKS for member in members(schema)):
         return []
     return list(dict.fromkeys(_secret_places(schema, schema, "", iter(range(MAX_SCHEMAS)), 0)))
 
 
 def _is_secret(schema: Mapping[str, Any]) -> bool:
     return schema.get("format") == "password" or schema.get("writeOnly") is True
-
-
-def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, Mapping):
-        yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _objects(item)
 
 
 def _secret_places(schema: Any, root: Mapping[str, Any], at: str, budget: Iterator[int], level: int) -> Iterator[str]:
@@ -70,7 +65,7 @@ def _below(schema: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
     for each in _mapping(schema.get("dependentSchemas")).values():
         yield each, ""
     for name, each in _mapping(schema.get("properties")).items():
-        yield each, f"/{name.replace('~', '~0').replace('/', '~1')}"
+        yield each, pointer_to(name)
     for number, each in enumerate(_list(schema.get("prefixItems"))):
         yield each, f"/{number}"
     for each in _mapping(schema.get("patternProperties")).values():
