@@ -26,3 +26,8 @@ def refuse(form: forms.BaseForm, refusal: Refusal) -> None:
 def status_of(form: forms.BaseForm) -> int:
     """Return the status of a page with this form."""
     return REFUSED if form.is_bound and form.errors else 200
+
+
+def lines_in(text: str) -> list[str]:
+    """Return the lines of a text, each once, without blanks around them and without empty ones."""
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))

@@ -79,13 +79,14 @@ def delete_scope(scope_id: int, *, by: User, via: Door) -> None:
 
 
 def terms_of(scope: ApproverScope) -> ScopeTerms:
+    """Return what a stored scope says, from its people and teams as they were prefetched, if they were."""
     return ScopeTerms(
         name=scope.name,
         match=scope.match,
         may=scope.may,
         limit=scope.limit,
-        people=list(scope.people.order_by("username")),
-        teams=list(scope.teams.order_by("name")),
+        people=sorted(scope.people.all(), key=User.get_username),
+        teams=sorted(scope.teams.all(), key=lambda team: team.name),
     )
 
 

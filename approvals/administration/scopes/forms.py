@@ -10,8 +10,10 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from approvals.administration.forms import lines_in
 from approvals.administration.people.queries import teams
 from approvals.administration.scopes.actions import ScopeTerms
+from approvals.db.canonical_json import NotCanonical, parse
 from approvals.models import ApproverScope
 from approvals.models.scopes import May
 from approvals.policy.documents import InvalidMatch, match_from
@@ -81,7 +83,7 @@ class ScopeForm(forms.Form):
         )
 
     def clean_people(self) -> list[User]:
-        names = list(dict.fromkeys(_names(self.cleaned_data["people"])))
+        names = lines_in(self.cleaned_data["people"])
         if len(names) > MAX_PEOPLE:
             raise ValidationError(
                 _("Name at most %(limit)s people. Use a team for more."), params={"limit": MAX_PEOPLE}
@@ -99,15 +101,15 @@ class ScopeForm(forms.Form):
     def clean_values(self) -> Any:
         text = self.cleaned_data["values"].strip()
         try:
-            return json.loads(text) if text else []
-        except ValueError as error:
+            return parse(text) if text else []
+        except NotCanonical as error:
             raise ValidationError(_("This is not valid JSON.")) from error
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if self.errors:
             return cleaned
-        lists = {name: _names(cleaned[name]) for name in ("tools", "agents")}
+        lists = {name: lines_in(cleaned[name]) for name in ("tools", "agents")}
         lists |= {"kinds": cleaned["kinds"], "priorities": cleaned["priorities"], "input": cleaned["values"]}
         cleaned["match"] = {name: items for name, items in lists.items() if items}
         try:
@@ -128,7 +130,3 @@ class ScopeForm(forms.Form):
         """What a valid form says."""
         names = ("name", "match", "may", "limit", "people", "teams")
         return ScopeTerms(**{name: self.cleaned_data[name] for name in names})
-
-
-def _names(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
 from approvals.access.scopes import Term
-from approvals.administration.scopes.actions import ScopeTerms
+from approvals.administration.scopes.actions import ScopeTerms, terms_of
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.scopes import May
 from approvals.policy.documents import match_from
@@ -158,7 +158,7 @@ class _Holder:
 def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
     """Return what would change if a scope were stored with these terms, or deleted without any."""
     stored = list(_with_members().prefetch_related("teams__user_set"))
-    before = [_rule(_stored_terms(scope), scope.pk) for scope in stored]
+    before = [_rule(terms_of(scope), scope.pk) for scope in stored]
     after = [rule for rule in before if rule.term.scope != scope_id]
     if terms is not None:
         after.append(_rule(terms, 0))
@@ -196,11 +196,6 @@ def _holders() -> list[_Holder]:
     rows = people.annotate(decides=holds(DECIDE, "pk"), ignores=holds(IGNORE_SCOPES, "pk")).order_by("username")
     names = ("pk", "username", "decides", "ignores")
     return [_Holder(*row) for row in rows.values_list(*names)[:PEOPLE]]
-
-
-def _stored_terms(scope: ApproverScope) -> ScopeTerms:
-    members = {"people": list(scope.people.all()), "teams": list(scope.teams.all())}
-    return ScopeTerms(name=scope.name, match=scope.match, may=scope.may, limit=scope.limit, **members)
 
 
 def _rule(terms: ScopeTerms, pk: int) -> _Rule:

@@ -11,6 +11,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
 from approvals.actions.checking import MAX_COMMENT
+from approvals.administration.forms import lines_in
 from approvals.db.json_pointer import pointer_to
 from approvals.models import ToolSettings
 from approvals.policy.grants import MOST_USES
@@ -113,7 +114,7 @@ class ToolForm(forms.Form):
         )
 
     def clean_key_fields(self) -> list[str]:
-        pointers = _lines(self.cleaned_data["key_fields"])
+        pointers = lines_in(self.cleaned_data["key_fields"])
         for pointer in pointers:
             if not pointer.startswith("/") or len(pointer) > MAX_POINTER:
                 message = _("“%(pointer)s” is not a JSON pointer. Write it like /amount or /customer/name.")
@@ -123,7 +124,7 @@ class ToolForm(forms.Form):
         return pointers
 
     def clean_secret_fields(self) -> list[str]:
-        names = _lines(self.cleaned_data["secret_fields"])
+        names = lines_in(self.cleaned_data["secret_fields"])
         if len(names) > MAX_SECRETS:
             raise ValidationError(_("Name at most %(limit)s secret fields."), params={"limit": MAX_SECRETS})
         if any(len(name) > MAX_POINTER for name in names):
@@ -132,7 +133,7 @@ class ToolForm(forms.Form):
         return names
 
     def clean_prepared_answers(self) -> list[str]:
-        answers = _lines(self.cleaned_data["prepared_answers"])
+        answers = lines_in(self.cleaned_data["prepared_answers"])
         if len(answers) > MAX_ANSWERS:
             raise ValidationError(_("Write at most %(limit)s messages."), params={"limit": MAX_ANSWERS})
         if any(len(text) > MAX_COMMENT for text in answers):
@@ -151,10 +152,6 @@ class PrioritiesForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Applies to approvals of every tool, wherever people decide them."),
     )
-
-
-def _lines(text: str) -> list[str]:
-    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
 def pointers(value: Any) -> list[tuple[str, str]]:

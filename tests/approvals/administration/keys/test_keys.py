@@ -25,7 +25,7 @@ def test_a_new_key_is_on_record_without_its_secret():
     (entry,) = entries("key.created")
     assert (entry.scope, entry.actor_id, entry.via, entry.at) == (f"key:{key.pk}", None, "system", key.created_at)
     assert entry.data == {"name": "billing", "prefix": key.prefix, "user": "alice", "scopes": ["ask"]}
-    assert text.rpartition("_")[2] not in entry.body
+    assert text.removeprefix(f"pp_{key.prefix}_") not in entry.body
 
 
 def test_the_command_records_the_key_that_it_makes():
