@@ -18,6 +18,7 @@ WIDTHS: Mapping[Width, Literal["input", "fields", "tool"]] = {
     Width.FIELDS: "fields",
     Width.TOOL: "tool",
 }
+WIDTH_OF: Mapping[str, Width] = {word: width for width, word in WIDTHS.items()}
 
 
 def terms_document(grant: Grant) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, Field
 
 from approvals.actions.checking import MAX_COMMENT
-from approvals.actions.policy.publishing import WIDTHS
+from approvals.actions.policy.publishing import WIDTH_OF
 from approvals.api.fields import NULL, Document, Moment, shown_with, when
 from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
 from approvals.db.canonical_json import clean_text
@@ -42,8 +42,7 @@ class NewGrant(Document):
 
     @property
     def terms(self) -> Terms:
-        width = next(width for width, word in WIDTHS.items() if word == self.covers)
-        reason = clean_text(self.reason.strip())
+        width, reason = WIDTH_OF[self.covers], clean_text(self.reason.strip())
         return Terms(width=width, audience=Audience(self.audience), until=self.until, uses=self.uses, reason=reason)
 
 

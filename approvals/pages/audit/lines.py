@@ -12,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from approvals.actions.policy.publishing import WIDTHS
+from approvals.actions.policy.publishing import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
@@ -191,7 +191,7 @@ def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a grant covers, how often it was used, and when it ends or why it has ended."""
     if "grant_id" not in data:
         return []
-    width = next((width for width, word in WIDTHS.items() if word == data.get("covers")), Width.INPUT)
+    width = WIDTH_OF.get(str(data.get("covers")), Width.INPUT)
     used, uses = data.get("used"), data.get("uses")
     values = [(_("covers"), str(width.label)), (_("used"), f"{used} / {uses}" if uses else str(used))]
     if why := data.get("why"):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.access.usernames import shown_person
-from approvals.actions.policy.publishing import WIDTHS
+from approvals.actions.policy.publishing import WIDTH_OF, WIDTHS
 from approvals.db.canonical_json import clean_text
 from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
@@ -26,7 +26,6 @@ from approvals.text.translation import translated
 #: The lengths that are offered, in seconds; and besides: until midnight, until a time, by uses alone.
 LENGTHS = {3_600: gettext_lazy("1 hour"), 28_800: gettext_lazy("8 hours"), 604_800: gettext_lazy("7 days")}
 TODAY, TIME, USES = "today", "time", "uses"
-_WIDTH_OF = {word: width for width, word in WIDTHS.items()}
 
 
 class GrantForm(forms.Form):
@@ -122,7 +121,7 @@ class GrantForm(forms.Form):
         """The terms that were sent; the form has no errors, or is being checked."""
         sent = self.cleaned_data
         return Terms(
-            width=_WIDTH_OF[sent["covers"]],
+            width=WIDTH_OF[sent["covers"]],
             audience=Audience(sent["audience"]),
             until=self._until(sent["lasts"], sent["until"]),
             uses=sent["uses"],
