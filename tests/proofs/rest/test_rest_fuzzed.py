@@ -39,6 +39,9 @@ def program(tmp_path_factory):
 def send(case, program: Remote, *not_meant) -> None:
     if str(case.query.get("wait", "")) in map(str, range(1, 61)):
         case.query["wait"] = "0"  # waiting itself is tested elsewhere, and takes its time
+    if [] in case.query.values():
+        # Nothing of an empty list is sent, so a server cannot refuse the name that it has.
+        not_meant = (*not_meant, negative_data_rejection)
     case.call_and_validate(
         base_url=program.server.address,
         headers={**case.headers, "Authorization": f"Bearer {program.key}"},

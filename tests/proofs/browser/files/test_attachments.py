@@ -42,9 +42,12 @@ def request_id(server):
 
 
 def see(page, part, selector: str) -> None:
-    """Scroll to a part, and wait until the page has noted that it was in view."""
-    part.evaluate("part => part.scrollIntoView({ block: 'center' })")
-    page.locator(f".attachments {selector}[data-viewed]").wait_for()
+    """Keep a part in view, while what is around it may still load, until the page has noted that it was."""
+    keep = """([part, selector]) => {
+        part.scrollIntoView({ block: 'center' });
+        return document.querySelector(`.attachments ${selector}[data-viewed]`) !== null;
+    }"""
+    page.wait_for_function(keep, arg=[part.element_handle(), selector])
 
 
 def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(windows, people, server, request_id):
