@@ -46,8 +46,10 @@ NAMES = (
     "Django", "Python", "SQLite", "Redis", "GB", "Chrome", "Linux", "macOS",
     "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
 )  # fmt: skip
-#: Words of protocols, which stand on pages as they are, and times of day as the browser writes them.
-WORDS = re.compile(rf"\b(?:{'|'.join(FinishReason.values)})\b|\d+:\d+\s[AP]M|[\d.,]+\s[A-Z]{{3}}\b")
+#: Words of protocols, which stand on pages as they are, and times as the browser writes them: of another day with its date.
+WORDS = re.compile(
+    rf"\b(?:{'|'.join(FinishReason.values)})\b|(?:[A-Z][a-z]{{2}} \d+, \d{{4}}, )?\d+:\d+\s[AP]M|[\d.,]+\s[A-Z]{{3}}\b"
+)
 #: Tables and columns with what people, agents and programs have written.
 DATA = {
     "auth_user": ("username",),
@@ -179,6 +181,8 @@ def bare(page: Any, data: list[str]) -> list[str]:
         ("⟦Ápprové⟧ this", ["this"]),
         ("Refunded", ["Refunded"]),
         ("12 · API", []),
+        ("11:58 PM", []),
+        ("Nov 25, 2026, 12:04 AM", []),
     ],
 )
 def test_the_reader_of_pages_finds_what_is_not_translated(text, left):
