@@ -103,6 +103,11 @@ class ApprovalRequest(models.Model):
     scoped_upto = models.PositiveBigIntegerField(null=True)
     #: Who decides it, as its tool's settings said when it was asked; null for anyone who may decide.
     control = models.CharField(max_length=9, choices=Control, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: On which terms it is decided (`approvals.policy.terms`), as the rule says that it was asked under; null for none.
+    terms = ExactJSONField(null=True)
+    #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
+    policy_version = models.PositiveIntegerField(null=True)
+    rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)

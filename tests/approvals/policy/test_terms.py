@@ -1,0 +1,38 @@
+"""The terms of a request are stored and read without loss."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.terms import NO_TERMS, Group, OnExpire, Reason, Stage, Step, Terms, terms_of
+
+ids = st.lists(st.integers(1, 99), max_size=3).map(tuple)
+seconds = st.integers(1, 10**6)
+groups = st.builds(Group, people=ids, teams=ids, votes=st.integers(1, 5))
+stages = st.builds(Stage, groups=st.lists(groups, min_size=1, max_size=3).map(tuple), any=st.booleans())
+steps = st.builds(Step, people=ids, teams=ids, after=seconds)
+terms = st.builds(
+    Terms,
+    stages=st.lists(stages, max_size=3).map(tuple),
+    veto=st.booleans(),
+    reason=st.sampled_from([None, *Reason]),
+    typed_name=st.booleans(),
+    fresh_sign_in=st.booleans(),
+    on_expire=st.sampled_from([None, *OnExpire]),
+    reminders=st.lists(seconds, max_size=3).map(tuple),
+    escalation=st.lists(steps, max_size=3).map(tuple),
+    working_hours=st.booleans(),
+    channels=st.lists(st.sampled_from(["mail", "slack", "push"]), unique=True).map(tuple),
+)
+
+
+@given(terms)
+def test_terms_are_read_as_they_were_stored(each):
+    assert terms_of(json.loads(json.dumps(each.document()))) == each
+
+
+def test_no_terms_store_nothing():
+    assert (NO_TERMS.document(), terms_of(None), terms_of({})) == ({}, NO_TERMS, NO_TERMS)
