@@ -8,7 +8,7 @@ the terms: whoever votes must be allowed to decide the request besides (`approva
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -79,7 +79,7 @@ class Terms:
 
     def document(self) -> dict[str, Any]:
         """Return the stored form, without what is not said."""
-        return {name: _stored(value) for name in self.__slots__ if (value := getattr(self, name))}
+        return asdict(self, dict_factory=lambda members: {name: value for name, value in members if value})
 
 
 #: The terms of a request that no rule said anything about.
@@ -108,15 +108,3 @@ def _stage(document: Mapping[str, Any]) -> Stage:
 def _people(document: Mapping[str, Any]) -> dict[str, Any]:
     named = {name: tuple(document.get(name, ())) for name in ("people", "teams")}
     return dict(document) | named
-
-
-def _stored(value: Any) -> Any:
-    match value:
-        case tuple():
-            return [_stored(item) for item in value]
-        case StrEnum():
-            return value.value
-        case Stage() | People():
-            names = [*(name for base in type(value).__mro__ for name in getattr(base, "__slots__", ()))]
-            return {name: _stored(held) for name in names if (held := getattr(value, name))}
-    return value

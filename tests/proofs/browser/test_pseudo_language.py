@@ -75,17 +75,10 @@ DATA = {
 #: Pages for those who write programs, in English; the style guide is not part of the product.
 FOR_PROGRAMMERS = {"api", "styleguide"}
 ADMIN = (
-    "",
-    "approvals/auditentry/",
-    "approvals/auditentry/?from=yesterday",
-    "approvals/approvalrequest/",
-    "approvals/decision/",
-    "approvals/outboxevent/",
-    "approvals/apikey/",
-    "approvals/webhookendpoint/add/",
-    "approvals/notificationrule/add/",
+    "", "approvals/auditentry/", "approvals/auditentry/?from=yesterday", "approvals/approvalrequest/", "approvals/decision/",
+    "approvals/outboxevent/", "approvals/apikey/", "approvals/webhookendpoint/add/", "approvals/notificationrule/add/",
     "chats/turn/",
-)
+)  # fmt: skip
 
 
 def sent(caller: Remote, method: str, path: str, body: Any, headers: dict[str, str]) -> dict[str, Any]:
