@@ -174,8 +174,8 @@ def bare(page: Any, data: list[str]) -> list[str]:
         ("⟦Ápprové⟧ this", ["this"]),
         ("Refunded", ["Refunded"]),
         ("12 · API", []),
-        ("11:58 PM", []),
-        ("Nov 25, 2026, 12:04 AM", []),
+        ("11:58\u202fPM", []),
+        ("Nov 25, 2026, 12:04\u202fAM", []),
     ],
 )
 def test_the_reader_of_pages_finds_what_is_not_translated(text, left):
