@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management.color import no_style
 from django.db import connection
 
-from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, Workflow
 from approvals.models.search import SearchText
 
 #: Of so many requests one waits.
@@ -18,7 +18,8 @@ ONE_WAITS_OF = 50
 def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
     """So many requests like the last one, a second apart into the past, each in a workflow of its own.
 
-    Every tenth is the asker's. Each scope set, of ids in a row, has as many as the others.
+    Every tenth is the asker's. Each scope set, of ids in a row, has as many as the others. If there is a grant, every
+    twentieth request was approved with one like it.
     """
     one = ApprovalRequest.objects.select_related("workflow").latest("created_at")
     entry = AuditEntry.objects.filter(request_id=one.pk).latest("pk")
@@ -74,6 +75,8 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         decided_at=_ago("n"),
         _where=f"NOT ({waits})",
     )
+    if (grant := Grant.objects.order_by("given_at").last()) is not None:
+        _copy(Grant, grant.pk, number, id=_uuid("n"), request_id=_uuid("n"), given_at=_ago("n"), _where="n %% 20 = 1")
     _copy(
         AuditEntry,
         entry.pk,

@@ -20,6 +20,7 @@ from approvals.queries.workflow_list import searched
 from approvals.states import Status, Verdict
 from benchmarks.load.lists import lists, plan, scanned
 from benchmarks.load.many_requests import fill
+from tests.approvals.actions.policy.granting import give, terms
 from tests.support.desk.requests import decide, make_request
 from tests.support.people import alice, bob
 
@@ -34,6 +35,7 @@ def found(db) -> dict[str, QuerySet[Any]]:
     decider, asker = bob(), alice()
     request = make_request(decider, title="Refund order 4711?")
     decide(request, decider, Verdict.APPROVE)
+    give(decider, asker, terms())
     fill(ROWS, asker=asker)
     return lists(decider, asker)
 
