@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
@@ -18,7 +18,7 @@ from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
-from approvals.queries.policy.scopes import facts_of
+from approvals.queries.policy.scopes import facts_of, scopes_with_members
 from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
 from approvals.text.translation import translated
@@ -41,7 +41,7 @@ class ScopeRow:
 
 def scopes() -> list[ScopeRow]:
     """Return all scopes by name."""
-    return [_row(scope) for scope in _with_members().order_by("name")]
+    return [_row(scope) for scope in scopes_with_members().order_by("name")]
 
 
 def scopes_of_person(person: User) -> list[ScopeRow]:
@@ -64,14 +64,9 @@ def scopes_of_tool(tool: str) -> list[ScopeRow]:
     return [row for row in scopes() if may_fit(match_from(row.scope.match))]
 
 
-def _with_members() -> QuerySet[ApproverScope]:
-    people = Prefetch("people", queryset=User.objects.order_by("username"))
-    return ApproverScope.objects.prefetch_related(people, "teams")
-
-
 def _row(scope: ApproverScope) -> ScopeRow:
     people = [person.get_username() for person in scope.people.all()]
-    teams = sorted(team.name for team in scope.teams.all())
+    teams = [team.name for team in scope.teams.all()]
     return ScopeRow(scope, people, teams, words_of(scope.may, scope.limit, match_from(scope.match)))
 
 
@@ -157,7 +152,7 @@ class _Holder:
 
 def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
     """Return what would change if a scope were stored with these terms, or deleted without any."""
-    stored = list(_with_members().prefetch_related("teams__user_set"))
+    stored = list(scopes_with_members().prefetch_related("teams__user_set"))
     before = [_rule(terms_of(scope), scope.pk) for scope in stored]
     after = [rule for rule in before if rule.term.scope != scope_id]
     if terms is not None:

@@ -16,6 +16,7 @@ from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, 
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.exceptions import Invalid
 from approvals.models import Grant
+from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.grants import GrantCursor, find_grant, grants_for
 from approvals.states import Audience, Door, GrantEnd, Width
 
@@ -73,9 +74,12 @@ class Wanted(Document):
 
 
 class NewRevocation(Document):
-    """The end of a grant; it has no fields."""
+    """The end of a grant."""
 
-    model_config = shown_with({})
+    model_config = shown_with({"reason": "The campaign is over."})
+
+    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+    """Why, for the record."""
 
 
 @router.get("/grants", response=GrantPage, summary="List grants", openapi_extra=problems())
@@ -112,7 +116,7 @@ def revoke_grant(caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, 
     """Needs the scope `grant`, and a user who may decide or administer, gave it, or whose calls it is for. From then on it
     approves nothing. A grant that has ended stays as it is.
     """
-    return _document(policy.revoke_grant(grant_id, by=caller.actor, via=Door.REST))
+    return _document(policy.revoke_grant(grant_id, reason=sent.reason, by=caller.actor, via=Door.REST))
 
 
 def _document(grant: Grant) -> GrantDocument:

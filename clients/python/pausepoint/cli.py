@@ -119,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
     granting.add_argument(
         "--revoke", default="", metavar="ID", help="end this grant: its calls wait for a person again"
     )
+    granting.add_argument("--reason", default="", help="why it is revoked, for the record")
     granting.set_defaults(run=grants)
     return root
 
@@ -220,7 +221,7 @@ def inbox(desk: Desk, args: argparse.Namespace) -> int:
 
 def grants(desk: Desk, args: argparse.Namespace) -> int:
     if args.revoke:
-        grant = desk.revoke(args.revoke)
+        grant = desk.revoke(args.revoke, reason=args.reason)
         print(json.dumps(grant) if args.json else visible(f"{grant['tool_name']}: {grant['ended_why']}"))
         return 0
     filters = {"state": "ended" if args.ended else "live"} | ({"tool": args.tool} if args.tool else {})
