@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
@@ -19,6 +17,7 @@ from approvals.models.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of, scopes_with_members
+from approvals.queries.policy.why_not import amount_words
 from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
 from approvals.text.translation import translated
@@ -79,9 +78,7 @@ def words_of(may: str, limit: float | None, match: Match) -> str:
     }
     text = sentences[May(may)] % {"requests": _requests(match)}
     if limit is not None and may == May.DECIDE:
-        text += " " + _("Approvals only up to an amount of %(limit)s.") % {
-            "limit": number_format(Decimal(f"{limit:.10g}"), force_grouping=True)
-        }
+        text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": amount_words(limit)}
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -31,7 +31,7 @@ class ScopeDocument(BaseModel):
     name: str
     people: list[str] = Field(description="Usernames.")
     teams: list[str] = Field(description="Names of teams.")
-    may: Literal["see", "answer", "decide"] = Field(description="Each includes the one before it.")
+    may: May = Field(description="Each includes the one before it.")
     limit: float | None = Field(description="The largest amount that they may decide; null without a limit.")
     match: dict[str, Any] = Field(
         description="Which requests it fits: lists of `tools`, `agents`, `servers`, `kinds`, `priorities`, `sources` and "
@@ -97,7 +97,7 @@ def _document(scope: ApproverScope) -> ScopeDocument:
         name=scope.name,
         people=[person.get_username() for person in scope.people.all()],
         teams=[team.name for team in scope.teams.all()],
-        may=May(scope.may).value,
+        may=May(scope.may),
         limit=scope.limit,
         match=scope.match,
         created_at=scope.created_at,

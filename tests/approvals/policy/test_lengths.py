@@ -31,5 +31,6 @@ def test_a_sentence_in_a_sentence_is_translated_too():
     sentence = Sentence("must be one of %(names)s", {"names": Sentence("must be a number")})
     with translation.override("de"):
         inner, outer = translated(Sentence("must be a number")), translated(sentence)
-    assert outer.endswith(inner) and inner != "must be a number"
+    assert outer.endswith(inner)
+    assert inner != "must be a number"
     assert str(sentence) == "must be one of must be a number"
