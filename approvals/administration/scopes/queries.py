@@ -17,7 +17,7 @@ from approvals.models.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of, scopes_with_members
-from approvals.queries.policy.why_not import amount_words
+from approvals.queries.policy.why_not import amount_words, why_unfit
 from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
 from approvals.text.translation import translated
@@ -121,12 +121,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecidable:
+    """A waiting request that no one but superusers could decide, and why the scope that is changed does not help."""
+
+    request: ApprovalRequest
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
-    """Who gains and who loses, over the waiting requests that were compared, and which of these no one could decide."""
+    """Who gains and who loses, over the waiting requests that were compared, and which of these no one could decide.
+
+    `warning` says what no one could decide from then on, also if nothing waits.
+    """
 
     compared: int
     changes: Sequence[Change]
-    undecidable: Sequence[ApprovalRequest]
+    undecidable: Sequence[Undecidable]
+    warning: str
     #: Whether the first scope comes, or the last one goes.
     first: bool
     last: bool
@@ -169,8 +181,39 @@ def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
     left = [
         request for place, request in enumerate(requests) if place not in decidable and not _decided_by_asker(request)
     ]
+    undecidable = [Undecidable(request, _why(request, terms) if terms else "") for request in left[:LISTED]]
     shown = [change for change in changes if change.gains or change.loses]
-    return Preview(len(requests), shown[: 2 * LISTED], left[:LISTED], not before, not after)
+    return Preview(len(requests), shown[: 2 * LISTED], undecidable, _warning(after, holders), not before, not after)
+
+
+def _why(request: ApprovalRequest, terms: ScopeTerms) -> str:
+    """Return why a scope with these terms lets no one decide a request."""
+    if unfit := why_unfit(terms.name, match_from(terms.match), facts_of(request)):
+        return unfit
+    term = Term(terms.may, terms.limit, 0)
+    if term.may != May.DECIDE:
+        text = _("“%(name)s” fits, but lets no one decide.")
+    elif not term.allows(May.DECIDE, request.amount):
+        text = _("“%(name)s” fits, but the amount is above its limit, or missing.")
+    else:
+        text = _("“%(name)s” fits, but no one whom it names may decide this.")
+    return text % {"name": visible(terms.name)}
+
+
+def _warning(rules: Sequence[_Rule], holders: Sequence[_Holder]) -> str:
+    """Return what no one but superusers could decide with these scopes; empty if someone decides everything that fits."""
+    if any(holder.decides and (holder.unlimited or not rules) for holder in holders) or len(holders) == PEOPLE:
+        return ""
+    deciders = {holder.pk for holder in holders if holder.decides}
+    limits = [rule.term.limit for rule in rules if rule.term.may == May.DECIDE and rule.members & deciders]
+    if not limits:
+        return _("No one but superusers could decide approvals: no scope lets anyone decide whose role allows it.")
+    most = None if None in limits else max(limit for limit in limits if limit is not None)
+    if most is None:
+        return ""
+    return _("No one but superusers could decide approvals above %(limit)s, or without an amount.") % {
+        "limit": amount_words(most)
+    }
 
 
 def _decided_by_asker(request: ApprovalRequest) -> bool:
