@@ -237,7 +237,8 @@ def _terms(grant: dict[str, Any]) -> tuple[str, ...]:
     of = f" of {grant['uses']}" if grant["uses"] else ""
     until = grant["ended_why"] or (f"until {grant['until']}" if grant["until"] else "")
     names = (grant["id"], grant["tool_name"], grant["covers"], grant["audience"])
-    return tuple(visible(text) for text in (*names, f"used {grant['used']}{of}", until, f"by {grant['given_by']}"))
+    cells = (*names, f"used {grant['used']}{of}", until, f"by {grant['given_by']}", grant["unusable"] or "")
+    return tuple(visible(text) for text in cells)
 
 
 def _waited(desk: Desk, request_id: str, args: argparse.Namespace, notice: str = "") -> Outcome:

@@ -67,6 +67,7 @@ def test_a_grant_shows_its_terms():
         "ended_at": None,
         "ended_by": None,
         "ended_why": None,
+        "unusable": None,
     }
     assert agent.get("/grants?tool=other").body["items"] == []
 
