@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.http import QueryDict
@@ -287,18 +287,10 @@ def named_in(request: ApprovalRequest) -> set[int | None]:
 
 def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
     """Return the card with the reason for the refusal and with what was typed."""
-    card = card_for(user, request, door=door)
-    return Card(
-        request=card.request,
-        decision=card.decision,
-        may_close=card.may_close,
-        may_cancel=card.may_cancel,
-        why_not=card.why_not,
-        holder=card.holder,
-        door=door,
+    return replace(
+        card_for(user, request, door=door),
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
         unread=isinstance(refusal, UnreadParts),
-        may_reveal=card.may_reveal,
     )
