@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
 from approvals.access.scopes import Term
 from approvals.administration.scopes.actions import ScopeTerms, terms_of
+from approvals.db.cursors import number_from
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.scopes import May
 from approvals.policy.documents import match_from
@@ -96,11 +97,22 @@ def _requests(match: Match) -> str:
     for name, label in labels.items():
         items = getattr(match, name)
         if name == "requesters" and items:
-            items = User.objects.filter(pk__in=items).order_by("username").values_list("username", flat=True)
+            items = names_of_requesters(items)
         if items:
             parts.append(label % {"names": visible(", ".join(map(str, items)))})
     parts += [f"{visible(condition.pointer)} {translated(condition.test.sentence)}" for condition in match.conditions]
     return _("requests %(conditions)s") % {"conditions": ", ".join(parts)} if parts else _("all requests")
+
+
+def names_of_requesters(ids: Sequence[int]) -> list[str]:
+    """Return usernames by name; someone who was removed by their number, which no username can look like."""
+    names = dict(User.objects.filter(pk__in=ids).order_by("username").values_list("pk", "username"))
+    return [*names.values(), *(f"#{number}" for number in ids if number not in names)]
+
+
+def removed_requester(name: str) -> int | None:
+    """Return the number of someone who was removed, as `names_of_requesters` writes it; None for a username."""
+    return number_from(name.removeprefix("#")) if name.startswith("#") else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import translation
 
+from approvals.administration.scopes.forms import ScopeForm
 from approvals.administration.scopes.queries import words_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApproverScope, AuditEntry
@@ -155,9 +156,36 @@ def test_each_change_is_on_record(client, admin):
     assert changed["after"]["people"] == [decider.username]
 
 
+def test_the_form_of_a_scope_keeps_everything_that_its_match_says(admin):
+    asker = alice()
+    match = {
+        "tools": ["refund*"],
+        "agents": ["billing"],
+        "servers": ["crm"],
+        # Of people who were removed, the number stays: without any, the scope would fit the requests of everyone.
+        "requesters": [asker.pk, 999],
+        "kinds": ["approval"],
+        "priorities": ["high"],
+        "sources": ["api", "chat"],
+        "input": [{"pointer": "/country", "one_of": ["DE", "AT"]}],
+    }
+    shown = ScopeForm.of(make_scope(bob(), by=admin, **match)).initial
+    assert shown["requesters"].splitlines() == ["alice", "#999"]
+    form = ScopeForm({name: "" if value is None else value for name, value in shown.items()})
+    assert form.is_valid(), form.errors
+    assert form.terms.match == match
+    words = words_of("see", None, match_from(match))
+    assert "of the MCP servers crm" in words
+    assert "requested by alice, #999" in words
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
+        ("requesters", "nobody", "There is no person with the username “nobody”."),
+        ("requesters", "#x", "There is no person with the username “#x”."),
+        ("servers", "a" * 201, "must be text of 1 to 200 characters"),
+        ("sources", "moon", "Select a valid choice."),
         ("people", "nobody", "There is no active person with the username “nobody”."),
         ("people", "", "Name at least one person or team."),
         ("values", "[{", "This is not valid JSON."),
