@@ -112,6 +112,11 @@ def reads_record(user: Person) -> bool:
     return not is_limited(user) and user.has_perm(VIEW_RECORD)
 
 
+def reads_scopes(user: Person) -> bool:
+    """Return whether this person may read all approver scopes: who writes them, and who reads the record of them."""
+    return may_administer(user) or reads_record(user)
+
+
 def may_reveal(user: Person) -> bool:
     """Return whether this person may show the hidden values of the requests that they see."""
     return user.has_perm(REVEAL)

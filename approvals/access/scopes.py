@@ -112,6 +112,18 @@ def reach_of(person: Actor | AnonymousUser) -> Reach | None:
     return reach
 
 
+def scopes_naming(person: Actor | AnonymousUser) -> list[ApproverScope]:
+    """Return the scopes that name this person or a team of theirs, by name; read once, as the reach."""
+    if isinstance(person, AnonymousUser):
+        return []
+    user = person_behind(person)
+    own: list[ApproverScope] | None = user.__dict__.get("_own_scopes")
+    if own is None:
+        own = list(ApproverScope.objects.filter(names(OuterRef("pk"), user.pk)).order_by("name"))
+        user.__dict__["_own_scopes"] = own
+    return own
+
+
 def _read_reach(user: User) -> Reach:
     terms: dict[int, list[Term]] = {}
     for scope_set, scope, may, limit in _TERMS.all(person=user.pk):
@@ -149,7 +161,8 @@ def load_reach(users: Collection[User], *, scoped: bool) -> None:
 def forget(person: Actor | AnonymousUser) -> None:
     """Read the scopes of a limited person again when they are next asked for, as inside the transaction of a decision."""
     if not isinstance(person, AnonymousUser):
-        person_behind(person).__dict__.pop("_reach", None)
+        for name in ("_reach", "_own_scopes"):
+            person_behind(person).__dict__.pop(name, None)
 
 
 def remember(user: User, *, limited: bool) -> None:

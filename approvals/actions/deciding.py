@@ -23,9 +23,10 @@ from approvals.db.transactions import in_transaction
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
+from approvals.queries.policy.why_not import edit_words, why_not
 from approvals.queries.requests import get_request_for
 from approvals.record.amounts import amount_at
-from approvals.states import ASKS, OWN_PAGES, Control, Door, Verdict
+from approvals.states import ASKS, OWN_PAGES, Door, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +95,11 @@ def _with_files(request: ApprovalRequest, answer: Answer, by: Actor) -> Answer:
 
 def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
     """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it, or not with this input."""
-    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.runs_agent(by, request):
-        raise NotAllowed(_("This tool needs four eyes: someone else than the person who runs the agent has to decide."))
     if not permissions.may_close(by, request):
-        raise NotAllowed(_("You can see this request, but you cannot decide it."))
+        raise NotAllowed(why_not(by, request))
     edited = amount_at(answer.edited_input, request.amount_pointer)
     if answer.edited_input is not ABSENT and not permissions.may_change_amount(by, request, edited):
-        raise NotAllowed(_("You cannot approve this amount: it is above your limit, or missing."))
+        raise NotAllowed(edit_words(by, request))
     if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
 

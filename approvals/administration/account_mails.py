@@ -24,6 +24,8 @@ class Change(Enum):
     LINK_REQUESTED = gettext_lazy("%(by)s requested a link that sets the password of your account.")
     ROLES = gettext_lazy("%(by)s gave you these roles: %(detail)s.")
     ROLES_REMOVED = gettext_lazy("%(by)s removed these roles of yours: %(detail)s.")
+    RIGHTS = gettext_lazy("%(by)s gave you these additional rights: %(detail)s.")
+    RIGHTS_REMOVED = gettext_lazy("%(by)s removed these additional rights of yours: %(detail)s.")
     EMAIL = gettext_lazy("%(by)s changed the email address of your account to %(detail)s.")
     EMAIL_REQUESTED = gettext_lazy("%(by)s requested to change the email address of your account to %(detail)s.")
     KEY = gettext_lazy("%(by)s made an API key that acts for you: %(detail)s.")

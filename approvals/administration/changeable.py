@@ -9,12 +9,14 @@ from django.contrib.auth.models import Permission, User
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from approvals.access.rights import ADMINISTER, DECIDE
+from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, REVEAL
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 
-#: The permissions that decide, or that could be used to become someone who decides.
-PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER))
+#: The permissions that decide, that could be used to become someone who decides, or that open what is kept from deciders.
+PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER, IGNORE_SCOPES, REVEAL))
+#: The changes that give a person one of these.
+GIVING = (PendingChange.Kind.ROLES, PendingChange.Kind.RIGHTS)
 #: The name of the lock that everyone takes who may take rights away, so that two cannot remove each other.
 LOCK = "administrators"
 
@@ -25,9 +27,9 @@ def is_beyond_administrators(person: User) -> bool:
 
 
 def is_protected(person: User) -> bool:
-    """Return whether this person decides or administers, or is about to, also while they are deactivated."""
+    """Return whether this person has one of these permissions, or is about to get it, also while they are deactivated."""
     held = permissions_of(person, "approvals").filter(codename__in=PROTECTED)
-    waiting = PendingChange.objects.filter(person=person, kind=PendingChange.Kind.ROLES)
+    waiting = PendingChange.objects.filter(person=person, kind__in=GIVING)
     return person.is_superuser or held.exists() or waiting.exists()
 
 
@@ -42,7 +44,7 @@ def protected_roles(names: Collection[str]) -> set[str]:
 
 
 def needs_second(by: User) -> bool:
-    """Return whether another administrator has to confirm what this one does to people who decide or administer."""
+    """Return whether another administrator has to confirm what this one does to the people that `is_protected` means."""
     return not (by.is_superuser or settings.HITL_ONE_ADMINISTRATOR)
 
 

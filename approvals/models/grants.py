@@ -103,6 +103,7 @@ class AskAlways(models.Model):
     reason = models.TextField(blank=True)
 
     class Meta:
+        verbose_name = verbose_name_plural = "ask about everything"
         constraints: ClassVar = [models.CheckConstraint(condition=Q(id=1), name="ask_always_one_row")]
 
     def __str__(self) -> str:

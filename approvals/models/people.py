@@ -42,6 +42,20 @@ ROLE_PERMISSIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+class Right(models.TextChoices):
+    """Permissions of the app `approvals` that no role has; administrators give them to single people."""
+
+    IGNORE_SCOPES = "ignore_scopes", _("See and decide without scopes")
+    REVEAL_SECRETS = "reveal_secrets", _("Show hidden values")
+
+
+#: What each additional right adds to the roles of a person, for people.
+RIGHT_DESCRIPTIONS = {
+    Right.IGNORE_SCOPES: _("Approver scopes do not limit what the roles of this person allow."),
+    Right.REVEAL_SECRETS: _("Shows secrets of the requests that this person sees. Each time is on record."),
+}
+
+
 class Role(models.Model):
     """Which group is the role of this name. All other groups are teams."""
 
@@ -78,13 +92,14 @@ class PendingChange(models.Model):
         ROLES = "roles", _("Roles")
         EMAIL = "email", _("Email address")
         LINK = "password_link", _("Link to set a password")
+        RIGHTS = "rights", _("Additional rights")
 
     #: How long it can be confirmed.
     VALID_FOR: ClassVar = timedelta(days=7)
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=16, choices=Kind)
-    #: The names of the roles to give, or the new address; null for a link.
+    #: The names of the roles or rights to give, or the new address; null for a link.
     value = ExactJSONField(null=True)
     requested_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     requested_at = models.DateTimeField()

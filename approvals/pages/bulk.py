@@ -22,6 +22,7 @@ from approvals.forms.shown_calls import shown_input
 from approvals.forms.shown_files import unseen_files
 from approvals.models import ApprovalRequest
 from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
+from approvals.queries.policy.why_not import why_not
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
 from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
@@ -143,7 +144,7 @@ def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: 
     if not request.pending:
         return Step(request, pick, AlreadyDecided.code, _already_decided(request))
     if not permissions.may_close(user, request):
-        return Step(request, pick, "not_allowed", _("You can view this request but not decide it."))
+        return Step(request, pick, "not_allowed", why_not(user, request))
     if order.verdict not in VERDICTS[Kind(request.kind)]:
         return Step(request, pick, Invalid.code, _("This needs an answer. Open it to answer."))
     if order.picks[request.pk] != request.input_digest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.http import QueryDict
@@ -27,6 +27,7 @@ from approvals.forms.shown_files import ShownFile, shown_answer_files
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.policy.panel import Granting
 from approvals.policy.grants import never_granted
+from approvals.queries.policy.why_not import why_not
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.text.differences import Change, changes
 from approvals.text.tables import Row, has_more_than_rows, misread, pretty, rows, secret_rows
@@ -50,6 +51,8 @@ class Card:
     decision: Decision | None
     may_close: bool
     may_cancel: bool
+    #: Why the person may not decide it; empty if they may, or if it has ended.
+    why_not: str = ""
     door: str = Door.DASHBOARD
     holder: Holder = NOBODY
     refusal: str = ""
@@ -70,7 +73,7 @@ class Card:
     @property
     def render_key(self) -> Hashable:
         """The cache key of the card: people with the same key see the same card."""
-        return self.request.pk, self.version, self.door, self.may_cancel, self.holder, self.may_reveal
+        return self.request.pk, self.version, self.door, self.may_cancel, self.holder, self.may_reveal, self.why_not
 
     @property
     def hidden_elsewhere(self) -> list[str]:
@@ -263,10 +266,12 @@ def _label_of(name: str) -> str:
 def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
     """Return the card of a request for a person. Its request is a copy, of which no secret can get onto a page."""
     shown = masked_request(request)
+    may_close = request.pending and permissions.may_close(user, request)
     return Card(
         request=shown,
         decision=getattr(shown, "decision", None),
-        may_close=request.pending and permissions.may_close(user, request),
+        may_close=may_close,
+        why_not=why_not(user, request) if request.pending and not may_close else "",
         may_cancel=request.pending and permissions.may_cancel(user, request),
         holder=holder_for(user, request),
         door=door,
@@ -276,22 +281,16 @@ def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOA
 
 def named_in(request: ApprovalRequest) -> set[int | None]:
     """Return the ids of the people to whom the card of this request looks different than to others with the same rights."""
-    return {request.requested_by_id, request.assigned_to_id, request.claimed_by_id}
+    # The owner of the workflow: whoever runs the agent may confirm its calls, or may not decide them.
+    return {request.requested_by_id, request.assigned_to_id, request.claimed_by_id, request.workflow.owner_id}
 
 
 def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
     """Return the card with the reason for the refusal and with what was typed."""
-    card = card_for(user, request, door=door)
-    return Card(
-        request=card.request,
-        decision=card.decision,
-        may_close=card.may_close,
-        may_cancel=card.may_cancel,
-        holder=card.holder,
-        door=door,
+    return replace(
+        card_for(user, request, door=door),
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
         unread=isinstance(refusal, UnreadParts),
-        may_reveal=card.may_reveal,
     )

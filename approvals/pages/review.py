@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from approvals import queries
@@ -21,6 +20,7 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Review, card_for, refused_card
 from approvals.pages.request import card_response
+from approvals.queries.policy.why_not import why_not
 from approvals.states import Verdict
 from approvals.text.differences import changes
 
@@ -67,7 +67,7 @@ def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: boo
     if not approval_request.pending:
         raise checking.too_late(approval_request.decision)
     if not may_close:
-        raise NotAllowed(_("You can see this request, but you cannot decide it."))
+        raise NotAllowed(why_not(request.user, approval_request))
     sent = sent_decision(approval_request, request.POST)
     checking.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]

@@ -253,8 +253,18 @@ def _uses_problem(terms: Terms, limits: Limits) -> Sentence | None:
     return None
 
 
-def length(span: timedelta) -> str:
-    """Return a length of time for people, such as “1 d 8 h” or “30 min”."""
+#: Units of time in seconds, the largest first, with the words for one and for several.
+_UNITS = (
+    (86_400, gettext_noop("1 day"), gettext_noop("%(number)s days")),
+    (3_600, gettext_noop("1 hour"), gettext_noop("%(number)s hours")),
+    (60, gettext_noop("1 minute"), gettext_noop("%(number)s minutes")),
+    (1, gettext_noop("1 second"), gettext_noop("%(number)s seconds")),
+)
+
+
+def length(span: timedelta) -> Sentence:
+    """Return a length of time for people in the largest unit that it is a whole number of: 90 days, 8 hours, 36 hours."""
     seconds = int(span.total_seconds())
-    parts = ((seconds // 86_400, "d"), (seconds % 86_400 // 3_600, "h"), (seconds % 3_600 // 60, "min"))
-    return " ".join(f"{number} {unit}" for number, unit in parts if number) or f"{seconds} s"
+    size, singular, plural = next(unit for unit in _UNITS if seconds % unit[0] == 0)
+    number = seconds // size
+    return Sentence(singular) if number == 1 else Sentence(plural, {"number": f"{number:,}"})

@@ -25,7 +25,10 @@ class TranslatableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A text and the values of its placeholders; `str()` is the English sentence, `translated` the one for a person."""
+    """A text and the values of its placeholders, which may be sentences too.
+
+    `str()` is the English sentence, `translated` the one for a person.
+    """
 
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)

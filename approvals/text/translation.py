@@ -65,4 +65,5 @@ def translated(error: Exception | Sentence) -> str:
     if not isinstance(error, TranslatableError | Sentence) or not error.text:
         return str(error)
     text = gettext(error.text)
-    return text % error.values if error.values else text
+    values = {name: translated(value) if isinstance(value, Sentence) else value for name, value in error.values.items()}
+    return text % values if values else text

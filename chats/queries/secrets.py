@@ -5,13 +5,11 @@ from __future__ import annotations
 from approvals.models import ApprovalRequest
 from chats.models import Chat
 
-#: So many different lists of secrets are read of one chat.
-MAX_LISTS = 200
-
 
 def secret_names_of(chat: Chat) -> list[str]:
     """Return the names of the fields that the requests of a chat call secret: in a message, the input is not at its root."""
+    # All of them: a name that is left out would be shown.
     requests = ApprovalRequest.objects.filter(scope=chat.scope, secrets__isnull=False).order_by()
-    lists = requests.values_list("secrets", flat=True).distinct()[:MAX_LISTS]
+    lists = requests.values_list("secrets", flat=True).distinct()
     steps = (secret.strip("/*").rpartition("/")[2] for secrets in lists for secret in secrets or ())
     return list(dict.fromkeys(step.replace("~1", "/").replace("~0", "~") for step in steps if step))

@@ -8,11 +8,11 @@ from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.utils.translation import gettext_lazy as _
 
 from approvals.administration.people.queries import teams
-from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+from approvals.models.people import RIGHT_DESCRIPTIONS, ROLE_DESCRIPTIONS, Right, RoleName
 
 
 class PersonForm(forms.Form):
-    """A person's mail address, roles and teams."""
+    """A person's mail address, roles, additional rights and teams."""
 
     email = forms.EmailField(label=_("Email address"), required=False, max_length=254)
     roles = forms.MultipleChoiceField(
@@ -20,6 +20,13 @@ class PersonForm(forms.Form):
         required=False,
         choices=lambda: [(name.value, f"{name.label}: {ROLE_DESCRIPTIONS[name]}") for name in RoleName],
         widget=forms.CheckboxSelectMultiple,
+    )
+    rights = forms.MultipleChoiceField(
+        label=_("Additional rights"),
+        required=False,
+        choices=lambda: [(right.value, f"{right.label}: {RIGHT_DESCRIPTIONS[right]}") for right in Right],
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("No role has them. They give nothing by themselves: they widen what the roles allow."),
     )
     teams = forms.MultipleChoiceField(
         label=_("Teams"),
@@ -30,12 +37,13 @@ class PersonForm(forms.Form):
 
 
 class NewPersonForm(PersonForm):
-    """A new person; teams come later."""
+    """A new person; rights and teams come later."""
 
     username = UsernameField(
         label=_("Username"), max_length=150, validators=[UnicodeUsernameValidator()], widget=forms.TextInput
     )
     field_order = ("username", "email", "roles")
+    rights = None  # type: ignore[assignment]  # as below
     teams = None  # type: ignore[assignment]  # Django's way to leave out a field of the base
 
 

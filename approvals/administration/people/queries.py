@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group, Permission, User
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from approvals.access.rights import DECIDE, holds
 from approvals.administration.changeable import needs_second
 from approvals.models import AuditEntry
-from approvals.models.people import Invitation, PendingChange, Role, RoleName
+from approvals.models.people import Invitation, PendingChange, Right, Role, RoleName
 from approvals.text.confusables import marked_name
 from approvals.text.text import visible
 
@@ -128,6 +128,9 @@ def _pending_row(change: PendingChange, viewer: User, before: Sequence[AccountCh
     if change.kind == PendingChange.Kind.ROLES:
         labels = ", ".join(str(RoleName(role).label) for role in change.value)
         words = _("Give %(name)s these roles: %(roles)s") % {"name": name, "roles": labels}
+    elif change.kind == PendingChange.Kind.RIGHTS:
+        labels = ", ".join(str(Right(right).label) for right in change.value)
+        words = _("Give %(name)s these additional rights: %(rights)s") % {"name": name, "rights": labels}
     elif change.kind == PendingChange.Kind.EMAIL:
         address = visible(change.value) or _("none")
         words = _("Change the email address of %(name)s to %(address)s") % {"name": name, "address": address}
@@ -141,6 +144,24 @@ def _pending_row(change: PendingChange, viewer: User, before: Sequence[AccountCh
 def roles_of(person: User) -> list[str]:
     """Return the names of the roles of a person, as they are stored."""
     return list(Role.objects.filter(group__user=person).order_by("name").values_list("name", flat=True))
+
+
+def rights_of(person: User) -> list[str]:
+    """Return the additional rights that a person has themselves."""
+    held = person.user_permissions.filter(content_type__app_label="approvals", codename__in=Right.values)
+    return sorted(held.values_list("codename", flat=True))
+
+
+def rights_through_teams(person: User) -> list[str]:
+    """Return the labels of the additional rights that the groups of a person give them."""
+    held = Permission.objects.filter(group__user=person, content_type__app_label="approvals", codename__in=Right.values)
+    return [str(Right(name).label) for name in sorted(set(held.values_list("codename", flat=True)))]
+
+
+def other_permissions_of(person: User) -> list[str]:
+    """Return the names of the permissions that a person has themselves and that their page cannot change."""
+    rights = Q(content_type__app_label="approvals", codename__in=Right.values)
+    return sorted(person.user_permissions.exclude(rights).values_list("name", flat=True))
 
 
 def roles_by_group() -> dict[int, str]:

@@ -20,7 +20,15 @@ from approvals.administration.guards import administrators_only
 from approvals.administration.people import actions
 from approvals.administration.people.forms import NewPersonForm, PersonForm, TeamForm
 from approvals.administration.people.invitations import VALID_FOR, invitation_link, mail_invitation
-from approvals.administration.people.queries import pending_changes, roles_of, teams, teams_with_sizes
+from approvals.administration.people.queries import (
+    other_permissions_of,
+    pending_changes,
+    rights_of,
+    rights_through_teams,
+    roles_of,
+    teams,
+    teams_with_sizes,
+)
 from approvals.administration.people.queries import people as people_by_name
 from approvals.administration.scopes.queries import scopes_of_person
 from approvals.exceptions import NotFound, Refusal
@@ -68,15 +76,15 @@ def people(request: SignedIn) -> HttpResponse:
 @administrators_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def person(request: SignedIn, pk: int) -> HttpResponse:
-    """One person: mail address, roles and teams."""
+    """One person: mail address, roles, additional rights and teams."""
     user = User.objects.filter(pk=pk).first()
     if user is None:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     own_teams = [str(key) for key in teams().filter(user=user).values_list("pk", flat=True)]
-    initial = {"email": user.email, "roles": roles_of(user), "teams": own_teams}
+    initial = {"email": user.email, "roles": roles_of(user), "rights": rights_of(user), "teams": own_teams}
     form = PersonForm(request.POST if request.method == "POST" else None, initial=initial)
-    # No one changes their own roles.
-    form.fields["roles"].disabled = user.pk == request.user.pk
+    # No one changes their own roles and rights.
+    form.fields["roles"].disabled = form.fields["rights"].disabled = user.pk == request.user.pk
     if form.is_bound and form.is_valid():
         fields = form.cleaned_data
         try:
@@ -84,6 +92,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
                 pk,
                 email=fields["email"],
                 roles=fields["roles"],
+                rights=fields["rights"],
                 team_ids=[int(key) for key in fields.get("teams", ())],
                 by=request.user,
             )
@@ -98,7 +107,8 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
     context = {
         "person": user,
         "form": form,
-        "own": sorted(user.user_permissions.values_list("name", flat=True)),
+        "own": other_permissions_of(user),
+        "team_rights": rights_through_teams(user),
         "keys": ApiKey.objects.filter(user=user, revoked_at=None).count(),
         "invitation": Invitation.objects.filter(person=user).first(),
         "mail": settings.HITL_MAIL and user.email,

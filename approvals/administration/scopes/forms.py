@@ -13,14 +13,17 @@ from django.utils.translation import gettext_lazy as _
 from approvals.administration.forms import lines_in
 from approvals.administration.people.queries import teams
 from approvals.administration.scopes.actions import ScopeTerms
+from approvals.administration.scopes.queries import names_of_requesters, removed_requester
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.models import ApproverScope
 from approvals.models.scopes import May
-from approvals.policy.documents import InvalidMatch, match_from
-from approvals.states import Kind, Priority
+from approvals.policy.documents import MAX_NAMES, InvalidMatch, match_from
+from approvals.states import ORIGINS, Kind, Priority
 from approvals.text.text import visible
 from approvals.text.translation import translated
 
+#: The lists of a match that are typed as names or patterns, and those that are chosen.
+LINES, CHOICES = ("tools", "agents", "servers"), ("kinds", "priorities", "sources")
 #: The most people and teams that a scope names.
 MAX_PEOPLE = 200
 _LINES = {"rows": 3, "spellcheck": "false", "autocapitalize": "none"}
@@ -55,8 +58,11 @@ class ScopeForm(forms.Form):
     )  # fmt: skip
     tools = _lines(_("Tools"), _("Names or patterns such as refund or mcp__crm__*, one per line. Empty for all."))
     agents = _lines(_("Agents"), _("Names or patterns, one per line. Empty for all."))
+    servers = _lines(_("MCP servers"), _("Names or patterns, one per line. Empty for all."))
+    requesters = _lines(_("Requested by"), _("Usernames, one per line. Empty for everyone."))
     kinds = _choices(_("Kinds"), Kind.choices)
     priorities = _choices(_("Priorities"), Priority.choices)
+    sources = _choices(_("Where the work began"), list(ORIGINS.items()))
     values = forms.CharField(
         label=_("Values of the input"), required=False,
         widget=forms.Textarea(attrs={**_LINES, "class": "json"}),
@@ -67,7 +73,7 @@ class ScopeForm(forms.Form):
     def of(cls, scope: ApproverScope) -> ScopeForm:
         """Return the form with what is stored."""
         match = scope.match
-        lists = {name: "\n".join(match.get(name, ())) for name in ("tools", "agents")}
+        lists = {name: "\n".join(match.get(name, ())) for name in LINES}
         return cls(
             initial={
                 "name": scope.name,
@@ -76,8 +82,8 @@ class ScopeForm(forms.Form):
                 "may": scope.may,
                 "limit": scope.limit,
                 **lists,
-                "kinds": match.get("kinds", ()),
-                "priorities": match.get("priorities", ()),
+                "requesters": "\n".join(names_of_requesters(match.get("requesters", ()))),
+                **{name: match.get(name, ()) for name in CHOICES},
                 "values": json.dumps(match["input"], ensure_ascii=False) if "input" in match else "",
             }
         )
@@ -89,11 +95,20 @@ class ScopeForm(forms.Form):
                 _("Name at most %(limit)s people. Use a team for more."), params={"limit": MAX_PEOPLE}
             )
         people = list(User.objects.filter(username__in=names, is_active=True).order_by("username"))
-        missing = set(names) - {person.get_username() for person in people}
-        if missing:
+        if missing := set(names) - {person.get_username() for person in people}:
             message = _("There is no active person with the username “%(name)s”.")
             raise ValidationError(message, params={"name": visible(min(missing))})
         return people
+
+    def clean_requesters(self) -> list[int]:
+        """Return the ids of these people, also of inactive ones, and of removed ones by their number."""
+        lines = lines_in(self.cleaned_data["requesters"])[: MAX_NAMES + 1]
+        ids = dict(User.objects.filter(username__in=lines).values_list("username", "pk"))
+        ids |= {line: number for line in lines if (number := removed_requester(line)) is not None}
+        if missing := [line for line in lines if line not in ids]:
+            message = _("There is no person with the username “%(name)s”.")
+            raise ValidationError(message, params={"name": visible(missing[0])})
+        return sorted(ids.values())
 
     def clean_teams(self) -> list[Group]:
         return list(Group.objects.filter(pk__in=self.cleaned_data["teams"]).order_by("name"))
@@ -109,8 +124,8 @@ class ScopeForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         if self.errors:
             return cleaned
-        lists = {name: lines_in(cleaned[name]) for name in ("tools", "agents")}
-        lists |= {"kinds": cleaned["kinds"], "priorities": cleaned["priorities"], "input": cleaned["values"]}
+        lists = {name: lines_in(cleaned[name]) for name in LINES}
+        lists |= {name: cleaned[name] for name in ("requesters", *CHOICES)} | {"input": cleaned["values"]}
         cleaned["match"] = {name: items for name, items in lists.items() if items}
         try:
             match_from(cleaned["match"])

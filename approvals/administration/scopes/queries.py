@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, QuerySet
-from django.utils.formats import number_format
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
 from approvals.access.scopes import Term
 from approvals.administration.scopes.actions import ScopeTerms, terms_of
+from approvals.db.cursors import number_from
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
-from approvals.queries.policy.scopes import facts_of
+from approvals.queries.policy.scopes import facts_of, scopes_with_members
+from approvals.queries.policy.why_not import amount_words, why_unfit
 from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
 from approvals.text.translation import translated
@@ -41,7 +41,7 @@ class ScopeRow:
 
 def scopes() -> list[ScopeRow]:
     """Return all scopes by name."""
-    return [_row(scope) for scope in _with_members().order_by("name")]
+    return [_row(scope) for scope in scopes_with_members().order_by("name")]
 
 
 def scopes_of_person(person: User) -> list[ScopeRow]:
@@ -64,14 +64,9 @@ def scopes_of_tool(tool: str) -> list[ScopeRow]:
     return [row for row in scopes() if may_fit(match_from(row.scope.match))]
 
 
-def _with_members() -> QuerySet[ApproverScope]:
-    people = Prefetch("people", queryset=User.objects.order_by("username"))
-    return ApproverScope.objects.prefetch_related(people, "teams")
-
-
 def _row(scope: ApproverScope) -> ScopeRow:
     people = [person.get_username() for person in scope.people.all()]
-    teams = sorted(team.name for team in scope.teams.all())
+    teams = [team.name for team in scope.teams.all()]
     return ScopeRow(scope, people, teams, words_of(scope.may, scope.limit, match_from(scope.match)))
 
 
@@ -84,9 +79,7 @@ def words_of(may: str, limit: float | None, match: Match) -> str:
     }
     text = sentences[May(may)] % {"requests": _requests(match)}
     if limit is not None and may == May.DECIDE:
-        text += " " + _("Approvals only up to an amount of %(limit)s.") % {
-            "limit": number_format(Decimal(f"{limit:.10g}"), force_grouping=True)
-        }
+        text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": amount_words(limit)}
     return text
 
 
@@ -104,11 +97,22 @@ def _requests(match: Match) -> str:
     for name, label in labels.items():
         items = getattr(match, name)
         if name == "requesters" and items:
-            items = User.objects.filter(pk__in=items).order_by("username").values_list("username", flat=True)
+            items = names_of_requesters(items)
         if items:
             parts.append(label % {"names": visible(", ".join(map(str, items)))})
     parts += [f"{visible(condition.pointer)} {translated(condition.test.sentence)}" for condition in match.conditions]
     return _("requests %(conditions)s") % {"conditions": ", ".join(parts)} if parts else _("all requests")
+
+
+def names_of_requesters(ids: Sequence[int]) -> list[str]:
+    """Return usernames by name; someone who was removed by their number, which no username can look like."""
+    names = dict(User.objects.filter(pk__in=ids).order_by("username").values_list("pk", "username"))
+    return [*names.values(), *(f"#{number}" for number in ids if number not in names)]
+
+
+def removed_requester(name: str) -> int | None:
+    """Return the number of someone who was removed, as `names_of_requesters` writes it; None for a username."""
+    return number_from(name.removeprefix("#")) if name.startswith("#") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +133,24 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecidable:
+    """A waiting request that no one but superusers could decide, and why the scope that is changed does not help."""
+
+    request: ApprovalRequest
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Preview:
-    """Who gains and who loses, over the waiting requests that were compared, and which of these no one could decide."""
+    """Who gains and who loses, over the waiting requests that were compared, and which of these no one could decide.
+
+    `warning` says what no one could decide from then on, also if nothing waits.
+    """
 
     compared: int
     changes: Sequence[Change]
-    undecidable: Sequence[ApprovalRequest]
+    undecidable: Sequence[Undecidable]
+    warning: str
     #: Whether the first scope comes, or the last one goes.
     first: bool
     last: bool
@@ -157,7 +173,7 @@ class _Holder:
 
 def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
     """Return what would change if a scope were stored with these terms, or deleted without any."""
-    stored = list(_with_members().prefetch_related("teams__user_set"))
+    stored = list(scopes_with_members().prefetch_related("teams__user_set"))
     before = [_rule(terms_of(scope), scope.pk) for scope in stored]
     after = [rule for rule in before if rule.term.scope != scope_id]
     if terms is not None:
@@ -177,8 +193,39 @@ def preview(scope_id: int | None, terms: ScopeTerms | None) -> Preview:
     left = [
         request for place, request in enumerate(requests) if place not in decidable and not _decided_by_asker(request)
     ]
+    undecidable = [Undecidable(request, _why(request, terms) if terms else "") for request in left[:LISTED]]
     shown = [change for change in changes if change.gains or change.loses]
-    return Preview(len(requests), shown[: 2 * LISTED], left[:LISTED], not before, not after)
+    return Preview(len(requests), shown[: 2 * LISTED], undecidable, _warning(after, holders), not before, not after)
+
+
+def _why(request: ApprovalRequest, terms: ScopeTerms) -> str:
+    """Return why a scope with these terms lets no one decide a request."""
+    if unfit := why_unfit(terms.name, match_from(terms.match), facts_of(request)):
+        return unfit
+    term = Term(terms.may, terms.limit, 0)
+    if term.may != May.DECIDE:
+        text = _("“%(name)s” fits, but lets no one decide.")
+    elif not term.allows(May.DECIDE, request.amount):
+        text = _("“%(name)s” fits, but the amount is above its limit, or missing.")
+    else:
+        text = _("“%(name)s” fits, but no one whom it names may decide this.")
+    return text % {"name": visible(terms.name)}
+
+
+def _warning(rules: Sequence[_Rule], holders: Sequence[_Holder]) -> str:
+    """Return what no one but superusers could decide with these scopes; empty if someone decides everything that fits."""
+    if any(holder.decides and (holder.unlimited or not rules) for holder in holders) or len(holders) == PEOPLE:
+        return ""
+    deciders = {holder.pk for holder in holders if holder.decides}
+    limits = [rule.term.limit for rule in rules if rule.term.may == May.DECIDE and rule.members & deciders]
+    if not limits:
+        return _("No one but superusers could decide approvals: no scope lets anyone decide whose role allows it.")
+    most = None if None in limits else max(limit for limit in limits if limit is not None)
+    if most is None:
+        return ""
+    return _("No one but superusers could decide approvals above %(limit)s, or without an amount.") % {
+        "limit": amount_words(most)
+    }
 
 
 def _decided_by_asker(request: ApprovalRequest) -> bool:

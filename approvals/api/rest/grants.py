@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -16,7 +17,9 @@ from approvals.api.fields import CURSOR_PATTERN, Document, Moment, Name, Short, 
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.exceptions import Invalid
 from approvals.models import Grant
+from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.grants import GrantCursor, find_grant, grants_for
+from approvals.queries.policy.unusable import why_unusable
 from approvals.states import Audience, Door, GrantEnd, Width
 
 router = Router(tags=["Grants"])
@@ -49,6 +52,10 @@ class GrantDocument(BaseModel):
     ended_at: Moment | None = Field(description="Null while it can be used.")
     ended_by: str | None = Field(description="Who revoked it; null if it ended by itself.")
     ended_why: GrantEnd | None
+    unusable: str | None = Field(
+        description="Why it would not be used now for a call like that of its request, in words; null if it would be, or has "
+        "ended."
+    )
 
 
 class GrantPage(BaseModel):
@@ -73,9 +80,12 @@ class Wanted(Document):
 
 
 class NewRevocation(Document):
-    """The end of a grant; it has no fields."""
+    """The end of a grant."""
 
-    model_config = shown_with({})
+    model_config = shown_with({"reason": "The campaign is over."})
+
+    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+    """Why, for the record."""
 
 
 @router.get("/grants", response=GrantPage, summary="List grants", openapi_extra=problems())
@@ -91,14 +101,16 @@ def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantP
     rows = list((matching if after is None else matching.filter(after.older))[: wanted.limit + 1])
     shown, more = rows[: wanted.limit], len(rows) > wanted.limit
     last = GrantCursor(shown[-1].given_at, shown[-1].pk) if more else None
-    return GrantPage(items=[_document(grant) for grant in shown], next=str(last) if last else None)
+    unusable = why_unusable(shown)
+    return GrantPage(items=[_document(grant, unusable) for grant in shown], next=str(last) if last else None)
 
 
 @router.get("/grants/{uuid:grant_id}", response=GrantDocument, summary="Get a grant", openapi_extra=problems(404))
 @operation("read")
 def get_grant(caller: Caller, grant_id: UUID) -> GrantDocument:
     """Needs the scope `read`."""
-    return _document(find_grant(caller.user, grant_id))
+    grant = find_grant(caller.user, grant_id)
+    return _document(grant, why_unusable([grant]))
 
 
 @router.post(
@@ -112,10 +124,10 @@ def revoke_grant(caller: Caller, grant_id: UUID, sent: Annotated[NewRevocation, 
     """Needs the scope `grant`, and a user who may decide or administer, gave it, or whose calls it is for. From then on it
     approves nothing. A grant that has ended stays as it is.
     """
-    return _document(policy.revoke_grant(grant_id, by=caller.actor, via=Door.REST))
+    return _document(policy.revoke_grant(grant_id, reason=sent.reason, by=caller.actor, via=Door.REST), {})
 
 
-def _document(grant: Grant) -> GrantDocument:
+def _document(grant: Grant, unusable: Mapping[UUID, str]) -> GrantDocument:
     return GrantDocument(
         id=str(grant.pk),
         request_id=str(grant.request_id),
@@ -137,4 +149,5 @@ def _document(grant: Grant) -> GrantDocument:
         ended_at=grant.ended_at,
         ended_by=grant.ended_by_name or None,
         ended_why=GrantEnd(grant.ended_why) if grant.ended_why else None,
+        unusable=unusable.get(grant.pk),
     )

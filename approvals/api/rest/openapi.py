@@ -33,6 +33,7 @@ TAGS = {
     "Resuming": "Continue exactly once after a decision, with the state that was stored with the request.",
     "People": "Who works on a request, and their internal notes.",
     "Grants": "What runs without asking, until when, and ending it.",
+    "Approver scopes": "Who may see, answer and decide which requests.",
     "Workflows": "Runs of agents with their requests.",
     "Audit": "The append-only record.",
 }

@@ -77,7 +77,7 @@ class GrantForm(forms.Form):
             },
         )
         self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
-        self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": grants.length(self.longest)}
+        self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": translated(grants.length(self.longest))}
         most = min(MOST_USES, limits.uses or MOST_USES)
         self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": wording.grouped(most)}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}
@@ -86,7 +86,7 @@ class GrantForm(forms.Form):
     def _lengths(self) -> dict[str, str]:
         seconds = int(self.longest.total_seconds())
         fitting = {str(each): str(label) for each, label in LENGTHS.items() if each <= seconds}
-        lengths = fitting or {str(seconds): grants.length(self.longest)}
+        lengths = fitting or {str(seconds): translated(grants.length(self.longest))}
         if self._midnight() - self.now <= self.longest:
             lengths[TODAY] = _("the end of today")
         lengths[TIME] = _("a time")

@@ -26,6 +26,7 @@ from approvals.queries.policy.grants import (
     shown_grants,
     uses_of,
 )
+from approvals.queries.policy.unusable import why_unusable
 from approvals.states import Door
 
 PAGE = 50
@@ -46,8 +47,9 @@ def ledger(request: SignedIn) -> HttpResponse:
     shown = list((rows if before is None else rows.filter(before.older))[: PAGE + 1])
     last = shown[PAGE - 1] if len(shown) > PAGE else None
     chosen = filters | ({"show": "ended"} if ended else {})
+    unusable = why_unusable(shown[:PAGE])
     context = {
-        "rows": [(grant, may_end(request.user, grant)) for grant in shown[:PAGE]],
+        "rows": [(grant, may_end(request.user, grant), unusable.get(grant.pk, "")) for grant in shown[:PAGE]],
         "ended": ended,
         "filters": filters,
         "in_force": f"?{urlencode(filters)}",
@@ -78,6 +80,7 @@ def granted(request: SignedIn, pk: UUID) -> HttpResponse:
         "grant": grant,
         "uses": shown[:PAGE],
         "next": shown[PAGE - 1].decision.grant_use if len(shown) > PAGE else None,
+        "unusable": why_unusable([grant]).get(grant.pk, ""),
         "may_end": grant.ended_at is None and may_end(request.user, grant),
         "max_reason": MAX_REASON,
         "here": "grants",

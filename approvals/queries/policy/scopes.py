@@ -6,6 +6,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.contrib.auth.models import Group, User
+from django.db.models import Prefetch, QuerySet
+
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
@@ -45,6 +48,12 @@ def facts_of(request: ApprovalRequest) -> Facts:
 def scopes_of(stamp: str) -> Scopes:
     """Return the scopes that exist, read once in each process for what `models.scopes.stamp_of_scopes` has returned."""
     return all_scopes()
+
+
+def scopes_with_members() -> QuerySet[ApproverScope]:
+    """Return all scopes with their people and teams, in the order of their names."""
+    people = Prefetch("people", queryset=User.objects.order_by("username"))
+    return ApproverScope.objects.prefetch_related(people, Prefetch("teams", queryset=Group.objects.order_by("name")))
 
 
 def all_scopes() -> Scopes:

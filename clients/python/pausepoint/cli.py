@@ -119,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
     granting.add_argument(
         "--revoke", default="", metavar="ID", help="end this grant: its calls wait for a person again"
     )
+    granting.add_argument("--reason", default="", help="why it is revoked, for the record")
     granting.set_defaults(run=grants)
     return root
 
@@ -220,7 +221,7 @@ def inbox(desk: Desk, args: argparse.Namespace) -> int:
 
 def grants(desk: Desk, args: argparse.Namespace) -> int:
     if args.revoke:
-        grant = desk.revoke(args.revoke)
+        grant = desk.revoke(args.revoke, reason=args.reason)
         print(json.dumps(grant) if args.json else visible(f"{grant['tool_name']}: {grant['ended_why']}"))
         return 0
     filters = {"state": "ended" if args.ended else "live"} | ({"tool": args.tool} if args.tool else {})
@@ -236,7 +237,8 @@ def _terms(grant: dict[str, Any]) -> tuple[str, ...]:
     of = f" of {grant['uses']}" if grant["uses"] else ""
     until = grant["ended_why"] or (f"until {grant['until']}" if grant["until"] else "")
     names = (grant["id"], grant["tool_name"], grant["covers"], grant["audience"])
-    return tuple(visible(text) for text in (*names, f"used {grant['used']}{of}", until, f"by {grant['given_by']}"))
+    cells = (*names, f"used {grant['used']}{of}", until, f"by {grant['given_by']}", grant["unusable"] or "")
+    return tuple(visible(text) for text in cells)
 
 
 def _waited(desk: Desk, request_id: str, args: argparse.Namespace, notice: str = "") -> Outcome:

@@ -410,8 +410,9 @@ def _decide(patience: float, request_id: str, verdict: str, comment: str, fields
     return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
 
 
-def _revoke(patience: float, grant_id: str) -> Flow[dict[str, Any]]:
-    return (yield from _sure(Call("POST", _place("grants", grant_id, "/revoke"), {}), patience))
+def _revoke(patience: float, grant_id: str, reason: str) -> Flow[dict[str, Any]]:
+    body = {"reason": reason} if reason else {}
+    return (yield from _sure(Call("POST", _place("grants", grant_id, "/revoke"), body), patience))
 
 
 def _end(patience: float, workflow_id: str, outcome: str) -> Flow[dict[str, Any]]:
@@ -594,12 +595,20 @@ class Desk(_Settings):
         """
         return self._run(_pages(self.patience, "grants", filters))
 
-    def revoke(self, grant_id: str) -> dict[str, Any]:
+    def revoke(self, grant_id: str, *, reason: str = "") -> dict[str, Any]:
         """End a grant: its calls wait for a person again. It needs a key with the scope `grant`.
 
         Raise Refused or Unreachable.
         """
-        return self._run(_revoke(self.patience, grant_id))
+        return self._run(_revoke(self.patience, grant_id, reason))
+
+    def scopes(self) -> Sequence[dict[str, Any]]:
+        """Return the approver scopes, oldest first: who may see, answer and decide which requests.
+
+        It needs a key with the scope `audit`, of an administrator or of someone who may read the whole audit log. Raise
+        Refused or Unreachable.
+        """
+        return self._run(_pages(self.patience, "scopes", {}))
 
     def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
@@ -733,9 +742,13 @@ class AsyncDesk(_Settings):
         """Like `Desk.grants`."""
         return await self._run(_pages(self.patience, "grants", filters))
 
-    async def revoke(self, grant_id: str) -> dict[str, Any]:
+    async def revoke(self, grant_id: str, *, reason: str = "") -> dict[str, Any]:
         """Like `Desk.revoke`."""
-        return await self._run(_revoke(self.patience, grant_id))
+        return await self._run(_revoke(self.patience, grant_id, reason))
+
+    async def scopes(self) -> Sequence[dict[str, Any]]:
+        """Like `Desk.scopes`."""
+        return await self._run(_pages(self.patience, "scopes", {}))
 
     async def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Like `Desk.decide`."""

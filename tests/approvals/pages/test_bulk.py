@@ -126,7 +126,7 @@ def test_unknown_outcomes_are_never_decided_in_bulk(asked, verdict):
 def test_readers_decide_nothing_and_others_see_nothing(asked):
     picks = [pick(one) for one in asked]
     assert set(outcomes(confirm(browser(carol()), picks).text).values()) == {
-        "You can view this request but not decide it."
+        "You can see this request, but you cannot decide it."
     }
     stranger = confirm(browser(make_person("mallory")), picks)
     assert outcomes(stranger.text) == {ABSENT: "Request not found. It may not exist, or you may not have access."}

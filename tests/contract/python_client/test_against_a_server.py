@@ -193,6 +193,24 @@ def test_a_server_that_dies_and_comes_back_still_gives_the_answer_once(tmp_path,
         assert (waiting().status, len(agent.send("GET", "/requests?thread=t").body["items"])) == ("rejected", 1)
 
 
+@BOTH
+def test_administrators_read_the_approver_scopes_and_a_revocation_has_a_reason(server, agent, carried):
+    reader = Remote(server, "admin", ("audit",))
+    assert carried(server.address, reader.key, "scopes") == []
+    with pytest.raises(Refused) as missing:
+        carried(server.address, agent.key, "scopes")
+    assert missing.value.code == "scope_missing"
+    granter = Remote(server, "approver", ("decide", "read", "grant"))
+    request = agent.ask(tool_name=f"send{carried.__name__}")
+    terms = {"covers": "input", "audience": "key", "uses": 1}
+    granter.send("POST", f"/requests/{request['id']}/decision", {"verdict": "approve", "grant": terms})
+    [grant] = carried(server.address, granter.key, "grants", tool=request["tool_name"])
+    ended = carried(server.address, granter.key, "revoke", grant["id"], reason="Not needed")
+    assert (ended["ended_why"], ended["unusable"]) == ("revoked", None)
+    entries = reader.send("GET", "/audit?event=grant.revoked&tool=" + request["tool_name"]).body
+    assert '"Not needed"' in str(entries)
+
+
 def test_many_wait_at_once_on_one_loop(server, agent, decider):
     """More than a pool of connections holds by itself."""
 

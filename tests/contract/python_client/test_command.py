@@ -189,7 +189,7 @@ def test_grants_are_listed_and_revoked(asker, server):
     assert (code, " ".join(line.split()[1:])) == (0, "sendMail input agent used 0 of 3 by API key remote of approver")
     refused = run(Remote(server, "approver", ("read",)), "grants", "--revoke", grant)
     assert (refused[0], "scope" in refused[2]) == (2, True)
-    assert run(granter, "grants", "--revoke", grant) == (0, "sendMail: revoked", "")
+    assert run(granter, "grants", "--revoke", grant, "--reason", "Done with it") == (0, "sendMail: revoked", "")
     assert run(granter, "grants", "--tool", "sendMail") == (0, "Nothing runs without asking.", "")
     code, ended, _errors = run(granter, "grants", "--tool", "sendMail", "--ended", "--json")
     assert (code, [each["id"] for each in json.loads(ended)]) == (0, [grant])

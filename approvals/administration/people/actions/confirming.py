@@ -15,11 +15,11 @@ from approvals.access import permissions
 from approvals.actions.logins import SUBJECT
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import LOCK, changeable_person, needs_second
-from approvals.administration.people.actions.roles import add_roles
+from approvals.administration.people.actions.roles import add_rights, add_roles
 from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.models import PendingChange
-from approvals.models.people import RoleName
+from approvals.models.people import Right, RoleName
 from approvals.record import audit
 from approvals.states import Door
 
@@ -57,6 +57,9 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
         if change.kind == Kind.ROLES:
             add_roles(person, change.value)
             tell_person(person, Change.ROLES, by=by, detail=names_of_roles(change.value))
+        elif change.kind == Kind.RIGHTS:
+            add_rights(person, change.value)
+            tell_person(person, Change.RIGHTS, by=by, detail=names_of_rights(change.value))
         elif change.kind == Kind.EMAIL:
             tell_person(person, Change.EMAIL, by=by, detail=change.value, also_to=change.value)
             person.email = change.value
@@ -82,6 +85,11 @@ def withdraw_change(change_id: int, *, by: User) -> PendingChange:
 def names_of_roles(names: Sequence[str]) -> str:
     """Return the labels of roles, for people."""
     return ", ".join(str(RoleName(name).label) for name in names)
+
+
+def names_of_rights(names: Sequence[str]) -> str:
+    """Return the labels of additional rights, for people."""
+    return ", ".join(str(Right(name).label) for name in names)
 
 
 def _waiting(change_id: int) -> PendingChange:

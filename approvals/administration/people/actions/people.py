@@ -16,9 +16,9 @@ from approvals.actions.logins import SUBJECT, end_all_sessions
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import LOCK, changeable_person, needs_second, protected_roles, waits_for_second
 from approvals.administration.keys.actions import revoke_keys_of
-from approvals.administration.people.actions.confirming import names_of_roles, request_change
-from approvals.administration.people.actions.roles import give_roles
-from approvals.administration.people.queries import roles_of, teams
+from approvals.administration.people.actions.confirming import names_of_rights, names_of_roles, request_change
+from approvals.administration.people.actions.roles import give_rights, give_roles
+from approvals.administration.people.queries import rights_of, roles_of, teams
 from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
@@ -55,11 +55,17 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
 
 
 def change_person(
-    person_id: int, *, email: str, roles: Collection[str], team_ids: Collection[int], by: User
+    person_id: int,
+    *,
+    email: str,
+    roles: Collection[str],
+    team_ids: Collection[int],
+    by: User,
+    rights: Collection[str] | None = None,
 ) -> list[PendingChange]:
-    """Change a person's mail address, roles and teams, on record; return what waits for another administrator.
+    """Change a person's mail address, roles, rights and teams, on record; return what waits for another administrator.
 
-    Raises NotFound, NotAllowed, Conflict.
+    Without `rights`, the additional rights stay. Raises NotFound, NotAllowed, Conflict.
     """
     with transaction.atomic():
         transactions.lock_name(LOCK)
@@ -67,10 +73,16 @@ def change_person(
         before, held = _described(person), set(roles_of(person))
         if person.pk == by.pk and set(roles) != held:
             raise NotAllowed(_("You cannot change your own roles. Ask another administrator."))
+        had = set(rights_of(person))
+        wanted = had if rights is None else set(rights)
+        if person.pk == by.pk and wanted != had:
+            raise NotAllowed(_("You cannot change your own rights. Ask another administrator."))
         waiting: dict[Kind, object] = {}
         if needs_second(by) and (protected := protected_roles(set(roles) - held)):
             waiting[Kind.ROLES] = sorted(protected)
             roles = set(roles) - protected
+        if needs_second(by) and wanted - had:
+            waiting[Kind.RIGHTS], wanted = sorted(wanted - had), wanted & had
         if email != person.email and person.pk != by.pk and waits_for_second(person, by):
             # Whoever reads the mail of a person can log in as them.
             waiting[Kind.EMAIL], email = email, person.email
@@ -81,6 +93,8 @@ def change_person(
             person.save(update_fields=["email"])
         give_roles(person, roles)
         _tell_of_roles(person, held, set(roles), by)
+        give_rights(person, wanted)
+        _tell_of_rights(person, had, wanted, by)
         _change_teams(person, team_ids, by)
         _require_an_administrator()
         after = _described(person)
@@ -95,6 +109,14 @@ def _tell_of_roles(person: User, before: Collection[str], after: Collection[str]
         tell_person(person, Change.ROLES, by=by, detail=names_of_roles(added))
     if removed:
         tell_person(person, Change.ROLES_REMOVED, by=by, detail=names_of_roles(removed))
+
+
+def _tell_of_rights(person: User, before: Collection[str], after: Collection[str], by: User) -> None:
+    added, removed = sorted(set(after) - set(before)), sorted(set(before) - set(after))
+    if added:
+        tell_person(person, Change.RIGHTS, by=by, detail=names_of_rights(added))
+    if removed:
+        tell_person(person, Change.RIGHTS_REMOVED, by=by, detail=names_of_rights(removed))
 
 
 def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
@@ -214,7 +236,12 @@ def _require_free_name(name: str) -> None:
 
 def _described(person: User) -> dict[str, object]:
     names = teams().filter(user=person).order_by("name").values_list("name", flat=True)
-    return {"email": person.email, "roles": sorted(roles_of(person)), "teams": list(names)}
+    return {
+        "email": person.email,
+        "roles": sorted(roles_of(person)),
+        "rights": rights_of(person),
+        "teams": list(names),
+    }
 
 
 def _record(event: str, person: User, data: Mapping[str, object], by: User) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 
-from approvals.models.people import ROLE_PERMISSIONS, Role, RoleName
+from approvals.models.people import ROLE_PERMISSIONS, Right, Role, RoleName
 
 
 def create_roles(using: str = "default") -> None:
@@ -43,3 +43,20 @@ def give_roles(person: User, names: Collection[str]) -> None:
         roles = list(Role.objects.all())
         person.groups.remove(*[role.group_id for role in roles if role.name not in names])
         person.groups.add(*[role.group_id for role in roles if role.name in names])
+
+
+def add_rights(person: User, names: Collection[str]) -> None:
+    """Let a person have these additional rights too."""
+    person.user_permissions.add(*_permissions(names))
+
+
+def give_rights(person: User, names: Collection[str]) -> None:
+    """Let a person have exactly these additional rights of their own; other permissions stay."""
+    person.user_permissions.remove(*_permissions(set(Right.values) - set(names)))
+    add_rights(person, names)
+
+
+def _permissions(rights: Collection[str]) -> list[Permission]:
+    if unknown := set(rights) - set(Right.values):
+        raise ValueError(f"There is no additional right {unknown}.")
+    return list(Permission.objects.filter(content_type__app_label="approvals", codename__in=list(rights)))

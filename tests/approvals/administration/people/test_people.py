@@ -143,8 +143,8 @@ def test_roles_and_teams_of_a_person_change_on_record_and_their_own_permissions_
     assert entry.data == {
         "user": "bob",
         "user_id": target.pk,
-        "before": {"email": "", "roles": [], "teams": []},
-        "after": {"email": "bob@example.org", "roles": ["auditor"], "teams": ["Payments"]},
+        "before": {"email": "", "roles": [], "rights": [], "teams": []},
+        "after": {"email": "bob@example.org", "roles": ["auditor"], "rights": [], "teams": ["Payments"]},
     }
     assert client.post(f"/settings/teams/{team.pk}/", {"do": "rename", "name": "Refunds"}).status_code == 302
     assert client.post(f"/settings/teams/{team.pk}/", {"do": "remove"}).status_code == 302

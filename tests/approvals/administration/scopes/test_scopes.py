@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import translation
 
+from approvals.administration.scopes.forms import ScopeForm
 from approvals.administration.scopes.queries import words_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApproverScope, AuditEntry
@@ -70,6 +71,60 @@ def test_the_preview_says_who_loses_and_what_no_one_could_decide(client):
     assert "No one but superusers could decide these waiting requests:" in text
 
 
+def text_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_the_preview_says_why_a_scope_leaves_a_request_to_no_one(client, admin):
+    bob()
+    root = User.objects.create_superuser("root")
+    make_request(alice(), tool_name="payroll", title="Pay the salaries?")
+    make_request(User.objects.get(username="alice"), tool_name="refund", title="Refund it?", input={"amount": 500})
+    client.force_login(root)
+    text = text_of(previewed(client)[0])
+    assert "Pay the salaries? “Refunds” does not fit: tool: “payroll” is not “refund*”." in text
+    assert "Refund it? “Refunds” fits, but the amount is above its limit, or missing." in text
+    assert "No one but superusers could decide approvals above 100, or without an amount." in text
+
+
+@pytest.mark.parametrize(
+    ("terms", "warns"),
+    [
+        ({"people": "carol"}, True),
+        ({"may": "answer", "limit": ""}, True),
+        ({"may": "see", "limit": ""}, True),
+        ({"limit": ""}, False),
+    ],
+)
+def test_a_first_scope_that_leaves_no_one_who_may_decide_is_warned_of(client, terms, warns):
+    bob(), carol()
+    warning = "No one but superusers could decide approvals: no scope lets anyone decide whose role allows it."
+    assert (warning in text_of(previewed(client, **terms)[0])) is warns
+
+
+def test_a_change_that_takes_the_last_one_who_may_decide_is_warned_of(client, admin):
+    decider = bob()
+    carol()
+    address = f"/settings/scopes/{make_scope(decider, by=admin).pk}/"
+    warning = "No one but superusers could decide approvals"
+    assert warning not in previewed(client, address, limit="")[0]
+    assert warning in previewed(client, address, people="carol", limit="")[0]
+    # With someone who ignores scopes, someone always may.
+    make_person("erin", "decide_approvalrequest", "ignore_scopes")
+    assert warning not in previewed(client, address, people="carol", limit="")[0]
+
+
+def test_deleting_the_scope_of_the_last_one_who_may_decide_is_warned_of(client, admin):
+    decider, auditor = bob(), carol()
+    only = make_scope(decider, by=admin)
+    address = f"/settings/scopes/{only.pk}/delete/"
+    warning = "No one but superusers could decide approvals"
+    # Without any scope, everyone with the role decides again.
+    assert warning not in client.get(address).content.decode()
+    make_scope(auditor, by=admin, may="see")
+    assert warning in client.get(address).content.decode()
+
+
 def test_the_list_of_scopes_names_what_no_one_can_decide(client, admin):
     make_scope(bob(), by=admin, tools=["refund"])
     make_request(alice(), tool_name="payroll", title="Pay the salaries?")
@@ -101,9 +156,36 @@ def test_each_change_is_on_record(client, admin):
     assert changed["after"]["people"] == [decider.username]
 
 
+def test_the_form_of_a_scope_keeps_everything_that_its_match_says(admin):
+    asker = alice()
+    match = {
+        "tools": ["refund*"],
+        "agents": ["billing"],
+        "servers": ["crm"],
+        # Of people who were removed, the number stays: without any, the scope would fit the requests of everyone.
+        "requesters": [asker.pk, 999],
+        "kinds": ["approval"],
+        "priorities": ["high"],
+        "sources": ["api", "chat"],
+        "input": [{"pointer": "/country", "one_of": ["DE", "AT"]}],
+    }
+    shown = ScopeForm.of(make_scope(bob(), by=admin, **match)).initial
+    assert shown["requesters"].splitlines() == ["alice", "#999"]
+    form = ScopeForm({name: "" if value is None else value for name, value in shown.items()})
+    assert form.is_valid(), form.errors
+    assert form.terms.match == match
+    words = words_of("see", None, match_from(match))
+    assert "of the MCP servers crm" in words
+    assert "requested by alice, #999" in words
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
+        ("requesters", "nobody", "There is no person with the username “nobody”."),
+        ("requesters", "#x", "There is no person with the username “#x”."),
+        ("servers", "a" * 201, "must be text of 1 to 200 characters"),
+        ("sources", "moon", "Select a valid choice."),
         ("people", "nobody", "There is no active person with the username “nobody”."),
         ("people", "", "Name at least one person or team."),
         ("values", "[{", "This is not valid JSON."),

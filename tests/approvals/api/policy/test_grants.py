@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.access.keys import SCOPES
-from approvals.models import ApprovalRequest, Grant
+from approvals.models import ApprovalRequest, AuditEntry, Grant
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, carol, make_person, mallory
 
@@ -67,6 +67,7 @@ def test_a_grant_shows_its_terms():
         "ended_at": None,
         "ended_by": None,
         "ended_why": None,
+        "unusable": None,
     }
     assert agent.get("/grants?tool=other").body["items"] == []
 
@@ -149,6 +150,16 @@ def test_grants_are_seen_and_revoked_by_whom_they_concern():
         *("pending", "pending", "pending"),
         "approved",
     ]
+
+
+def test_the_reason_of_a_revocation_is_on_record():
+    agent, approver = Machine(alice()), Machine(bob())
+    approver.decide(agent.ask(CALL), "approve", grant=TERMS)
+    [given] = approver.get("/grants").body["items"]
+    too_long = approver.post(f"/grants/{given['id']}/revoke", {"reason": "x" * 1_001})
+    assert (too_long.refusal, set(too_long.body["errors"])) == ((422, "invalid"), {"reason"})
+    assert approver.post(f"/grants/{given['id']}/revoke", {"reason": " The campaign is over. "}).status == 200
+    assert AuditEntry.objects.get(event="grant.revoked").data["reason"] == "The campaign is over."
 
 
 def test_grants_are_listed_by_page():

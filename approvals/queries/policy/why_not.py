@@ -1,0 +1,101 @@
+"""Why someone who sees a request may not decide it, in words for that person."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions, scopes
+from approvals.access.permissions import Person
+from approvals.models import ApprovalRequest, ApproverScope
+from approvals.models.scopes import May
+from approvals.policy.documents import match_from
+from approvals.policy.match import Facts, Match, Reason
+from approvals.queries.policy.scopes import facts_of
+from approvals.states import ASKS, Control
+from approvals.text.text import visible
+from approvals.text.translation import translated
+
+#: So many scopes that do not fit are named.
+NAMED = 3
+
+
+def why_not(user: Person, request: ApprovalRequest) -> str:
+    """Return why this person may not decide or answer a request that they see; empty if they may.
+
+    Only for people whom scopes limit, it reads something: the scopes that name them.
+    """
+    if permissions.may_close(user, request):
+        return ""
+    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.runs_agent(user, request):
+        return _("This tool needs four eyes: someone else than the person who runs the agent has to decide.")
+    if not permissions.is_limited(user) or not permissions.decides_some(user):
+        return _("You can see this request, but you cannot decide it.")
+    own = scopes.scopes_naming(user)
+    reach = scopes.reach_of(user)
+    fitting = {term.scope: term for term in reach.terms.get(request.scope_set_id or 0, ())} if reach else {}
+    limits = [term.limit for term in fitting.values() if term.may == May.DECIDE and term.limit is not None]
+    if limits and request.kind not in ASKS:
+        return limit_words(max(limits), missing=request.amount is None)
+    if fitting:
+        listed = _quoted([scope for scope in own if scope.pk in fitting])
+        return _("Your approver scopes let you see this request, but not decide it: %(names)s.") % {"names": listed}
+    if not own:
+        return _("You can see this request, but you cannot decide it: no approver scope names you.")
+    facts = facts_of(request)
+    reasons = [why_unfit(scope.name, match_from(scope.match), facts) for scope in own[:NAMED]]
+    text = _("You can see this request, but you cannot decide it: no approver scope of yours fits it.")
+    return " ".join([text, *filter(None, reasons)])
+
+
+def limit_words(limit: float, *, missing: bool) -> str:
+    """Return why a person with this limit may not decide, without the amount: it may be hidden."""
+    values = {"limit": amount_words(limit)}
+    if missing:
+        return _("You cannot decide this request: it has no amount, and you decide only up to %(limit)s.") % values
+    return _("You cannot decide this request: its amount is above your limit of %(limit)s.") % values
+
+
+def edit_words(user: Person, request: ApprovalRequest) -> str:
+    """Return why a person who may decide a request may not do so with another amount, or without one."""
+    reach = scopes.reach_of(user)
+    terms = reach.terms.get(request.scope_set_id or 0, ()) if reach else ()
+    limits = [term.limit for term in terms if term.may == May.DECIDE and term.limit is not None]
+    values = {"limit": amount_words(max(limits, default=0))}
+    return _("You cannot approve this amount: it is above your limit of %(limit)s, or missing.") % values
+
+
+def why_unfit(name: str, match: Match, facts: Facts) -> str:
+    """Return why a scope does not fit what is asked, in words; empty if it does."""
+    unfit = [reason for reason in match.reasons(facts) if not reason.fits]
+    if not unfit:
+        return ""
+    return _("“%(name)s” does not fit: %(reasons)s.") % {"name": visible(name), "reasons": "; ".join(map(_part, unfit))}
+
+
+def _part(reason: Reason) -> str:
+    if reason.about == "requesters":
+        # Their ids are no words for people.
+        return _("someone else has requested it")
+    labels = {
+        "tools": _("tool"),
+        "agents": _("agent"),
+        "servers": _("MCP server"),
+        "kinds": _("kind"),
+        "priorities": _("priority"),
+        "sources": _("source"),
+    }
+    label = labels.get(reason.about)
+    sentence = translated(reason.sentence)
+    return f"{visible(reason.about)} {sentence}" if label is None else f"{label}: {sentence}"
+
+
+def amount_words(amount: float) -> str:
+    """Return a limit with the separators of the reader's language."""
+    return number_format(Decimal(f"{amount:.10g}"), force_grouping=True)
+
+
+def _quoted(named: list[ApproverScope]) -> str:
+    return ", ".join(f"“{visible(scope.name)}”" for scope in named[:NAMED])
