@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
+from approvals.forms.formatted import in_words
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.states import ORIGINS, Door, status_label, verdict_label
@@ -56,15 +57,9 @@ register.filter("person_name", marked_name)
 
 @register.filter
 def shown_value(row: Row) -> SafeString | str:
-    """Return the value of a row, with links; the words for an empty value look different from a text that says the same.
-
-    What has words of its own has the exact value in its title; `static/pausepoint/times.js` puts a time into the reader's zone.
-    """
-    if row.moment:
-        time = '<time datetime="{}" data-exact="{}" title="{}">{}</time>'
-        return format_html(time, row.moment, row.zone, row.value, row.shown)
-    if row.shown:
-        return format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown)
+    """Return the value of a row, in words or with links; the words for an empty value look different from a text."""
+    if (words := in_words(row)) is not None:
+        return words
     return format_html('<i class="no-value">{}</i>', row.value) if row.empty else linked(row.value)
 
 
