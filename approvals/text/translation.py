@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.states import Verdict
 from approvals.text.confusables import marked_name
-from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
+from approvals.text.numbers import grouped
+from approvals.text.translatable import Count, Sentence, TranslatableError, gettext_noop
 
 #: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
 TITLES = (
@@ -65,4 +66,5 @@ def translated(error: Exception | Sentence) -> str:
     if not isinstance(error, TranslatableError | Sentence) or not error.text:
         return str(error)
     text = gettext(error.text)
-    return text % error.values if error.values else text
+    values = {name: grouped(int(value)) if isinstance(value, Count) else value for name, value in error.values.items()}
+    return text % values if values else text

@@ -8,7 +8,6 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, IGNORE_SCOPES, VIEW, holds
@@ -20,6 +19,7 @@ from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of
 from approvals.states import ASKS, Control, Kind, Status
+from approvals.text.numbers import grouped
 from approvals.text.text import visible
 from approvals.text.translation import translated
 
@@ -84,9 +84,7 @@ def words_of(may: str, limit: float | None, match: Match) -> str:
     }
     text = sentences[May(may)] % {"requests": _requests(match)}
     if limit is not None and may == May.DECIDE:
-        text += " " + _("Approvals only up to an amount of %(limit)s.") % {
-            "limit": number_format(Decimal(f"{limit:.10g}"), force_grouping=True)
-        }
+        text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": grouped(Decimal(f"{limit:.10g}"))}
     return text
 
 
