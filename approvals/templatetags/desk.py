@@ -11,10 +11,13 @@ from django.contrib.auth.models import User
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from approvals.access.usernames import shown_person
 from approvals.db import append_only
@@ -28,6 +31,7 @@ from approvals.text.confusables import marked_name
 from approvals.text.hunks import Hunk, Pair, hunks
 from approvals.text.markdown import linked, to_html
 from approvals.text.names import full_name, initials, tone
+from approvals.text.numbers import grouped
 from approvals.text.tables import Row
 from approvals.text.text import visible
 
@@ -185,8 +189,33 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
         exact.isoformat(),
         kind,
         exact.strftime("%Y-%m-%d %H:%M:%S"),
-        naturaltime(when),
+        _relative(when),
     )
+
+
+def _relative(when: datetime) -> str:
+    """Return the words for a moment that the script has too: nothing moves when it takes over."""
+    now = timezone.now()
+    passed = (now - when).total_seconds()
+    if abs(passed) < 86400:
+        return _("just now") if 0 <= passed < 10 else naturaltime(when)
+    # Days of the calendar: what is 25 hours away may be the day after tomorrow.
+    days = (timezone.localdate(when) - timezone.localdate(now)).days
+    if abs(days) < 2:
+        return _("tomorrow") if days > 0 else _("yesterday")
+    if days < 0:
+        return ngettext("%(count)s day ago", "%(count)s days ago", -days) % {"count": grouped(-days)}
+    return ngettext("in %(count)s day", "in %(count)s days", days) % {"count": grouped(days)}
+
+
+@register.simple_tag
+def deadline_clock(when: datetime) -> str:
+    """Return when a deadline is, as `static/pausepoint/countdown.js` keeps it up to date: then nothing moves."""
+    local, left = timezone.localtime(when), int((when - timezone.now()).total_seconds())
+    clock = date_format(local, "TIME_FORMAT")
+    if local.date() != timezone.localdate():
+        clock = f"{date_format(local, 'DATE_FORMAT')}, {clock}"
+    return f"{clock} · {max(left, 0) // 60}:{max(left, 0) % 60:02}" if left < 3600 else clock
 
 
 @register.simple_tag
