@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, NotCanonical, canonical, same_json
-from approvals.text.translatable import gettext_noop
+from approvals.text.translatable import Count, gettext_noop
 
 #: The message of a turn holds all its steps, each of which may have MAX_BYTES, and values of MAX_DEPTH inside its parts.
 MAX_MESSAGE_BYTES, MAX_MESSAGE_DEPTH = 200 * MAX_BYTES, MAX_DEPTH + 8
@@ -64,5 +64,5 @@ def digest_of(parts: Parts, known: Sequence[bytes] = ()) -> str:
     forms = [*known, *map(canonical_part, parts[len(known) :])]
     whole = b"[%b]" % b",".join(forms)
     if len(whole) > MAX_MESSAGE_BYTES:
-        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{MAX_MESSAGE_BYTES:,}")
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=Count(MAX_MESSAGE_BYTES))
     return "sha256:" + hashlib.sha256(whole).hexdigest()

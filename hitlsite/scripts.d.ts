@@ -17,6 +17,8 @@ declare global {
   // --- What scripts offer each other.
   interface Pausepoint {
     typing: Typing;
+    /** The person's time zone. */
+    zone: string;
     /** Only in the inbox. Scripts that also run elsewhere check it first. */
     pane: Pane;
     inUse(card: Element): boolean;

@@ -18,6 +18,7 @@ from approvals.queries.preferences import reason_rules
 from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
 from approvals.states import ASKS, OWN_PAGES, VERDICTS, Door, Kind, Verdict
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
 MAX_COMMENT = 5_000
@@ -115,7 +116,7 @@ def too_late(decision: Decision) -> AlreadyDecided | Expired:
 
 def _comment_errors(answer: Answer) -> dict[str, str]:
     too_long = len(answer.comment) > MAX_COMMENT
-    return {"comment": _("is longer than %(most)s characters") % {"most": f"{MAX_COMMENT:,}"}} if too_long else {}
+    return {"comment": _("is longer than %(most)s characters") % {"most": grouped(MAX_COMMENT)}} if too_long else {}
 
 
 def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door) -> dict[str, str]:

@@ -21,6 +21,7 @@ from approvals.models.comments import MAX_TEXT, RequestComment
 from approvals.outbound.mentions import notify_mentioned
 from approvals.queries.comments import mentioned_in
 from approvals.states import Door
+from approvals.text.numbers import grouped
 
 
 def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComment:
@@ -37,7 +38,7 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
                 _("You can read these comments, but only the owner and people who can decide can add one.")
             )
         if not text or len(text) > MAX_TEXT:
-            error = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
+            error = _("is longer than %(most)s characters") % {"most": grouped(MAX_TEXT)} if text else _("is empty")
             raise Invalid(_("The comment could not be saved."), {"text": error})
         now = timezone.now()
         mentioned = mentioned_in(text, request, by)

@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 from approvals.asking.attachments import MAX_CHARACTERS
 from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, MAX_VALUES, NotCanonical, canonical, load
 from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
 #: An `Idempotency-Key` is printable ASCII without spaces.
@@ -93,7 +94,7 @@ def _read(request: HttpRequest, max_bytes: int) -> bytes:
 
 
 def _too_large(limit: int) -> TooLarge:
-    return TooLarge(_("The body is larger than %(limit)s bytes. Send less.") % {"limit": f"{limit:,}"})
+    return TooLarge(_("The body is larger than %(limit)s bytes. Send less.") % {"limit": grouped(limit)})
 
 
 def _unreadable(error: NotCanonical) -> BadBody:
@@ -178,4 +179,4 @@ class Body(BaseModel):
         if kind == "value_error":
             return translated(context["error"])
         message = WORDS.get(f"{kind} {context.get('field_type')}") or WORDS[kind]
-        return str(message) % {"limit": f"{context.get('max_length', 0):,}"}
+        return str(message) % {"limit": grouped(context.get("max_length", 0))}

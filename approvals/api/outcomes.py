@@ -12,6 +12,7 @@ from approvals.api.fields import Moment
 from approvals.asking.secrets import masked_data
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Verdict
+from approvals.text.numbers import grouped
 
 #: Characters of the error that a program reports as the result of a call.
 MAX_ERROR = 20_000
@@ -97,7 +98,7 @@ def approved_words(made: Decision) -> str:
     name, use = made.by_name or "Pausepoint", _grant_use(made)
     if use is None:
         return _("Approved by %(name)s.") % {"name": name}
-    words = {"name": name, "number": f"{use.use:,}", "uses": f"{use.uses or 0:,}"}
+    words = {"name": name, "number": grouped(use.use), "uses": grouped(use.uses or 0)}
     if use.uses is None:
         return _("Approved by grant of %(name)s (use %(number)s).") % words
     return _("Approved by grant of %(name)s (use %(number)s of %(uses)s).") % words

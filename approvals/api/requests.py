@@ -32,6 +32,7 @@ from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid
 from approvals.states import Kind, Priority
 from approvals.text.file_types import MAX_NAME
+from approvals.text.translatable import Count
 
 MAX_TIMEOUT = 10 * 365 * 86_400_000
 
@@ -80,7 +81,7 @@ Attachments = Annotated[
     list[NewAttachment],
     Field(
         max_length=MAX_FILES,
-        description=f"Files that people see with the request; {MAX_FILE_BYTES:,} bytes in total.",
+        description=f"Files that people see with the request; {Count(MAX_FILE_BYTES)} bytes in total.",
     ),
 ]
 
@@ -131,7 +132,7 @@ class NewRequest(Document):
     messages: list[Said] = Field(
         default_factory=list,
         max_length=MAX_MESSAGES,
-        description=f"The conversation before the request, oldest first; {MAX_TEXT_BYTES:,} bytes in total.",
+        description=f"The conversation before the request, oldest first; {Count(MAX_TEXT_BYTES)} bytes in total.",
     )
     priority: Literal["low", "normal", "high", "critical"] = "normal"
     """The place in the inbox. A critical approval is confirmed by typing the name of the tool."""

@@ -20,6 +20,7 @@ from approvals.exceptions import Invalid
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import ASKS, Kind, Priority
 from approvals.text.confusables import tool_name_problem
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
 MAX_TITLE = titles.MAX_TITLE
@@ -92,7 +93,7 @@ class Ask:
         if not 1 <= len(self.title) <= MAX_TITLE:
             errors.append(("title", _("must have 1 to %(limit)s characters") % {"limit": MAX_TITLE}))
         if len(self.message) > MAX_MESSAGE:
-            errors.append(("message", _("is longer than %(limit)s characters") % {"limit": f"{MAX_MESSAGE:,}"}))
+            errors.append(("message", _("is longer than %(limit)s characters") % {"limit": grouped(MAX_MESSAGE)}))
         for name, limit in MAX_LENGTHS.items():
             if len(getattr(self, name) or "") > limit:
                 errors.append((name, _("is longer than %(limit)s characters") % {"limit": limit}))

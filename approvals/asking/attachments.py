@@ -16,6 +16,7 @@ from approvals.db.canonical_json import MAX_DEPTH, digest
 from approvals.exceptions import Refusal
 from approvals.models.attachments import AttachedFile
 from approvals.text.file_types import checked_type, picture_size, readable_name
+from approvals.text.numbers import grouped
 
 #: Files of one request, and their bytes together.
 MAX_FILES, MAX_BYTES = 10, 5_000_000
@@ -97,7 +98,7 @@ def problem(files: Sequence[NewFile]) -> str:
 
 
 def _too_large() -> str:
-    return _("has more than %(limit)s bytes in all files together") % {"limit": f"{MAX_BYTES:,}"}
+    return _("has more than %(limit)s bytes in all files together") % {"limit": grouped(MAX_BYTES)}
 
 
 def approved_digest(value: Mapping[str, Any], files: Sequence[AttachedFile]) -> str:

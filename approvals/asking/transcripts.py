@@ -7,6 +7,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.text.numbers import grouped
+
 MAX_MESSAGES = 6
 #: For all texts together, in UTF-8.
 MAX_TEXT_BYTES = 20_000
@@ -26,7 +28,7 @@ def problem(messages: Sequence[Any]) -> str:
         if message["role"] not in ROLES or not isinstance(message["text"], str):
             return _("every message must have a role (%(names)s) and text") % {"names": ", ".join(ROLES)}
     if sum(map(_size, messages)) > MAX_TEXT_BYTES:
-        return _("has more than %(limit)s bytes of text; send less") % {"limit": f"{MAX_TEXT_BYTES:,}"}
+        return _("has more than %(limit)s bytes of text; send less") % {"limit": grouped(MAX_TEXT_BYTES)}
     return ""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import rfc8785
 
-from approvals.text.translatable import TranslatableError, gettext_noop
+from approvals.text.translatable import Count, TranslatableError, gettext_noop
 
 MAX_DEPTH = 64
 MAX_BYTES = 1_000_000
@@ -46,7 +46,7 @@ def canonical(
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise NotCanonical(gettext_noop("not valid JSON text: %(error)s"), error=error) from error
     if len(encoded) > max_bytes:
-        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{max_bytes:,}")
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=Count(max_bytes))
     return encoded
 
 
@@ -75,7 +75,7 @@ def same_json(left: Any, right: Any, *, exact: bool = False) -> bool:
 def parse(text: str) -> Any:
     """Parse strict JSON within the same bounds. Raises NotCanonical."""
     if len(text) > MAX_BYTES:
-        raise NotCanonical(gettext_noop("larger than %(limit)s characters"), limit=f"{MAX_BYTES:,}")
+        raise NotCanonical(gettext_noop("larger than %(limit)s characters"), limit=Count(MAX_BYTES))
     value = load(text)
     canonical(value)
     return value
@@ -133,7 +133,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _too_many(max_values: int) -> NotCanonical:
-    return NotCanonical(gettext_noop("has more than %(limit)s values"), limit=f"{max_values:,}")
+    return NotCanonical(gettext_noop("has more than %(limit)s values"), limit=Count(max_values))
 
 
 def _holds_more(text: str, values: int) -> bool:

@@ -15,12 +15,15 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.db.json_pointer import ABSENT, value_behind
 from approvals.schema.formats import CURRENCY, currency_of, matches_format
 from approvals.schema.references import NoTarget, follow_references
-from approvals.text.tables import Row
+from approvals.text.tables import Row, rows
 
 #: Schemas that are looked at for one table.
 MAX_SCHEMAS = 500
@@ -34,26 +37,65 @@ _DURATION = re.compile(r"P(?:(\d{1,6})W|(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d
 _TIME = re.compile(r"(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 
 
-def formatted(rows: Sequence[Row], value: Any, schema: Mapping[str, Any] | None) -> list[Row]:
+def formatted(table: Sequence[Row], value: Any, schema: Mapping[str, Any] | None) -> list[Row]:
     """Return the rows of a value, with the words for what its schema describes."""
     if schema is None:
-        return list(rows)
-    return _below(rows, value, schema, schema, iter(range(MAX_SCHEMAS)))
+        return list(table)
+    return _below(table, value, schema, schema, iter(range(MAX_SCHEMAS)))
 
 
-def _below(rows: Sequence[Row], value: Any, schema: Any, root: Mapping[str, Any], budget: Iterator[int]) -> list[Row]:
+def words_at(value: Any, schema: Mapping[str, Any] | None, parts: Sequence[str]) -> SafeString | None:
+    """Return the words for what the parts of a JSON pointer lead to in a masked value; None where there are none for it."""
+    root, below = schema or {}, schema
+    try:
+        for part in parts:
+            below = _member(follow_references(below, root), part, value)
+            value = value_behind(value, [part])
+        below = follow_references(below, root)
+    except NoTarget:
+        return None
+    if value is ABSENT or not isinstance(below, Mapping):
+        return None
+    if isinstance(value, dict) and below.get("format") == "money" and value.keys() == {"amount", "currency"}:
+        # An amount with nothing but its currency fits in one line.
+        below, value = {CURRENCY: value["currency"]}, value["amount"]
+    [row] = rows({parts[-1] if parts else "": value})
+    return in_words(_row(row, value, below, root, iter(range(1))))
+
+
+def _member(schema: Any, name: str, value: Any) -> Any:
+    """Return the schema of what a part of a pointer leads to in a value."""
+    if not isinstance(schema, Mapping):
+        return None
+    if isinstance(value, dict):
+        return _with_currency(schema.get("properties", {}).get(name), name, value, schema)
+    return schema.get("items")
+
+
+def in_words(row: Row) -> SafeString | None:
+    """Return what a row shows in the words of people, with the exact value in its title; None if it has none.
+
+    `static/pausepoint/times.js` puts a time into the reader's zone.
+    """
+    if row.moment:
+        time = '<time datetime="{}" data-exact="{}" title="{}">{}</time>'
+        return format_html(time, row.moment, row.zone, row.value, row.shown)
+    return format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown) if row.shown else None
+
+
+def _below(table: Sequence[Row], value: Any, schema: Any, root: Mapping[str, Any], budget: Iterator[int]) -> list[Row]:
     try:
         schema = follow_references(schema, root)
     except NoTarget:
-        return list(rows)
+        return list(table)
     items: list[tuple[Any, Any]] = []
     if isinstance(schema, Mapping) and isinstance(value, dict):
         known = schema.get("properties", {})
         items = [(_with_currency(known.get(name), name, value, schema), item) for name, item in value.items()]
     elif isinstance(schema, Mapping) and isinstance(value, list):
         items = [(schema.get("items"), item) for item in value]
-    pairs = zip(rows, items, strict=False)
-    return [*(_row(row, item, below, root, budget) for row, (below, item) in pairs), *rows[len(items) :]]
+    pairs = zip(table, items, strict=False)
+    return [*(_row(row, item, below, root, budget) for row, (below, item) in pairs), *table[len(items) :]]
 
 
 def _with_currency(schema: Any, name: str, value: Mapping[str, Any], around: Mapping[str, Any]) -> Any:

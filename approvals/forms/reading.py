@@ -21,6 +21,7 @@ from approvals.forms.fields import Condition, Control, Widget
 from approvals.forms.texts import normalize_newlines, parse_json, parse_number, text_for
 from approvals.forms.values import MAX_ROWS, entered_in, texts_of_row
 from approvals.schema.check import MAX_STEPS, fits
+from approvals.text.numbers import grouped
 from approvals.text.secrets import Hidden, true_value
 from approvals.text.translation import translated
 
@@ -144,7 +145,7 @@ class Reading:
         assert control.item is not None
         sent = [normalize_newlines(text) for text in self.data.getlist(control.name(self.prefix)) if text.strip()]
         if len(sent) > MAX_ROWS:
-            return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+            return self._error(control, _("has more than %(most)s values") % {"most": grouped(MAX_ROWS)})
         if isinstance(proposed, list) and sent == [text_for(control.item, item) for item in proposed]:
             return proposed
         values = []
@@ -167,7 +168,7 @@ class Reading:
             return self._error(control, _("was not sent completely; reload the page"))
         rows = [list(texts) for texts in zip(*sent, strict=True) if any(text.strip() for text in texts)]
         if len(rows) > MAX_ROWS:
-            return self._error(control, _("has more than %(most)s values") % {"most": f"{MAX_ROWS:,}"})
+            return self._error(control, _("has more than %(most)s values") % {"most": grouped(MAX_ROWS)})
         left = [(list(map(normalize_newlines, texts_of_row(row, item))), item) for item in before]
         same = {number: _take_same(left, texts) for number, texts in enumerate(rows)}
         values = [

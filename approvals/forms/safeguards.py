@@ -12,6 +12,7 @@ from approvals.exceptions import Invalid, UnreadParts
 from approvals.forms.shown_calls import shown_input
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Priority, Verdict
+from approvals.text.numbers import grouped
 from approvals.text.tables import RAW, Part
 
 APPROVING = frozenset({Verdict.APPROVE, Verdict.EDIT})
@@ -96,10 +97,10 @@ def how_much(left: Sequence[Part]) -> str:
     """Return how much is in these parts, in words."""
     values, characters, files = _totals(left)
     amounts = [
-        ngettext("%(count)s value", "%(count)s values", values) % {"count": f"{values:,}"} if values else "",
-        ngettext("%(count)s character", "%(count)s characters", characters) % {"count": f"{characters:,}"}
+        ngettext("%(count)s value", "%(count)s values", values) % {"count": grouped(values)} if values else "",
+        ngettext("%(count)s character", "%(count)s characters", characters) % {"count": grouped(characters)}
         if characters
         else "",
-        ngettext("%(count)s file", "%(count)s files", files) % {"count": f"{files:,}"} if files else "",
+        ngettext("%(count)s file", "%(count)s files", files) % {"count": grouped(files)} if files else "",
     ]
     return _(" and ").join(filter(None, amounts))

@@ -20,6 +20,7 @@ from approvals.forms.shown_files import ShownFile, shown_files, unseen_files
 from approvals.forms.shown_messages import ShownMessage, shown_message
 from approvals.models import ApprovalRequest
 from approvals.states import ASKS
+from approvals.text.numbers import grouped
 from approvals.text.tables import (
     MAX_VALUES,
     RAW,
@@ -76,7 +77,7 @@ class ShownInput:
     @property
     def left_out_label(self) -> str:
         text = ngettext("%(count)s more edit, in the raw JSON", "%(count)s more edits, in the raw JSON", self.left_out)
-        return text % {"count": f"{self.left_out:,}"}
+        return text % {"count": grouped(self.left_out)}
 
     @property
     def call_place(self) -> str:

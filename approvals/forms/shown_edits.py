@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from approvals.asking.tool_calls import Edit, Replacement
 from approvals.text.alignment import Budget
 from approvals.text.hunks import Hunk, Pair, folded, pairs_of
+from approvals.text.numbers import grouped
 from approvals.text.patches import files_of_patch
 from approvals.text.secrets import MARK, Hidden
 from approvals.text.tables import RAW, Part, misread
@@ -50,12 +51,12 @@ class Diff:
     @property
     def fold(self) -> str:
         count = sum(len(hunk.pairs) for hunk in self.more)
-        return ngettext("%(count)s more line", "%(count)s more lines", count) % {"count": f"{count:,}"}
+        return ngettext("%(count)s more line", "%(count)s more lines", count) % {"count": grouped(count)}
 
     @property
     def left_out(self) -> str:
         message = ngettext("%(count)s more line, in the raw JSON", "%(count)s more lines, in the raw JSON", self.hidden)
-        return message % {"count": f"{self.hidden:,}"}
+        return message % {"count": grouped(self.hidden)}
 
     @property
     def more_place(self) -> str:

@@ -155,6 +155,8 @@ class ApprovalRequest(models.Model):
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
     gist: str = ""
     opening: str = ""
+    #: The schema of the input as text, if it is short and knows formats, where `queries.described` was annotated.
+    described: str = ""
     #: The input if it is short, where `queries.audit.subjects_of` has annotated it.
     short_input: str = ""
     #: The length of the large columns, where `api.feed` has annotated it.

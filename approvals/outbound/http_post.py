@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from approvals import addresses
 from approvals.addresses import Destination, IPAddress
+from approvals.text.numbers import grouped
 
 #: The total time: name lookup, connection, TLS, sending, and the head of the response.
 SECONDS = 10.0
@@ -106,7 +107,7 @@ def _status(connection: socket.socket, deadline: float) -> int:
         if not chunk:
             raise Undelivered(_("the connection was closed before an answer arrived"))
         received += chunk
-    raise Undelivered(_("the headers of the answer are longer than %(limit)s bytes") % {"limit": f"{MAX_HEAD:,}"})
+    raise Undelivered(_("the headers of the answer are longer than %(limit)s bytes") % {"limit": grouped(MAX_HEAD)})
 
 
 def _left(deadline: float) -> float:

@@ -18,6 +18,7 @@ from approvals.forms.shown_files import ShownFile, shown_files
 from approvals.models import ApprovalRequest
 from approvals.text.alignment import align_values
 from approvals.text.differences import place_of
+from approvals.text.numbers import grouped
 from approvals.text.secrets import true_value
 from approvals.text.tables import MAX_VALUES, Part, Row, open_places, pretty, rows, unseen_rows
 
@@ -147,7 +148,7 @@ def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     yield from leaves[:MAX_VALUES]
     if (left := len(leaves) - MAX_VALUES) > 0:
         message = ngettext("%(count)s more, on its own page", "%(count)s more, on its own page", left)
-        yield "…", message % {"count": f"{left:,}"}
+        yield "…", message % {"count": grouped(left)}
 
 
 def _written(leaves: Mapping[str, Any], place: str) -> str | None:
@@ -186,8 +187,8 @@ def _sums(places: Sequence[str], inputs: Sequence[Mapping[str, Any]]) -> list[Su
         numbers = [value for value in values if value is not None]
         if len(numbers) == len(values) > 1:
             with localcontext(prec=MAX_DIGITS):
-                least, most = f"{min(numbers):,}", f"{max(numbers):,}"
-                sums.append(Sum(place, f"{sum(numbers):,}", len(numbers), least, most))
+                least, most = grouped(min(numbers)), grouped(max(numbers))
+                sums.append(Sum(place, grouped(sum(numbers)), len(numbers), least, most))
     return sums
 
 

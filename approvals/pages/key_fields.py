@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.tool_calls import Command, Fetch, recognize
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_at
-from approvals.forms.formatted import formatted
+from approvals.forms.formatted import words_at
 from approvals.models import ToolSettings
-from approvals.text.tables import rows
 from approvals.text.text import show_invisible, visible_name
 
 #: How many values are shown without a choice, and how many characters of each.
@@ -29,20 +28,10 @@ def key_values(
     """Return the key fields of an input as (label, text): those that the settings choose and the input has.
 
     Without settings, or if none of the chosen fields is there, the command that the tool runs or the address that it calls;
-    else the first texts, numbers and truth values of the input. Members that the `schema` describes are in words.
+    else the first texts, numbers and truth values of the input. What the `schema` describes is in words.
     """
-    words = _words(value, schema)
-    chosen = list(_chosen(value, settings.key_fields, words)) if settings is not None else []
-    return chosen or _of_call(value, tool) or _first_values(value, words)
-
-
-def _words(value: Any, schema: Mapping[str, Any] | None) -> Mapping[str, str]:
-    """Return the members of an object that a schema puts into words."""
-    if schema is None or not isinstance(value, dict):
-        return {}
-    return {
-        name: row.shown for name, row in zip(value, formatted(rows(value), value, schema), strict=False) if row.shown
-    }
+    chosen = list(_chosen(value, settings.key_fields, schema)) if settings is not None else []
+    return chosen or _of_call(value, tool) or _first_values(value, schema)
 
 
 def read_beginning(text: str) -> Any:
@@ -57,13 +46,12 @@ def read_beginning(text: str) -> Any:
         return {}
 
 
-def _chosen(value: Any, pointers: Sequence[str], words: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _chosen(value: Any, pointers: Sequence[str], schema: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     for pointer in pointers:
         chosen = value_at(value, pointer)
         if chosen is not ABSENT:
-            *around, name = pointer_parts(pointer) or [""]
-            text = "" if around else words.get(name, "")
-            yield visible_name(name) if pointer else _("Input"), text or short(chosen)
+            parts = pointer_parts(pointer)
+            yield visible_name(parts[-1]) if parts else _("Input"), words_at(value, schema, parts) or short(chosen)
 
 
 def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
@@ -72,7 +60,7 @@ def _of_call(value: Any, tool: str) -> list[tuple[str, str]]:
     return [(call.member, short(value[call.member]))] if isinstance(call, Command | Fetch) else []
 
 
-def _first_values(value: Any, words: Mapping[str, str]) -> list[tuple[str, str]]:
+def _first_values(value: Any, schema: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if not isinstance(value, dict):
         return [("", short(value))] if value not in (None, "", []) else []
     pairs = value.items()
@@ -81,7 +69,8 @@ def _first_values(value: Any, words: Mapping[str, str]) -> list[tuple[str, str]]
     # Short values say more at a glance than long texts.
     brief = [pair for pair in simple if not isinstance(pair[1], str) or len(pair[1]) <= MAX_VALUE]
     return [
-        (visible_name(name), words.get(name) or short(item)) for name, item in (brief or simple or others)[:MAX_FIELDS]
+        (visible_name(name), words_at(value, schema, [name]) or short(item))
+        for name, item in (brief or simple or others)[:MAX_FIELDS]
     ]
 
 

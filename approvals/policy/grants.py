@@ -19,7 +19,7 @@ from approvals.db.canonical_json import digest
 from approvals.db.json_pointer import ABSENT, value_at
 from approvals.policy.globs import Glob, fold
 from approvals.states import Audience, Kind, Priority, Width
-from approvals.text.translatable import Sentence, gettext_noop
+from approvals.text.translatable import Count, Sentence, gettext_noop
 
 #: The limits of every grant, whatever the settings of its tool allow.
 LONGEST, MOST_USES, MAX_REASON = timedelta(days=90), 10_000, 1_000
@@ -173,7 +173,7 @@ def problems(terms: Terms, case: Case, now: datetime) -> dict[str, Sentence]:
         "audience": _audience_problem(terms, case),
         "until": _time_problem(terms, case.limits, now),
         "uses": _uses_problem(terms, case.limits),
-        "reason": Sentence(gettext_noop("is longer than %(limit)s characters"), {"limit": f"{MAX_REASON:,}"})
+        "reason": Sentence(gettext_noop("is longer than %(limit)s characters"), {"limit": Count(MAX_REASON)})
         if len(terms.reason) > MAX_REASON
         else None,
     }
@@ -240,15 +240,15 @@ def _uses_problem(terms: Terms, limits: Limits) -> Sentence | None:
         if limits.uses is None:
             return None
         return Sentence(
-            gettext_noop("is missing: the settings of the tool allow at most %(limit)s"), {"limit": f"{most:,}"}
+            gettext_noop("is missing: the settings of the tool allow at most %(limit)s"), {"limit": Count(most)}
         )
     if terms.uses < 1:
         return Sentence(gettext_noop("must be at least 1"))
     if terms.uses > most:
         if limits.uses is None:
-            return Sentence(gettext_noop("is too many: a grant has at most %(limit)s"), {"limit": f"{most:,}"})
+            return Sentence(gettext_noop("is too many: a grant has at most %(limit)s"), {"limit": Count(most)})
         return Sentence(
-            gettext_noop("is too many: the settings of the tool allow at most %(limit)s"), {"limit": f"{most:,}"}
+            gettext_noop("is too many: the settings of the tool allow at most %(limit)s"), {"limit": Count(most)}
         )
     return None
 

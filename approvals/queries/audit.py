@@ -19,6 +19,7 @@ from approvals.models import ApprovalRequest, AuditEntry, SavedView, ToolSetting
 from approvals.models.preferences import ListPage
 from approvals.queries.amounts import with_amounts
 from approvals.queries.audit_filters import AuditCursor, AuditFilters
+from approvals.queries.described import description
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
 
@@ -137,7 +138,7 @@ def subjects_of(entries: Collection[AuditEntry]) -> Subjects:
     requests = (
         ApprovalRequest.objects.filter(pk__in=ids)
         .only("title", "kind", "input_digest", "secrets")
-        .annotate(**{"short_input": _short("input")})
+        .annotate(**{"short_input": _short("input"), "described": description()})
     )
     keys = {(entry.scope, entry.run_id) for entry in entries if entry.run_id}
     workflows = Workflow.objects.filter(scope__in={scope for scope, _ in keys}, key__in={key for _, key in keys})

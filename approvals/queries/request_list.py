@@ -20,6 +20,7 @@ from approvals.access import permissions, scopes
 from approvals.db.cursors import number_from
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries.described import description
 from approvals.queries.filters import (
     BY_DEADLINE,
     NEWEST,
@@ -234,7 +235,7 @@ def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[App
 
 
 def listed(requests: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
-    """Annotate what a row shows: `gist` and `opening`, the beginnings of input and message.
+    """Annotate what a row shows: `gist` and `opening`, the beginnings of input and message, and the `described` input.
 
     Columns that may be large are read only if `whole`.
     """
@@ -245,6 +246,7 @@ def _with_beginnings(requests: QuerySet[ApprovalRequest], *, decided: bool) -> Q
     beginnings = {
         "gist": beginning_of_input(GIST, decided=decided),
         "opening": Substr(F("message"), 1, GIST, output_field=TextField()),
+        "described": description(),
     }
     return requests.annotate(**beginnings)
 

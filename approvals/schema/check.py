@@ -26,6 +26,7 @@ from approvals.schema.formats import PERSON, matches_format
 from approvals.schema.patterns import compiled
 from approvals.schema.plain_words import plain_errors
 from approvals.schema.references import check_references, count_values, members, subschemas
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
 MAX_SCHEMA_BYTES = 64_000
@@ -73,7 +74,7 @@ def _require_supported(body: bytes) -> None:
     """Raise ValueError or SchemaError, which are not remembered, unless this is a JSON Schema within all bounds."""
     schema = json.loads(body)
     if count_values(schema) > MAX_SCHEMA_VALUES:
-        raise ValueError(_("has more than %(limit)s values") % {"limit": f"{MAX_SCHEMA_VALUES:,}"})
+        raise ValueError(_("has more than %(limit)s values") % {"limit": grouped(MAX_SCHEMA_VALUES)})
     for name, value in members(schema):
         _check_member(name, value)
     # Without formats: RE2 decides what a pattern may be, and not Python's `re`, which has no `\\p{L}`.

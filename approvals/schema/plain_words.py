@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from jsonschema.exceptions import ValidationError
 
+from approvals.text.numbers import grouped
+
 TYPES = {
     "string": gettext_lazy("must be text"),
     "number": gettext_lazy("must be a number"),
@@ -60,7 +62,7 @@ def _format(value: Any, schema: Any) -> str:
 
 def _counted(singular: str, plural: str) -> Callable[[Any, Any], str]:
     def message(value: Any, schema: Any) -> str:
-        return ngettext(singular, plural, int(value)) % {"count": f"{int(value):,}"}
+        return ngettext(singular, plural, int(value)) % {"count": grouped(int(value))}
 
     return message
 

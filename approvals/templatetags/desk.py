@@ -11,14 +11,18 @@ from django.contrib.auth.models import User
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from approvals.access.usernames import shown_person
 from approvals.db import append_only
 from approvals.forms.code_colours import is_prose, language_of, pieces
+from approvals.forms.formatted import in_words
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
 from approvals.states import ORIGINS, Door, status_label, verdict_label
@@ -27,6 +31,7 @@ from approvals.text.confusables import marked_name
 from approvals.text.hunks import Hunk, Pair, hunks
 from approvals.text.markdown import linked, to_html
 from approvals.text.names import full_name, initials, tone
+from approvals.text.numbers import grouped
 from approvals.text.tables import Row
 from approvals.text.text import visible
 
@@ -56,15 +61,9 @@ register.filter("person_name", marked_name)
 
 @register.filter
 def shown_value(row: Row) -> SafeString | str:
-    """Return the value of a row, with links; the words for an empty value look different from a text that says the same.
-
-    What has words of its own has the exact value in its title; `static/pausepoint/times.js` puts a time into the reader's zone.
-    """
-    if row.moment:
-        time = '<time datetime="{}" data-exact="{}" title="{}">{}</time>'
-        return format_html(time, row.moment, row.zone, row.value, row.shown)
-    if row.shown:
-        return format_html('<data value="{0}" title="{0}">{1}</data>', row.value, row.shown)
+    """Return the value of a row, in words or with links; the words for an empty value look different from a text."""
+    if (words := in_words(row)) is not None:
+        return words
     return format_html('<i class="no-value">{}</i>', row.value) if row.empty else linked(row.value)
 
 
@@ -190,8 +189,33 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
         exact.isoformat(),
         kind,
         exact.strftime("%Y-%m-%d %H:%M:%S"),
-        naturaltime(when),
+        _relative(when),
     )
+
+
+def _relative(when: datetime) -> str:
+    """Return the words for a moment that the script has too: nothing moves when it takes over."""
+    now = timezone.now()
+    passed = (now - when).total_seconds()
+    if abs(passed) < 86400:
+        return _("just now") if 0 <= passed < 10 else naturaltime(when)
+    # Days of the calendar: what is 25 hours away may be the day after tomorrow.
+    days = (timezone.localdate(when) - timezone.localdate(now)).days
+    if abs(days) < 2:
+        return _("tomorrow") if days > 0 else _("yesterday")
+    if days < 0:
+        return ngettext("%(count)s day ago", "%(count)s days ago", -days) % {"count": grouped(-days)}
+    return ngettext("in %(count)s day", "in %(count)s days", days) % {"count": grouped(days)}
+
+
+@register.simple_tag
+def deadline_clock(when: datetime) -> str:
+    """Return when a deadline is, as `static/pausepoint/countdown.js` keeps it up to date: then nothing moves."""
+    local, left = timezone.localtime(when), int((when - timezone.now()).total_seconds())
+    clock = date_format(local, "TIME_FORMAT")
+    if local.date() != timezone.localdate():
+        clock = f"{date_format(local, 'DATE_FORMAT')}, {clock}"
+    return f"{clock} · {max(left, 0) // 60}:{max(left, 0) % 60:02}" if left < 3600 else clock
 
 
 @register.simple_tag

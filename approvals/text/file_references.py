@@ -13,6 +13,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from approvals.text.numbers import grouped
+
 #: Where stored files are read (`chats.protocols.files`).
 FILES = "/api/chats/files/"
 _ADDRESS = re.compile(rf"{FILES}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
@@ -91,4 +93,4 @@ def _summary(match: re.Match[str]) -> str:
         return match[0]
     label = _("%(type)s file, %(count)s bytes, SHA-256 %(digest)s…")
     digest = hashlib.sha256(content).hexdigest()[:DIGITS]
-    return "[" + label % {"type": match[1], "count": f"{len(content):,}", "digest": digest} + "]"
+    return "[" + label % {"type": match[1], "count": grouped(len(content)), "digest": digest} + "]"

@@ -9,6 +9,7 @@ from itertools import zip_longest
 from django.utils.translation import ngettext
 
 from approvals.text.alignment import Budget, Op, align
+from approvals.text.numbers import grouped
 
 #: Unchanged lines that stay in view around a change, and how many more there are before they are folded.
 CONTEXT, SHORTEST = 3, 4
@@ -47,7 +48,7 @@ class Hunk:
     @property
     def fold(self) -> str:
         count = len(self.pairs)
-        return ngettext("%(count)s unchanged line", "%(count)s unchanged lines", count) % {"count": f"{count:,}"}
+        return ngettext("%(count)s unchanged line", "%(count)s unchanged lines", count) % {"count": grouped(count)}
 
 
 def hunks(before: str, after: str) -> list[Hunk]:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.text import confusables
 from approvals.text.file_references import summarized
+from approvals.text.numbers import grouped
 from approvals.text.secrets import Hidden, masked
 from approvals.text.text import visible, visible_json, visible_name
 
@@ -220,14 +221,16 @@ def _columns(items: Sequence[Any], shown: Sequence[Row]) -> Sequence[str]:
 
 def _spaces(text: str) -> str:
     """Return in words how many characters a text has of which nothing can be seen."""
-    return ngettext("%(count)s blank character", "%(count)s blank characters", len(text)) % {"count": f"{len(text):,}"}
+    return ngettext("%(count)s blank character", "%(count)s blank characters", len(text)) % {
+        "count": grouped(len(text))
+    }
 
 
 def _table(table_rows: list[Row], count: int) -> Row:
     table_rows = [*table_rows, *_left_out(count)]
     more = table_rows[SHOWN_VALUES:] if len(table_rows) > SHOWN_VALUES + 2 else ()
     left = _count(more)
-    fold = ngettext("%(count)s more value", "%(count)s more values", left) % {"count": f"{left:,}"}
+    fold = ngettext("%(count)s more value", "%(count)s more values", left) % {"count": grouped(left)}
     return Row(name="", rows=table_rows[: len(table_rows) - len(more)], more=more, fold=fold if more else "")
 
 
@@ -239,7 +242,7 @@ def _left_out(count: int) -> list[Row]:
     """Return the last row of a table that does not show everything: how many values are left."""
     left = count - MAX_VALUES
     label = ngettext("%(count)s more, in the raw JSON", "%(count)s more, in the raw JSON", left)
-    return [Row(name="…", value=label % {"count": f"{left:,}"}, hidden=left)] if left > 0 else []
+    return [Row(name="…", value=label % {"count": grouped(left)}, hidden=left)] if left > 0 else []
 
 
 def _text(value: str) -> Row:
@@ -249,7 +252,7 @@ def _text(value: str) -> Row:
     beginning = "\n".join(whole[:SHOWN_CHARACTERS].split("\n", SHOWN_LINES)[:SHOWN_LINES])
     if len(whole) - len(beginning) <= SHOWN_CHARACTERS // 10 and whole.count("\n") < SHOWN_LINES * 1.1:
         return Row(name="", value=whole, block="\n" in whole or len(whole) > LINE, lines=_csv_lines(whole))
-    fold = _("all %(count)s characters") % {"count": f"{len(text):,}"}
+    fold = _("all %(count)s characters") % {"count": grouped(len(text))}
     return Row(name="", value=f"{beginning}…", block=True, folded=whole, fold=fold)
 
 
@@ -283,7 +286,7 @@ def _misread_name(name: str) -> list[str]:
 
 def _alike(others: int) -> str:
     note = ngettext("looks like %(count)s other name here", "looks like %(count)s other names here", others)
-    return note % {"count": f"{others:,}"}
+    return note % {"count": grouped(others)}
 
 
 def pretty(value: Any) -> str:

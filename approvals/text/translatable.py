@@ -12,6 +12,13 @@ def gettext_noop(text: str) -> str:
     return text
 
 
+class Count(int):
+    """A number in a sentence. `str()` has English separators, `translated` those of the reader."""
+
+    def __str__(self) -> str:
+        return f"{int(self):,}"
+
+
 class TranslatableError(Exception):
     """An error with a text and the values of its placeholders; `str()` is the English sentence.
 

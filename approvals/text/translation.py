@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from http import HTTPStatus
+from typing import Any
 
 from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.utils import timezone
@@ -12,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.states import Verdict
 from approvals.text.confusables import marked_name
-from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
+from approvals.text.numbers import grouped
+from approvals.text.translatable import Count, Sentence, TranslatableError, gettext_noop
 
 #: The titles of error pages and problem documents, which are HTTP's own phrases; some differ between Pythons.
 TITLES = (
@@ -65,5 +67,12 @@ def translated(error: Exception | Sentence) -> str:
     if not isinstance(error, TranslatableError | Sentence) or not error.text:
         return str(error)
     text = gettext(error.text)
-    values = {name: translated(value) if isinstance(value, Sentence) else value for name, value in error.values.items()}
+    values = {name: _for_reader(value) for name, value in error.values.items()}
     return text % values if values else text
+
+
+def _for_reader(value: Any) -> Any:
+    """Return the value of a placeholder in the current language."""
+    if isinstance(value, Sentence):
+        return translated(value)
+    return grouped(int(value)) if isinstance(value, Count) else value

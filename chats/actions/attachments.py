@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.text.file_references import file_id_of, references_in
 from approvals.text.file_types import media_type_of, readable_name
+from approvals.text.numbers import grouped
 from chats.exceptions import BadFile
 from chats.models import Attachment, Chat
 from chats.queries import file_parts
@@ -114,7 +115,7 @@ def _check_sizes(chat: Chat, files: Sequence[SentFile], known: dict[uuid.UUID, A
     size = sum(len(file.content) if file.file_id is None else known[file.file_id].size for file in files)
     if size > MAX_BYTES:
         message = _("The files of a message can have at most %(limit)s bytes together. These have %(size)s.")
-        raise BadFile(message % {"limit": f"{MAX_BYTES:,}", "size": f"{size:,}"})
+        raise BadFile(message % {"limit": grouped(MAX_BYTES), "size": grouped(size)})
     _check_room(chat, size, known)
 
 
@@ -125,7 +126,7 @@ def _check_room(chat: Chat, size: int, known: dict[uuid.UUID, Attachment]) -> No
     sent += [row for row in known.values() if file_parts.is_of_result(row.file_id)]
     if sum(row.size for row in sent) + size > MAX_CHAT_BYTES:
         message = _("The files of a chat can have at most %(limit)s bytes together. Start a new chat.")
-        raise BadFile(message % {"limit": f"{MAX_CHAT_BYTES:,}"})
+        raise BadFile(message % {"limit": grouped(MAX_CHAT_BYTES)})
 
 
 def _store(chat: Chat, file: SentFile, known: dict[uuid.UUID, Attachment]) -> Attachment:

@@ -19,6 +19,7 @@ from approvals.db.transactions import in_line
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.states import Door, Verdict
+from approvals.text.numbers import grouped
 from chats import queries
 from chats.actions import rows
 from chats.actions.attachments import SentFile, store_files
@@ -180,7 +181,7 @@ def _check_texts(texts: Sequence[str], files: Sequence[SentFile]) -> None:
     if not (files or any(text.strip() for text in texts)) or length > MAX_TEXT:
         raise BadMessage(
             _("A message must have 1 to %(limit)s characters. This one has %(length)s.")
-            % {"limit": f"{MAX_TEXT:,}", "length": f"{length:,}"}
+            % {"limit": grouped(MAX_TEXT), "length": grouped(length)}
         )
 
 

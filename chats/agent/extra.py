@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from approvals.db.canonical_json import NotCanonical, canonical
+from approvals.text.translatable import Count
 
 MAX_BYTES = 10_000
 #: Arguments that requests have already, with the field of the agent that sets each; "" for those that Pausepoint sets.
@@ -72,7 +73,7 @@ def check_extra(extra: Any) -> None:
     try:
         canonical(dict(extra), max_bytes=MAX_BYTES)
     except (NotCanonical, RecursionError) as error:
-        raise ValueError(f"extra is JSON of at most {MAX_BYTES:,} bytes: {error}") from error
+        raise ValueError(f"extra is JSON of at most {Count(MAX_BYTES)} bytes: {error}") from error
 
 
 def _is_beta(value: Any) -> bool:

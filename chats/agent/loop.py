@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_json, clean_text
-from approvals.text.translatable import gettext_noop
+from approvals.text.translatable import Count, gettext_noop
 from chats.agent.agent import Agent
 from chats.agent.events import (
     AnswerMetered,
@@ -124,7 +124,7 @@ async def stream_step(
             await answer.aclose()
             raise ProviderError(
                 gettext_noop("The model's answer was cut off because it is longer than %(limit)s characters."),
-                limit=f"{MAX_OUTPUT_CHARACTERS:,}",
+                limit=Count(MAX_OUTPUT_CHARACTERS),
             )
     yield _checked(finished)
 

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_core import PydanticSerializationError
 
 from approvals.text.file_references import reference_of
+from approvals.text.translatable import Count
 from chats.actions import attachments
 from chats.agent.tools import File
 from chats.models import Attachment
@@ -36,7 +37,7 @@ class ResultFiles:
         if len(kept) > attachments.MAX_FILES:
             return words_for(self._tool_name, file.name, f"A result can have at most {attachments.MAX_FILES} files.")
         if sum(each.size for each in kept) > attachments.MAX_BYTES:
-            limit = f"The files of a result can have at most {attachments.MAX_BYTES:,} bytes together."
+            limit = f"The files of a result can have at most {Count(attachments.MAX_BYTES)} bytes together."
             return words_for(self._tool_name, file.name, limit)
         file.file_id = file_parts.result_file_id(self._tool_call_id, file.digest)
         return file_parts.result_file(self._files.setdefault(file.digest, file))

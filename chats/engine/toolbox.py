@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from approvals.db import pool
 from approvals.db.canonical_json import NotCanonical, canonical, clean_json, clean_text
-from approvals.text.translatable import gettext_noop
+from approvals.text.translatable import Count, gettext_noop
 from chats.agent.tools import InvalidInput, Tool, ToolContext, ToolError
 from chats.engine.tool_files import ResultFiles, without_references
 from chats.models import Attachment
@@ -131,7 +131,7 @@ def _storable(output: Any, files: ResultFiles) -> Any:
     plain = to_jsonable_python(output, fallback=files.take)
     # A cheap check of the size first: the exact one takes a minute for 50 MB.
     if len(json.dumps(plain, ensure_ascii=False)) > MAX_OUTPUT_BYTES:
-        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=f"{MAX_OUTPUT_BYTES:,}")
+        raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=Count(MAX_OUTPUT_BYTES))
     value = clean_json(plain)
     canonical(value, max_bytes=MAX_OUTPUT_BYTES)
     return value

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from approvals.asking.secrets import masked_input
 from approvals.db.cursors import Cursor
 from approvals.queries.results import Result, result_of
+from approvals.text.numbers import grouped
 from approvals.text.tables import pretty
 from chats.models import Chat, Step, TurnCheckpoint
 from chats.queries import subagents
@@ -220,5 +221,5 @@ def _shown(value: Any) -> str:
     text = pretty(value)
     if (left := len(text) - MAX_SHOWN) <= 0:
         return text
-    note = ngettext("… %(left)s more character …", "… %(left)s more characters …", left) % {"left": f"{left:,}"}
+    note = ngettext("… %(left)s more character …", "… %(left)s more characters …", left) % {"left": grouped(left)}
     return f"{text[:MAX_SHOWN]}\n{note}"

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET
 from approvals.access import permissions
 from approvals.exceptions import Invalid
 from approvals.http import SignedIn, refusals_as_pages
+from approvals.text.numbers import grouped
 from chats import queries
 from chats.models import Chat, Turn
 from chats.queries.usage import LIMIT, AgentFigures, Usage, agent_figures, total, usage_of_chat
@@ -73,19 +74,15 @@ def usage_view(usage: Usage) -> UsageView | None:
     if not tokens:
         return None
     return UsageView(
-        _count(tokens.read),
+        grouped(tokens.read),
         tokens.cached_percent,
-        _count(tokens.output),
-        _count(tokens.thinking) if tokens.thinking else "",
+        grouped(tokens.output),
+        grouped(tokens.thinking) if tokens.thinking else "",
         tokens.searches,
         " + ".join(_money(amount, currency) for currency, amount in sorted(usage.costs.items())),
         ", ".join(sorted(usage.unpriced)),
         tokens.read,
     )
-
-
-def _count(number: int) -> str:
-    return number_format(number, force_grouping=True)
 
 
 def _money(amount: Decimal, currency: str) -> str:
@@ -129,7 +126,7 @@ def agents_usage(request: SignedIn) -> HttpResponse:
         "total": usage_view(total(agent.usage for agent in figures)),
         "periods": PERIODS,
         "days": int(days),
-        "limit": _count(LIMIT),
+        "limit": grouped(LIMIT),
         "all": permissions.sees_everything(request.user),
     }
     return render(request, "chats/usage/agents.html", context)

@@ -29,6 +29,7 @@ from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
 from approvals.states import Door, Kind, Status
+from approvals.text.numbers import grouped
 
 #: Seconds that one call may wait, and does by default: agents give up their hooks after 600.
 MAX_WAIT, DEFAULT_WAIT = 600, 570
@@ -136,7 +137,7 @@ def _parse_expiry(request: HttpRequest) -> int:
     text = request.GET.get("expires", str(DEFAULT_EXPIRY))
     if _EXPIRY.fullmatch(text) and int(text) <= MAX_EXPIRY:
         return int(text)
-    message = _("must be a whole number of seconds from 1 to %(limit)s") % {"limit": f"{MAX_EXPIRY:,}"}
+    message = _("must be a whole number of seconds from 1 to %(limit)s") % {"limit": grouped(MAX_EXPIRY)}
     raise invalid_parameter("expires", message)
 
 

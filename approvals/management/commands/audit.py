@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
 from approvals.record import integrity
+from approvals.text.numbers import grouped
 
 
 class Command(RefusingCommand):
@@ -32,6 +33,6 @@ class Command(RefusingCommand):
         if altered:
             raise CommandError(
                 _("%(altered)s of %(number)s audit entries were changed since they were recorded.")
-                % {"altered": f"{altered:,}", "number": f"{total:,}"}
+                % {"altered": grouped(altered), "number": grouped(total)}
             )
-        self.stdout.write(_("All %(number)s audit entries are unchanged.") % {"number": f"{total:,}"})
+        self.stdout.write(_("All %(number)s audit entries are unchanged.") % {"number": grouped(total)})

@@ -18,6 +18,7 @@ from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
 from approvals.pages.policy.wording import clock
 from approvals.queries.audit import Subjects
+from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
 from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
@@ -182,9 +183,13 @@ def _values(
     if entry.event.startswith("grant."):
         return _values_of_grant(data)
     if entry.event.startswith("request.") or entry.event == "tool.result":
-        values = key_values(_input_of(data, request), settings, entry.tool_name)
-        return _with_amount(entry.amount, values)[:MAX_VALUES]
-    return _with_amount(entry.amount, _values_of_event(data))[:MAX_VALUES]
+        schema = read_schema(request.described) if request is not None else None
+        value = _input_of(data, request)
+        sent = key_values(value, settings, entry.tool_name)
+        shown = key_values(value, settings, entry.tool_name, schema) if schema else sent
+    else:
+        sent = shown = _values_of_event(data)
+    return [*_amount_of(entry, sent), *shown][:MAX_VALUES]
 
 
 def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -205,12 +210,12 @@ def _values_of_event(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), short(value)) for name, value in simple[:MAX_VALUES]]
 
 
-def _with_amount(amount: float | None, values: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the values with the amount that the filter goes by, unless one of the first values is that."""
+def _amount_of(entry: AuditEntry, values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the amount that the filter goes by, unless one of the first values is that."""
     shown = (text for _name, text in values[:MAX_VALUES] if DECIMAL.fullmatch(text))
-    if amount is None or any(float(text) == amount for text in shown):
-        return values
-    return [(_("amount"), str(plain(amount))), *values]
+    if entry.amount is None or any(float(text) == entry.amount for text in shown):
+        return []
+    return [(_("amount"), str(plain(entry.amount)))]
 
 
 def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:

@@ -20,6 +20,7 @@ from approvals.asking.titles import is_made
 from approvals.models import ApprovalRequest, Decision, ToolSettings
 from approvals.pages.key_fields import key_values, read_beginning
 from approvals.pages.lists.short_times import brief
+from approvals.queries.described import read_schema
 from approvals.queries.filters import Filters
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
@@ -154,11 +155,10 @@ def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
 
 
 def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:
-    return (
-        []
-        if request.kind in ASKS
-        else key_values(masked_input(request, read_beginning(beginning)), settings, request.tool_name)
-    )
+    if request.kind in ASKS:
+        return []
+    value = masked_input(request, read_beginning(beginning))
+    return key_values(value, settings, request.tool_name, read_schema(request.described))
 
 
 def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[str, ToolSettings]) -> dict[str, str]:

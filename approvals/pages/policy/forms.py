@@ -21,6 +21,7 @@ from approvals.pages.policy import wording
 from approvals.policy import grants
 from approvals.policy.grants import LONGEST, MAX_REASON, MOST_USES, Case, Terms
 from approvals.states import Audience, Width
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
 #: The lengths that are offered, in seconds; and besides: until midnight, until a time, by uses alone.
@@ -79,7 +80,7 @@ class GrantForm(forms.Form):
         self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": translated(grants.length(self.longest))}
         most = min(MOST_USES, limits.uses or MOST_USES)
-        self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": wording.grouped(most)}
+        self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": grouped(most)}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}
         self.order_fields(self.field_order)
 

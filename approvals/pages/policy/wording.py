@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -16,6 +16,7 @@ from approvals.models import ApprovalRequest, Grant
 from approvals.pages.key_fields import short
 from approvals.policy import grants
 from approvals.states import Audience, Width
+from approvals.text.numbers import grouped
 from approvals.text.secrets import masked
 from approvals.text.text import visible, visible_name
 
@@ -70,11 +71,6 @@ def how_long(until: datetime | None, uses: int | None) -> str:
         else ""
     )
     return ", ".join(filter(None, (time, number)))
-
-
-def grouped(number: int) -> str:
-    """Return a number with the separators of the reader's language."""
-    return number_format(number, force_grouping=True)
 
 
 def clock(when: datetime) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions, scopes
@@ -15,6 +14,7 @@ from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, Reason
 from approvals.queries.policy.scopes import facts_of
 from approvals.states import ASKS, Control
+from approvals.text.numbers import grouped
 from approvals.text.text import visible
 from approvals.text.translation import translated
 
@@ -94,7 +94,7 @@ def _part(reason: Reason) -> str:
 
 def amount_words(amount: float) -> str:
     """Return a limit with the separators of the reader's language."""
-    return number_format(Decimal(f"{amount:.10g}"), force_grouping=True)
+    return grouped(Decimal(f"{amount:.10g}"))
 
 
 def _quoted(named: list[ApproverScope]) -> str:

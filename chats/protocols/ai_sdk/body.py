@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, FailFast, Field, PlainValidator,
 from approvals.api.bodies import Body
 from approvals.db.canonical_json import MAX_BYTES, NotCanonical, canonical
 from approvals.exceptions import Invalid
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 from chats.actions.attachments import SentFile, checked_file
 from chats.checkpoints import MAX_MESSAGE_DEPTH
@@ -118,7 +119,7 @@ def _check_storable(message: dict[str, Any]) -> None:
     try:
         # A cheap check of the size first: the exact one takes seconds for a message of megabytes.
         if len(json.dumps(message)) > MAX_BYTES:
-            raise NotCanonical(_("one is larger than %(limit)s bytes") % {"limit": f"{MAX_BYTES:,}"})
+            raise NotCanonical(_("one is larger than %(limit)s bytes") % {"limit": grouped(MAX_BYTES)})
         canonical(message, max_depth=MAX_MESSAGE_DEPTH)
     except RecursionError as error:
         raise Invalid(_("A message is invalid."), {"messages": _("nested too deeply")}) from error

@@ -7,13 +7,20 @@ import { newKey } from "./crypto.js";
 import { Refused, StillWaiting } from "./errors.js";
 import { Connection, printable, seconds } from "./http.js";
 import { Outcome } from "./outcome.js";
-import type { RequestDocument, Verdict } from "./outcome.js";
+import type { FileDocument, RequestDocument, Verdict } from "./outcome.js";
 import { Runs } from "./runs.js";
 
 /** Seconds that one call waits for the decision. */
 const WAIT = 50;
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** A file that is sent: bytes, or text in base64. */
+export interface NewFile {
+  name: string;
+  content: Uint8Array | string;
+  mediaType?: string;
+}
 
 /** The fields of a request; the page `/api/v1/` of your installation describes each. Without a `kind`, a request with a
  * field that only questions have is a question, and any other an approval. */
@@ -45,8 +52,8 @@ export interface Asked {
   agent?: string;
   callbackUrl?: string;
   assignedTo?: string;
-  /** Files that people see with the request: bytes, or text in base64. */
-  attachments?: readonly { name: string; content: Uint8Array | string; mediaType?: string }[];
+  /** Files that people see with the request. */
+  attachments?: readonly NewFile[];
 }
 
 export interface DeskOptions {
@@ -81,7 +88,7 @@ export interface Decision {
   comment?: string;
   /** With the verdict `edit`: the whole input that may run. */
   editedInput?: Json;
-  /** With the verdict `respond`. */
+  /** With the verdict `respond`. Where the schema asks for a file, a `NewFile` with bytes. */
   answer?: unknown;
   /** Refused (`changed`) if the input of the request has another digest. */
   inputDigest?: string;
@@ -203,6 +210,16 @@ export class Desk {
     return this.#http.send("GET", place("requests", requestId));
   }
 
+  /**
+   * Return the content of a file of a request or of its answer. It needs a key with the scope `read`. Throws Refused
+   * (`file_removed`: it is not kept any more) or Unreachable.
+   */
+  async readFile(requestId: string, { url }: Pick<FileDocument, "url">, signal?: AbortSignal): Promise<Uint8Array> {
+    // Only the id is taken from the address: the key is for this installation.
+    const id = url.slice(url.lastIndexOf("/") + 1);
+    return this.#http.bytes(place("requests", requestId, `/attachments/${encodeURIComponent(id)}`), signal);
+  }
+
   /** Return the requests that the key's user may see, newest first. Throws Refused or Unreachable. */
   async list(filters: Filters = {}): Promise<RequestDocument[]> {
     const found: RequestDocument[] = [];
@@ -224,7 +241,7 @@ export class Desk {
    * or Unreachable.
    */
   async decide(requestId: string, verdict: Verdict, decision: Decision = {}): Promise<Outcome> {
-    const body = { verdict, ...sent(decision) };
+    const body = { verdict, ...sent({ ...decision, answer: withFiles(decision.answer) }) };
     return new Outcome(await this.#http.send("POST", place("requests", requestId, "/decision"), { body }));
   }
 
@@ -237,14 +254,26 @@ export class Desk {
 function bodyOf(title: string, asked: Asked): Json {
   const kind = QUESTION_FIELDS.some((name) => asked[name] !== undefined) ? "question" : "approval";
   const options = asked.options?.map((option) => (typeof option === "string" ? { label: option } : option));
-  const attachments = asked.attachments?.map(({ content, ...file }) =>
-    sent({ ...file, content: typeof content === "string" ? content : base64(content) }),
-  );
+  const attachments = asked.attachments?.map(sentFile);
   return {
     kind,
     ...sent({ ...asked, options, attachments, timeout: asked.timeout === undefined ? undefined : Math.ceil(asked.timeout) }),
     title,
   };
+}
+
+function sentFile({ content, ...file }: NewFile): Json {
+  return sent({ ...file, content: typeof content === "string" ? content : base64(content) });
+}
+
+/** Return an answer with the files in it as they are sent. */
+function withFiles(answer: unknown): unknown {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return answer;
+  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, isFile(value) ? sentFile(value) : value]));
+}
+
+function isFile(value: unknown): value is NewFile {
+  return (value as Partial<NewFile> | null | undefined)?.content instanceof Uint8Array;
 }
 
 function base64(bytes: Uint8Array): string {

@@ -23,7 +23,8 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
-type Heard = { lost: string } | { status: number; text: string; retryAfter: number };
+type Heard = { lost: string } | { status: number; content: Uint8Array; retryAfter: number };
+type Answered = Extract<Heard, { status: number }>;
 
 /** One installation, reached with one key. */
 export class Connection {
@@ -55,10 +56,22 @@ export class Connection {
 
   /** Return the JSON response of a call. Throws Refused, Unreachable, or the reason of the signal. */
   async send<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+    const { status, content } = await this.#sure(method, path, options);
+    return read(status, content) as T;
+  }
+
+  /** Return the content of a file. Throws Refused, Unreachable, or the reason of the signal. */
+  async bytes(path: string, signal?: AbortSignal): Promise<Uint8Array> {
+    const { status, content } = await this.#sure("GET", path, { signal });
+    if (status !== 200) read(status, content);
+    return content;
+  }
+
+  async #sure(method: string, path: string, options: CallOptions): Promise<Answered> {
     let until = Infinity;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       const heard = await this.#call(method, path, options);
-      if ("text" in heard && !PASSING.has(heard.status)) return read(heard.status, heard.text) as T;
+      if ("content" in heard && !PASSING.has(heard.status)) return heard;
       // Patience counts from the first failure: a call may wait for long before it fails.
       until = Math.min(until, seconds() + this.patience);
       const left = until - seconds();
@@ -92,9 +105,9 @@ export class Connection {
         redirect: "manual",
         signal: given.signal,
       });
-      const text = await response.text();
+      const content = new Uint8Array(await response.arrayBuffer());
       const asked = response.headers.get("retry-after") ?? "";
-      return { status: response.status, text, retryAfter: /^\d+$/.test(asked) ? Number(asked) : 0 };
+      return { status: response.status, content, retryAfter: /^\d+$/.test(asked) ? Number(asked) : 0 };
     } catch (error) {
       signal?.throwIfAborted();
       return { lost: wordsOf(given.signal.aborted ? given.signal.reason : error) };
@@ -105,10 +118,11 @@ export class Connection {
   }
 }
 
-function read(status: number, text: string): unknown {
+/** Return the JSON of a response. Throws Refused. */
+function read(status: number, content: Uint8Array): unknown {
   let found: unknown;
   try {
-    found = JSON.parse(text);
+    found = JSON.parse(new TextDecoder().decode(content));
   } catch {
     found = undefined;
   }

@@ -3,6 +3,17 @@
 export type Status = "pending" | "approved" | "rejected" | "answered" | "expired" | "cancelled";
 export type Verdict = "approve" | "edit" | "reject" | "respond";
 
+/** A file of a request (in its `attachments`) or of its answer, with the field names of the API. */
+export interface FileDocument {
+  /** Only files of answers have it here. */
+  readonly id?: string;
+  readonly name: string;
+  readonly media_type: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly url: string;
+}
+
 /** How a request was decided, with the field names of the API. */
 export interface DecisionDocument {
   readonly verdict: string;

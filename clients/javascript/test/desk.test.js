@@ -49,6 +49,27 @@ test("files are sent in base64, under the names of the API", async () => {
   ]);
 });
 
+test("a file in an answer is sent in base64, and read as bytes", async () => {
+  const content = Uint8Array.of(0, 255, 10), removed = { status: 410, code: "file_removed", detail: "Gone." };
+  const answered = { ...DECIDED, status: "answered" };
+  const { desk, calls } = deskThatHears([[200, answered], [503, {}], [200, content], [410, removed]]);
+  const contract = { name: "a.pdf", content, mediaType: "application/pdf" };
+  await desk.decide("r1", "respond", { answer: { contract, note: null, days: [1], of: { content: "x" } } });
+  assert.deepEqual(calls[0].body, {
+    verdict: "respond",
+    answer: {
+      contract: { name: "a.pdf", content: "AP8K", media_type: "application/pdf" },
+      note: null,
+      days: [1],
+      of: { content: "x" },
+    },
+  });
+  assert.deepEqual(await desk.readFile("r1", { url: "https://elsewhere.example/requests/r2/attachments/f1" }), content);
+  await assert.rejects(desk.readFile("r1", { url: "f 2" }), (error) => error instanceof Refused && error.code === "file_removed");
+  assert.deepEqual(calls.at(-2).call, "GET /requests/r1/attachments/f1");
+  assert.deepEqual(calls.at(-1).call, "GET /requests/r1/attachments/f%202");
+});
+
 test("waiting is repeated until someone has decided", async () => {
   const { desk, calls } = deskThatHears([
     [201, WAITING],

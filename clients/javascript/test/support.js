@@ -37,7 +37,8 @@ export function deskThatHears(responses, patience = 60) {
     const given = responses.shift();
     if (given instanceof Error) throw given;
     const [status, document, more] = given;
-    return new Response(typeof document === "string" ? document : JSON.stringify(document), { status, headers: more });
+    const isPlain = typeof document === "string" || document instanceof Uint8Array;
+    return new Response(isPlain ? document : JSON.stringify(document), { status, headers: more });
   };
   return { calls, desk: new Desk("https://desk.example.com/", "pp_x", { fetch, patience }) };
 }

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from approvals.management.refusing import RefusingCommand
+from approvals.text.numbers import grouped
 from hitlsite.backups import BackupFailed, back_up
 
 
@@ -43,4 +44,4 @@ class Command(RefusingCommand):
             size = back_up(database, file)
         except BackupFailed as failed:
             raise CommandError(str(failed)) from failed
-        self.stdout.write(_("%(file)s: %(size)s bytes, checked.") % {"file": file, "size": f"{size:,}"})
+        self.stdout.write(_("%(file)s: %(size)s bytes, checked.") % {"file": file, "size": grouped(size)})

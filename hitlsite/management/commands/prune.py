@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
 from approvals import actions as desk
 from approvals.management.refusing import RefusingCommand
+from approvals.text.numbers import grouped
 
 if apps.is_installed("chats"):
     from chats import actions as chats
@@ -80,22 +81,22 @@ class Command(RefusingCommand):
             delivered += removed
         self.stdout.write(
             ngettext("Removed %(count)s delivered event.", "Removed %(count)s delivered events.", delivered)
-            % {"count": f"{delivered:,}"}
+            % {"count": grouped(delivered)}
         )
         states = _in_batches(lambda: desk.prune_states(before))
         self.stdout.write(
             ngettext("Removed %(count)s stored state.", "Removed %(count)s stored states.", states)
-            % {"count": f"{states:,}"}
+            % {"count": grouped(states)}
         )
         files = _in_batches(lambda: desk.prune_attachments(before))
         self.stdout.write(
             ngettext("Removed %(count)s file of a request.", "Removed %(count)s files of requests.", files)
-            % {"count": f"{files:,}"}
+            % {"count": grouped(files)}
         )
         sessions = _in_batches(desk.prune_sessions)
         self.stdout.write(
             ngettext("Removed %(count)s ended session.", "Removed %(count)s ended sessions.", sessions)
-            % {"count": f"{sessions:,}"}
+            % {"count": grouped(sessions)}
         )
 
     def _list_what_would_go(self, before: datetime) -> None:
@@ -117,7 +118,7 @@ class Command(RefusingCommand):
         )
 
     def _print_count(self, number: int, label: str) -> None:
-        self.stdout.write(f"{number:>12,} {label}")
+        self.stdout.write(f"{grouped(number):>12} {label}")
 
     def _prune_chats(self, before: datetime) -> None:
         rows = removed = skipped = 0
@@ -131,13 +132,13 @@ class Command(RefusingCommand):
                     skipped += 1
         self.stdout.write(
             ngettext("Removed %(removed)s chat (%(rows)s rows).", "Removed %(removed)s chats (%(rows)s rows).", removed)
-            % {"removed": f"{removed:,}", "rows": f"{rows:,}"}
+            % {"removed": grouped(removed), "rows": grouped(rows)}
         )
         if skipped:
             message = ngettext(
                 "%(count)s chat is in use and was kept.", "%(count)s chats are in use and were kept.", skipped
             )
-            self.stdout.write(message % {"count": f"{skipped:,}"})
+            self.stdout.write(message % {"count": grouped(skipped)})
 
     def _empty(self, pk: int) -> int:
         rows = 0

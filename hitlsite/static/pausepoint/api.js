@@ -18,11 +18,9 @@
     }
     none.hidden = found > 0;
   }
-  search.hidden = false;
   search.addEventListener("input", find);
 
   // --- Try it.
-  for (const box of document.querySelectorAll(".try")) box.hidden = false;
   const headers = JSON.parse(document.body.getAttribute("hx-headers") || "{}");
 
   /** @param {HTMLFormElement} form */

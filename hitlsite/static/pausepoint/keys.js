@@ -27,7 +27,6 @@
     showState();
   });
   document.getElementById("keys-open").addEventListener("click", () => help.showModal());
-  hint.hidden = false;
   showState();
 
   // --- In the inbox the selected row has the focus or is open; its card is the one in the pane, once it is there. A request

@@ -5,6 +5,7 @@
 
   // The time zone of the person's settings, unless they have none or this browser does not know it.
   const zone = [document.body.dataset.zone, Intl.DateTimeFormat().resolvedOptions().timeZone].find(isKnown) ?? "UTC";
+  window.pausepoint.zone = zone;
   const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
 
   /** @param {string | undefined} name */

@@ -36,6 +36,10 @@ def shown(value, schema=SCHEMA) -> dict[str, str]:
     return {name: row.shown or row.value for name, row in leaves(formatted(rows(value), value, schema))}
 
 
+def in_data(value: str, words: str) -> str:
+    return f'<data value="{value}" title="{value}">{words}</data>'
+
+
 @pytest.fixture(autouse=True)
 def berlin():
     with timezone.override(ZoneInfo("Europe/Berlin")), translation.override("en"):
@@ -107,10 +111,28 @@ def test_a_schema_that_leads_into_itself_is_bounded():
 
 def test_the_values_that_matter_are_in_words_too():
     value = {"fee": 120, "day": "2026-12-24", "note": "Now", "total": {"amount": 3, "currency": "CHF"}}
-    words = [("fee", "120.00 EUR"), ("day", "Dec. 24, 2026"), ("note", "Now")]
-    assert key_values(value, None, "book", SCHEMA) == words
-    chosen = ToolSettings(tool_name="book", key_fields=["/day", "/total/amount", ""])
-    whole = json.dumps(value)
-    assert key_values(value, chosen, "book", SCHEMA)[:2] == [("day", "Dec. 24, 2026"), ("amount", "3")]
-    assert key_values(value, chosen, "book", SCHEMA)[2] == ("Input", f"{whole[:80]}…")
+    fee, day = ("fee", in_data("120", "120.00 EUR")), ("day", in_data("2026-12-24", "Dec. 24, 2026"))
+    assert key_values(value, None, "book", SCHEMA) == [fee, day, ("note", "Now")]
     assert key_values(value, None, "book") == [("fee", "120"), ("day", "2026-12-24"), ("note", "Now")]
+
+
+def test_key_fields_are_in_words_wherever_they_are():
+    value = {"lines": [{"price": 7}], "at": "2026-12-24T13:00:00Z", "total": {"amount": 3, "currency": "CHF"}}
+    pointers = ["/at", "/lines/0/price", "/lines/0", "/total", "/total/amount", "/total/currency", ""]
+    chosen = ToolSettings(tool_name="book", key_fields=pointers)
+    at, *others = key_values(value, chosen, "book", SCHEMA)
+    assert at[1].endswith(">Dec. 24, 2026, 2 p.m. (Europe/Berlin)</time>")
+    assert others == [
+        ("price", in_data("7", "7 JPY")),
+        ("0", '{"price": 7}'),
+        ("total", in_data("3", "3.00 CHF")),
+        ("amount", in_data("3", "3.00 CHF")),
+        ("currency", "CHF"),
+        ("Input", f"{json.dumps(value)[:80]}…"),
+    ]
+
+
+def test_an_amount_is_alone_in_a_line_only_if_nothing_but_its_currency_is_beside_it():
+    for total in ({"amount": 3}, {"amount": 3, "currency": ["CHF"]}, {"amount": 3, "currency": "CHF", "net": 2}):
+        chosen = ToolSettings(tool_name="book", key_fields=["/total"])
+        assert key_values({"total": total}, chosen, "book", SCHEMA) == [("total", json.dumps(total))]

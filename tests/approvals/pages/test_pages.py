@@ -91,7 +91,7 @@ def test_card_shows_what_an_approver_needs():
     }
     assert [badge.words for badge in card.find("span", class_="badge")] == ["Approval", "Critical"]
     (deadline,) = card.find("p", class_="deadline")
-    assert re.fullmatch(r"Expires (2|3).hours.*from now If no one decides by then, it is rejected.", deadline.words)
+    assert re.fullmatch(r"Expires (2|3).hours.*from now [^ ]+ [ap].m. If no one decides by then, it is rejected.", deadline.words)
     assert [one.words for one in card.find("strong")] == ["money"]
 
 
@@ -142,7 +142,7 @@ def test_decision_shows_who_when_why_and_via():
     page = browser(owner).get(request.get_absolute_url()).text
     (outcome,) = parse(page).find("div", class_="outcome")
     (who,), (why,) = outcome.find("p"), outcome.find("blockquote")
-    assert re.fullmatch(r"Approved with changes by bob (now|.+ ago) via web", who.words)
+    assert re.fullmatch(r"Approved with changes by bob (just now|.+ ago) via web", who.words)
     assert why.words == "Half of it."
     assert [cell.words for cell in outcome.find("table")[0].find("tr")[1].all() if cell.tag in {"th", "td"}] == [
         "amount",

@@ -3,8 +3,12 @@ import { Desk, InvalidWebhook, Outcome, verifyWebhook } from "@pausepoint/client
 import { readFileSync } from "node:fs";
 
 const desk = new Desk();
-const plain = (found) =>
-  found instanceof Outcome ? { ...found, approved: found.approved, edited: found.edited } : found;
+// Bytes are `{"base64": text}` in both directions.
+const plain = (found) => {
+  if (found instanceof Uint8Array) return { base64: Buffer.from(found).toString("base64") };
+  return found instanceof Outcome ? { ...found, approved: found.approved, edited: found.edited } : found;
+};
+const withBytes = (_name, value) => (value?.base64 ? Uint8Array.from(Buffer.from(value.base64, "base64")) : value);
 const acts = {
   async verify(...given) {
     try {
@@ -17,7 +21,7 @@ const acts = {
   report: async (document, result) => (await desk.report(new Outcome(document), result)) ?? null,
 };
 const found = [];
-for (const [method, ...given] of JSON.parse(readFileSync(0, "utf8"))) {
+for (const [method, ...given] of JSON.parse(readFileSync(0, "utf8"), withBytes)) {
   try {
     found.push(plain(await (acts[method] ?? desk[method].bind(desk))(...given)));
   } catch (error) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ from approvals.outbound.webhooks import secret_text, signed_headers
 from tests.contract.frameworks.conftest import people, told
 from tests.contract.javascript_client.conftest import with_page
 from tests.contract.packages.building import JAVASCRIPT, javascript_alone, run
+from tests.support.desk.files import PDF
 from tests.support.services import find_npm
 
 pytestmark = pytest.mark.server
@@ -74,6 +76,25 @@ def test_a_question_is_answered_and_another_one_cancelled(desk, node):
     (other,) = node(asker.key, ("ask", "Pay?"))
     cancelled = node(asker.key, *[("cancel", other["id"], "not needed")] * 2)
     assert [(each["status"], each["comment"]) for each in cancelled] == [("cancelled", "not needed")] * 2
+
+
+def test_a_file_is_sent_with_an_answer_and_read_again(desk, node):
+    asker, approver, _ = people(desk)
+    schema = {"type": "object", "properties": {"contract": {"type": "string", "format": "file"}}}
+    content = {"base64": base64.b64encode(PDF).decode()}
+    attached = {"name": "order.pdf", "content": content}
+    (form,) = node(asker.key, ("ask", "Sign it", {"kind": "form", "responseSchema": schema, "attachments": [attached]}))
+    answer = {"contract": {"name": "contract.pdf", "content": content}}
+    (answered,) = node(approver.key, ("decide", form["id"], "respond", {"answer": answer}))
+    file = answered["answer"]["contract"]
+    assert (file["name"], file["media_type"], file["size"]) == ("contract.pdf", "application/pdf", len(PDF))
+    read = node(
+        asker.key,
+        ("readFile", form["id"], file),
+        ("readFile", form["id"], form["attachments"][0]),
+        ("readFile", form["id"], {"url": form["id"]}),
+    )
+    assert (read[:2], read[2]["error"], read[2]["code"]) == ([content, content], "Refused", "not_found")
 
 
 @pytest.mark.shows("javascript-client", "reject", "expire")

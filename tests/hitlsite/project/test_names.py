@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ REFUSED = {"found", "asked", "given", "said", "told", "one"}
 CLIENT = ROOT / "clients" / "python" / "pausepoint"
 #: Names that callers of the client write.
 PUBLIC = {"asked"}
+#: The format of a number with commas between its thousands, such as `:,` and `:>10,.2f`.
+ENGLISH_SEPARATORS = re.compile(r"\{[^{}\n]*:[^{}\s]*,(\.\d+)?[a-z%]?\}")
 
 
 def bound(path: Path) -> Iterator[tuple[str, int]]:
@@ -36,3 +39,13 @@ def test_names_say_what_they_hold():
             f"{line}: {name}" for name, line in bound(path) if name in REFUSED - PUBLIC
         ]
     assert {path: lines for path, lines in used.items() if lines} == {}
+
+
+def test_only_sentences_in_english_have_english_separators_in_numbers():
+    """Elsewhere `approvals.text.numbers.grouped` has those of the reader, and `Count` in a sentence that is translated later."""
+    written = [
+        str(path.relative_to(ROOT))
+        for path in sources(*APPS)
+        if ENGLISH_SEPARATORS.search(path.read_text()) is not None
+    ]
+    assert written == ["approvals/text/translatable.py"]

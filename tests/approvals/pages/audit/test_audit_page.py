@@ -69,6 +69,16 @@ def test_events_are_told_in_plain_words_with_their_values(refund):
     assert page.find("p", class_="audit-note")[0].words == "“Half of it.”"
 
 
+def test_values_are_in_words_where_the_schema_says_what_they_are():
+    schema = {"properties": {"amount": {"x-currency": "EUR"}, "day": {"format": "date"}}}
+    given = {"amount": 120, "day": "2026-12-24"}
+    request = make_request(alice(), input=given, response_schema=schema)
+    decide(request, bob(), Verdict.EDIT, edited_input={**given, "amount": 1050.5})
+    page = parse(browser(dave()).get("/audit/").text)
+    values = [shown.words for shown in page.find("dl", class_="audit-values")]
+    assert values == ["amount 1,050.50 EUR day Dec. 24, 2026", "amount 120.00 EUR day Dec. 24, 2026"]
+
+
 def test_a_line_links_to_its_request_and_workflow_and_to_what_the_person_did(refund):
     page = parse(browser(dave()).get("/audit/").text)
     (row, *_others) = page.find("li", class_="audit-row")

@@ -5,16 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.queries import request_list
+from approvals.queries.described import MAX_SCHEMA
 from approvals.queries.filters import OVER, Filters
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.requests import FUTURE, decide, make_request, make_workflow
-from tests.support.markup import parse
+from tests.support.markup import Element, parse
 from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +41,14 @@ def rows() -> list[InboxRow]:
     make_request(owner, input={"": 1, "value": "\x01"})
     make_request(owner, input={})
     return rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))
+
+
+def listed_rows(user: User) -> list[InboxRow]:
+    return rows_for(user, request_list.listed(ApprovalRequest.objects.all()))
+
+
+def words_in(row: Element) -> list[str]:
+    return [value.words for value in row.find("span", class_="row-value")]
 
 
 def test_no_text_of_a_client_is_raw_in_a_row():
@@ -68,6 +78,35 @@ def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_r
     times = [parse(str(shown[made.pk]["when"])).find("time")[0].words for made in (decided, waiting)]
     assert times == ["just now", "5h ago"]
     assert shown[decided.pk]["outcome"] == "Approved by bob"
+
+
+SCHEMA = {"properties": {"day": {"format": "date"}, "fee": {"x-currency": "EUR"}}}
+PLAIN = [("day", "2026-12-24"), ("fee", "120")]
+
+
+def test_a_row_has_its_values_in_words_where_the_schema_says_what_they_are():
+    owner, decider = alice(), bob()
+    waiting, decided = (make_request(owner, input=dict(PLAIN), response_schema=SCHEMA) for _number in range(2))
+    decide(decided, decider, Verdict.EDIT, edited_input={"day": "2026-12-31"})
+    html = render_to_string("approvals/inbox/_rows.html", {"rows": listed_rows(decider)})
+    values = {row.attributes["id"]: words_in(row) for row in parse(html).find("li")}
+    assert values == {
+        f"row-{waiting.pk}": ["day Dec. 24, 2026", "fee 120.00 EUR"],
+        f"row-{decided.pk}": ["day Dec. 31, 2026"],
+    }
+
+
+@pytest.mark.parametrize(
+    "schema", [None, {"properties": {"day": {"type": "string"}}}, {**SCHEMA, "$comment": "x" * MAX_SCHEMA}]
+)
+def test_values_are_as_they_were_sent_where_no_short_schema_says_what_they_are(schema):
+    make_request(alice(), input=dict(PLAIN), response_schema=schema)
+    assert [row.values for row in listed_rows(bob())] == [PLAIN]
+
+
+def test_the_schema_of_an_answer_says_nothing_about_an_input():
+    make_request(alice(), Kind.FORM, input={}, response_schema=SCHEMA)
+    assert [request.described for request in request_list.listed(ApprovalRequest.objects.all())] == [""]
 
 
 def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_one_line():

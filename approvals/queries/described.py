@@ -1,0 +1,33 @@
+"""The schemas of inputs for a list: read with its rows, and only where they say what a value is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Case, F, Q, TextField, Value, When
+from django.db.models.functions import Length, Substr
+from django.db.models.lookups import Contains, LessThanOrEqual
+
+from approvals.schema.formats import CURRENCY
+from approvals.states import ASKS
+
+#: Longer schemas are not read for a list: the row then shows its values as they were sent.
+MAX_SCHEMA = 4_000
+
+
+def description() -> Case:
+    """Return the schema of an input as text; empty if it is long, is about an answer, or knows no formats."""
+    text = Substr(F("response_schema"), 1, MAX_SCHEMA + 1, output_field=TextField())
+    says = Q(Contains(text, '"format"')) | Q(Contains(text, f'"{CURRENCY}"'))
+    of_input = ~Q(kind__in=ASKS) & Q(LessThanOrEqual(Length(text), MAX_SCHEMA)) & says
+    return Case(When(of_input, then=text), default=Value(""), output_field=TextField())
+
+
+@lru_cache(maxsize=100)
+def read_schema(description: str) -> Mapping[str, Any] | None:
+    """Return the schema that `description` has read; None if there is none. It is shared: do not change it."""
+    schema: Mapping[str, Any] | None = json.loads(description) if description else None
+    return schema

@@ -1,0 +1,51 @@
+"""Times relative to now have the words that the script of the page has too."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.utils import timezone, translation
+
+from approvals.templatetags.desk import deadline_clock, moment
+from tests.support.markup import parse
+
+NOON = datetime(2026, 11, 24, 11, 0, tzinfo=ZoneInfo("UTC"))
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch):
+    """It is noon in Berlin, for a person who reads English."""
+    monkeypatch.setattr(timezone, "now", lambda: NOON)
+    with timezone.override(ZoneInfo("Europe/Berlin")), translation.override("en"):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"),
+    [
+        ({"seconds": 9}, "just now"),
+        ({"hours": 35}, "yesterday"),
+        ({"hours": 37}, "2 days ago"),
+        ({"days": 400}, "400 days ago"),
+        ({"hours": -24}, "tomorrow"),
+        ({"hours": -37}, "in 2 days"),
+    ],
+)
+def test_days_are_those_of_the_calendar_of_the_reader(passed, words):
+    (time,) = parse(moment(NOON - timedelta(**passed))).find("time")
+    assert time.words == words
+
+
+@pytest.mark.parametrize(
+    ("left", "clock"),
+    [
+        ({"minutes": 14, "seconds": 9}, "12:14 p.m. · 14:09"),
+        ({"hours": 2}, "2 p.m."),
+        ({"hours": 12}, "Nov. 25, 2026, midnight"),
+        ({"seconds": -5}, "11:59 a.m. · 0:00"),
+    ],
+)
+def test_a_deadline_has_its_time_and_what_is_left_of_the_last_hour(left, clock):
+    assert deadline_clock(NOON + timedelta(**left)) == clock
