@@ -10,6 +10,8 @@ from django.db.models import BigAutoField, DateTimeField, Q, QuerySet
 from django.utils import timezone
 
 from approvals.access import permissions
+from approvals.access.scopes import scope_sets_of
+from approvals.db.many import Values
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
@@ -41,7 +43,7 @@ def section_of(user: User, request: ApprovalRequest) -> str:
 
 def sections_of(user: User, filters: Filters) -> Sections:
     """Return a page of waiting requests in sections. Only the first page has more than the section of what else waits."""
-    if filters == Filters() and permissions.sees_everything(user):
+    if filters == Filters() and user.is_active:
         return _first_page(user)
     parts = _parts(user.pk, timezone.now() + SOON)
     waiting, after = request_list.page_of(user, filters, only=parts[WAITING].rows)
@@ -66,26 +68,37 @@ def _parts(person: int | Parameter, soon: datetime | Parameter) -> dict[str, Par
     }
 
 
-def _prepare(name: str) -> Prepared[ApprovalRequest]:
+def _prepare(name: str, scope_sets: Parameter | None = None) -> Prepared[ApprovalRequest]:
     """Prepare the query of one section of the page that people open most: the inbox without filters."""
-    person, now = Parameter("person", BigAutoField()), Parameter("now", DateTimeField())
+    parameters = {
+        "person": Parameter("person", BigAutoField()),
+        "scope_sets": scope_sets,
+        "now": Parameter("now", DateTimeField()),
+    }
 
     def build() -> QuerySet[ApprovalRequest]:
         if name == RECENT:
             over = Filters(status=OVER)
-            return request_list.all_rows(over, request_list.parts_of(over)[0], RECENT_SHOWN, person=person, now=now)
-        part = _parts(person, Parameter("soon", DateTimeField()))[name]
-        return request_list.all_rows(Filters(), part, PAGE + (name == WAITING), person=person, now=now)
+            return request_list.prepared_rows(over, request_list.parts_of(over)[0], RECENT_SHOWN, **parameters)
+        part = _parts(parameters["person"], Parameter("soon", DateTimeField()))[name]
+        return request_list.prepared_rows(Filters(), part, PAGE + (name == WAITING), **parameters)
 
     return Prepared(build)
 
 
-_PREPARED = {name: _prepare(name) for name in SECTIONS}
+#: For someone who sees everything, and for others. What is assigned to a person is the same for both.
+_OF_EVERYTHING = {name: _prepare(name) for name in SECTIONS}
+_OF_SOME = {name: _prepare(name, Parameter("scope_sets", Values())) for name in SECTIONS} | {MINE: _OF_EVERYTHING[MINE]}
 
 
 def _first_page(user: User) -> Sections:
-    """Return the first page of the inbox without filters for someone who sees everything."""
+    """Return the first page of the inbox without filters."""
     now = timezone.now()
-    sections = {name: query.all(person=user.pk, now=now, soon=now + SOON) for name, query in _PREPARED.items()}
+    values = {"person": user.pk, "now": now, "soon": now + SOON}
+    if permissions.sees_everything(user):
+        prepared = _OF_EVERYTHING
+    else:
+        prepared, values["scope_sets"] = _OF_SOME, scope_sets_of(user)
+    sections = {name: query.all(**values) for name, query in prepared.items()}
     more, sections[WAITING] = len(sections[WAITING]) > PAGE, sections[WAITING][:PAGE]
     return Sections(sections, request_list.cursor_of(sections[WAITING][-1], Filters()) if more else None)

@@ -8,7 +8,7 @@ from approvals.access.permissions import Person
 from approvals.access.rights import DECIDE
 from approvals.access.scopes import in_scope, scope_sets_of
 from approvals.models import ApprovalRequest
-from approvals.queries.policy.sides import first_of, in_scope_set
+from approvals.queries.policy.sides import IN_SCOPE, first_of, reader
 from approvals.states import ASKS, Status
 
 #: So many requests in scope make up a list of workflows.
@@ -39,8 +39,8 @@ def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
     requests = ApprovalRequest.objects.order_by()
     if listed is None:
         return assigned | Q(Exists(requests.filter(in_scope(user), workflow=OuterRef("pk"))))
-    side = requests.filter(listed, in_scope_set(user)).order_by(*order)
-    return assigned | Q(pk__in=requests.filter(pk__in=first_of(user, [side], order, IN_LISTS)).values("workflow"))
+    first = first_of(requests.filter(listed), reader(user), order, IN_LISTS, waiting=False, reasons=[IN_SCOPE])
+    return assigned | Q(pk__in=requests.filter(first).values("workflow"))
 
 
 def waiting_count(user: Person, limit: int) -> int:
