@@ -68,26 +68,30 @@ def first_of(
     With `waiting`, only of those that wait. The order ends with the key. `indexed` says that for each reason, an index begins
     with its column and goes on in this order.
     """
-    columns = [f"column_{number}" for number in range(len(order))]
+    connection, columns = connections[requests.db], [f"column_{number}" for number in range(len(order))]
     statements, parameters = list[str](), list[Any]()
     for reason in who.reasons if reasons is None else reasons:
         rows, lead = _side(who, reason, waiting=waiting, indexed=indexed)
         side = requests.filter(rows).order_by(*lead, *order).values_list(*(name.removeprefix("-") for name in order))
+
+        def first(number: int, side: QuerySet[Any] = side) -> tuple[str, Sequence[Any]]:
+            return side[:number].query.get_compiler(connection=connection).as_sql()  # type: ignore[no-any-return]
+
         try:
-            sql, values = side[:limit].query.get_compiler(connection=connections[requests.db]).as_sql()
+            if reason == IN_SCOPE:
+                sql, values = _of_scope_sets(who, first(1), first(limit), order, limit, connection.vendor)
+            else:
+                sql, values = first(limit)
         except EmptyResultSet:
             continue
-        if reason == IN_SCOPE:
-            sql, values = _for_each_scope_set(who, sql, values, columns, connections[requests.db].vendor)
         statements.append(f"SELECT * FROM ({sql}) AS {reason}")
         parameters += values
     if not statements:
         return Q(pk__in=[])
     # Without duplicates: a row may be on several sides.
     union = " UNION ".join(statements)
-    directions = ", ".join(f"{place} {'DESC' if name[0] == '-' else 'ASC'}" for place, name in enumerate(order, 1))
-    first = f"WITH firsts({', '.join(columns)}) AS ({union} ORDER BY {directions} LIMIT {limit})"
-    return Q(pk__in=RawSQL(f"{first} SELECT {columns[-1]} FROM firsts", parameters))  # noqa: S611 - compiled statements
+    page = f"WITH page({', '.join(columns)}) AS ({union} ORDER BY {_directions(order)} LIMIT {limit})"
+    return Q(pk__in=RawSQL(f"{page} SELECT {columns[-1]} FROM page", parameters))  # noqa: S611 - compiled statements
 
 
 def _side(who: Reader, reason: str, *, waiting: bool, indexed: bool) -> tuple[Q, Sequence[str]]:
@@ -108,15 +112,36 @@ def _side(who: Reader, reason: str, *, waiting: bool, indexed: bool) -> tuple[Q,
     return one & (Q(status=pending) if waiting else Q()), (f"{reason}_id",)
 
 
-def _for_each_scope_set(
-    who: Reader, sql: str, values: Sequence[Any], columns: Sequence[str], vendor: str
-) -> tuple[str, list[Any]]:
-    """Return the statement of the rows of each scope set, each by the index that begins with it."""
-    held = any_of(who.scope_sets, int)
+def _of_scope_sets(
+    who: Reader,
+    head: tuple[str, Sequence[Any]],
+    side: tuple[str, Sequence[Any]],
+    order: Sequence[str],
+    limit: int,
+    vendor: str,
+) -> tuple[str, Sequence[Any]]:
+    """Return the statement of the first rows in all scope sets, from the first row and the first rows of each.
+
+    The first rows of all are in the scope sets whose own first rows come first: so many scope sets at most.
+    """
+    every = any_of(who.scope_sets, int)
+    columns, rows = _for_each(every.sql, head[0], len(order), vendor)
+    near = f"SELECT scope_sets.value, {columns} FROM {rows} ORDER BY {_directions(order, after=1)} LIMIT {limit}"
+    columns, rows = _for_each(near, side[0], len(order), vendor)
+    return f"SELECT {columns} FROM {rows}", [*every.params, *head[1], *side[1]]
+
+
+def _for_each(scope_sets: str, sql: str, width: int, vendor: str) -> tuple[str, str]:
+    """Return the columns and the tables of a statement that has the rows of `sql` for each of the scope sets."""
     if vendor == "postgresql":
-        return f"SELECT side.* FROM ({held.sql}) AS scope_sets CROSS JOIN LATERAL ({sql}) AS side", [*held.params, *values]
-    # SQLite has no LATERAL, but a function of a table takes the columns of the tables before it.
-    names = ", ".join(columns)
+        return "side.*", f"({scope_sets}) AS scope_sets CROSS JOIN LATERAL ({sql}) AS side"
+    # SQLite has no LATERAL, but a function that makes rows may depend on the tables before it.
+    names = ", ".join(f"column_{place}" for place in range(width))
     rows = f"WITH side({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM side"
-    shown = ", ".join(f"json_extract(side.value, '$[{place}]')" for place in range(len(columns)))
-    return f"SELECT {shown} FROM ({held.sql}) AS scope_sets, json_each(({rows})) AS side", [*held.params, *values]
+    columns = ", ".join(f"json_extract(side.value, '$[{place}]')" for place in range(width))
+    return columns, f"({scope_sets}) AS scope_sets, json_each(({rows})) AS side"
+
+
+def _directions(order: Sequence[str], *, after: int = 0) -> str:
+    """Return how to sort by the columns of this order, which come after others."""
+    return ", ".join(f"{place + after} {'DESC' if name[0] == '-' else 'ASC'}" for place, name in enumerate(order, 1))
