@@ -75,15 +75,15 @@ def names(scopes: QuerySet[ApproverScope] | OuterRef, person: Any) -> Q:
     return Q(Exists(own)) | Q(Exists(teams))
 
 
-def fitting(request: ApprovalRequest) -> Q:
-    """Return the condition that a scope fits a request."""
-    return Q(pk__in=ScopeSetMember.objects.filter(scope_set=request.scope_set_id).values("scope"))
+def fitting(scope_set: int | None | Parameter) -> Q:
+    """Return the condition of the scopes in the scope set of a request."""
+    return Q(pk__in=ScopeSetMember.objects.filter(scope_set=scope_set).values("scope"))
 
 
-def allowing(request: ApprovalRequest) -> Q:
-    """Return the condition that a scope fits a request and lets people decide it."""
-    within = Q(limit=None) if request.amount is None else Q(limit=None) | Q(limit__gte=abs(request.amount))
-    return fitting(request) & Q(may=May.DECIDE) & within
+def allowing(scope_set: int | None | Parameter, amount: float | None | Parameter) -> Q:
+    """Return the condition of the scopes that fit a request, by its scope set and amount, and let people decide it."""
+    within = Q(limit=None) if amount is None else Q(limit=None) | Q(limit__gte=amount)
+    return fitting(scope_set) & Q(may=May.DECIDE) & within
 
 
 _TERMS: Prepared[tuple[int, int, str, float | None]] = Prepared(
