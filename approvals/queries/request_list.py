@@ -28,7 +28,6 @@ from approvals.queries.filters import (
     OLDEST,
     OVER,
     SPANS,
-    WAITING,
     Filters,
     ListCursor,
 )

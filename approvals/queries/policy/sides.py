@@ -31,7 +31,7 @@ _SCOPE_SET = "scope_sets.value"
 class Reader:
     """Who reads a list: the ids of a person and of their scope sets, or the parameters of a prepared query."""
 
-    person: int | None | Parameter
+    person: int | Parameter | None
     scope_sets: Collection[int] | Parameter
 
     def rows(self, reason: str) -> Q:
