@@ -70,18 +70,17 @@ def _parts(person: int | Parameter, soon: datetime | Parameter) -> dict[str, Par
 
 def _prepare(name: str, scope_sets: Parameter | None = None) -> Prepared[ApprovalRequest]:
     """Prepare the query of one section of the page that people open most: the inbox without filters."""
-    parameters = {
-        "person": Parameter("person", BigAutoField()),
-        "scope_sets": scope_sets,
-        "now": Parameter("now", DateTimeField()),
-    }
+    person, now = Parameter("person", BigAutoField()), Parameter("now", DateTimeField())
+
+    def rows(filters: Filters, part: Part, limit: int) -> QuerySet[ApprovalRequest]:
+        return request_list.prepared_rows(filters, part, limit, person=person, scope_sets=scope_sets, now=now)
 
     def build() -> QuerySet[ApprovalRequest]:
         if name == RECENT:
             over = Filters(status=OVER)
-            return request_list.prepared_rows(over, request_list.parts_of(over)[0], RECENT_SHOWN, **parameters)
-        part = _parts(parameters["person"], Parameter("soon", DateTimeField()))[name]
-        return request_list.prepared_rows(Filters(), part, PAGE + (name == WAITING), **parameters)
+            return rows(over, request_list.parts_of(over)[0], RECENT_SHOWN)
+        part = _parts(person, Parameter("soon", DateTimeField()))[name]
+        return rows(Filters(), part, PAGE + (name == WAITING))
 
     return Prepared(build)
 
