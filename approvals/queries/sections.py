@@ -16,7 +16,8 @@ from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
 from approvals.queries.filters import OVER, Filters, ListCursor
-from approvals.queries.request_list import BY_DEADLINES, MOST_URGENT, PAGE, Part
+from approvals.queries.lists.orders import BY_DEADLINES, MOST_URGENT, Part, parts_of
+from approvals.queries.request_list import PAGE
 
 EXPIRING, MINE, WAITING, RECENT = SECTIONS = "expiring", "mine", "waiting", "recent"
 #: A deadline this near puts a request on top, whatever its priority.
@@ -52,7 +53,7 @@ def sections_of(user: User, filters: Filters) -> Sections:
         sections |= {name: request_list.first_rows(user, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
         if filters.plain:
             over = replace(filters, status=OVER)
-            sections[RECENT] = request_list.first_rows(user, over, request_list.parts_of(over)[0], RECENT_SHOWN)
+            sections[RECENT] = request_list.first_rows(user, over, parts_of(over)[0], RECENT_SHOWN)
     return Sections({name: sections.get(name, []) for name in SECTIONS}, after)
 
 
@@ -78,7 +79,7 @@ def _prepare(name: str, scope_sets: Parameter | None = None) -> Prepared[Approva
     def build() -> QuerySet[ApprovalRequest]:
         if name == RECENT:
             over = Filters(status=OVER)
-            return rows(over, request_list.parts_of(over)[0], RECENT_SHOWN)
+            return rows(over, parts_of(over)[0], RECENT_SHOWN)
         part = _parts(person, Parameter("soon", DateTimeField()))[name]
         return rows(Filters(), part, PAGE + (name == WAITING))
 
