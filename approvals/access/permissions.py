@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeGuard
+from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
-from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, QuerySet, Value
 
 from approvals.access import scopes
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
 from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
-from approvals.db.many import any_of
+from approvals.db.many import Values, any_of
+from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
 from approvals.models.actors import Actor, KeyActor, person_behind
 from approvals.models.scopes import May
@@ -75,24 +77,57 @@ def deciders() -> QuerySet[User]:
     return User.objects.with_perm(DECIDE, backend="django.contrib.auth.backends.ModelBackend")
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What of a request says who may decide it, or the parameters of a prepared query in its place.
+
+    `barred` are the people who may not, and `confirming` those who may because they run the agent.
+    """
+
+    scope_set: Any
+    amount: Any
+    barred: Collection[int] | Parameter
+    confirming: Collection[int] | Parameter
+
+    @classmethod
+    def of(cls, request: ApprovalRequest) -> Decided:
+        runs = sorted({request.requested_by_id, request.workflow.owner_id})
+        confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL
+        amount = None if request.amount is None else abs(request.amount)
+        barred = runs if request.control == Control.FOUR_EYES else ()
+        return cls(request.scope_set_id, amount, barred, runs if confirms else ())
+
+    @classmethod
+    def parameters(cls) -> Decided:
+        """Return the parameters of a prepared query, which are the values of these names."""
+        values = Values()
+        return cls(
+            Parameter("scope_set", BigAutoField()),
+            Parameter("amount", FloatField()),
+            Parameter("barred", values),
+            Parameter("confirming", values),
+        )
+
+    def deciders(self) -> QuerySet[User]:
+        """Return every active user who may decide it, as `may_decide` says."""
+        unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
+        allowing = scopes.allowing(self.scope_set, self.amount)
+        allowed = scopes.names(ApproverScope.objects.filter(allowing), OuterRef("pk"))
+        may = Q(is_superuser=True) | (holds(DECIDE, "pk") & (unlimited | allowed))
+        may &= ~Q(pk__in=any_of(self.barred, int))
+        return User.objects.filter(may | Q(pk__in=any_of(self.confirming, int)), is_active=True)
+
+
 def deciders_of(request: ApprovalRequest) -> QuerySet[User]:
     """Return every active user who may decide this request, as `may_decide` says."""
-    unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
-    allowed = scopes.names(ApproverScope.objects.filter(scopes.allowing(request)), OuterRef("pk"))
-    may = Q(is_superuser=True) | (holds(DECIDE, "pk") & (unlimited | allowed))
-    runs = Q(pk__in=[request.requested_by_id, request.workflow.owner_id])
-    if request.control == Control.FOUR_EYES:
-        may &= ~runs
-    elif request.control == Control.CONFIRM and request.kind == Kind.APPROVAL:
-        may |= runs
-    return User.objects.filter(may, is_active=True)
+    return Decided.of(request).deciders()
 
 
 def readers_of(request: ApprovalRequest) -> QuerySet[User]:
     """Return the active people who may see a request, as `may_see` says."""
     own = Q(pk__in=[pk for pk in (request.requested_by_id, request.assigned_to_id) if pk])
     unlimited = ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
-    fitting = scopes.names(ApproverScope.objects.filter(scopes.fitting(request)), OuterRef("pk"))
+    fitting = scopes.names(ApproverScope.objects.filter(scopes.fitting(request.scope_set_id)), OuterRef("pk"))
     everyone = Q(is_superuser=True) | ((holds(DECIDE, "pk") | holds(VIEW, "pk")) & (unlimited | fitting))
     return User.objects.filter(own | everyone, is_active=True)
 

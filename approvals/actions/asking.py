@@ -43,10 +43,14 @@ from approvals.text.text import visible
 
 @dataclass(frozen=True, slots=True)
 class AskOutcome:
-    """A request; `replayed` if it was there already, because its client had asked the same before."""
+    """A request; `replayed` if it was there already, because its client had asked the same before.
+
+    `warnings` are what `queries.policy.deciders` says of who may decide it, if it was asked for them; else None.
+    """
 
     request: ApprovalRequest
     replayed: bool = False
+    warnings: list[str] | None = None
 
 
 def open_workflow(
@@ -137,7 +141,7 @@ def _ask_once(ask: Ask, origin: Origin, *, by: Actor, again: bool) -> AskOutcome
         if origin.calls is not None:
             return _ask_in_series(ask, origin, origin.calls, by=by, again=again)
         known = _known(ask, origin)
-        return AskOutcome(known, replayed=True) if known else AskOutcome(_ask(ask, origin, by=by))
+        return AskOutcome(known, replayed=True) if known else _ask(ask, origin, by=by)
 
 
 def _ask_in_series(ask: Ask, origin: Origin, calls: EqualCalls, *, by: Actor, again: bool) -> AskOutcome:
@@ -149,10 +153,10 @@ def _ask_in_series(ask: Ask, origin: Origin, calls: EqualCalls, *, by: Actor, ag
     if latest is not None and repeating.is_repeat(latest, calls, origin.digest):
         return AskOutcome(latest, replayed=True)
     key, call_id = repeating.next_ids(calls, latest, ask.tool_call_id)
-    return AskOutcome(_ask(replace(ask, tool_call_id=call_id), replace(origin, idempotency_key=key), by=by))
+    return _ask(replace(ask, tool_call_id=call_id), replace(origin, idempotency_key=key), by=by)
 
 
-def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
+def _ask(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     request_id = uuid4()
     workflow = lock_workflow(scope=origin.scope, key=origin.workflow) if origin.workflow else None
     if workflow is None:
@@ -177,9 +181,10 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> ApprovalRequest:
     request = _store(workflow, ask, by=by, **more)
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
-    if settings.HITL_REFUSE_UNDECIDABLE and (warnings := warnings_of(request)):
+    warnings = warnings_of(request) if settings.HITL_REFUSE_UNDECIDABLE else None
+    if warnings:
         raise Undecidable(" ".join([*warnings, _("So the request was not made.")]))
-    return request
+    return AskOutcome(request, warnings=warnings)
 
 
 def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **more: Any) -> ApprovalRequest:

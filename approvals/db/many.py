@@ -12,13 +12,13 @@ from django.db.models.expressions import RawSQL
 
 from approvals.db.prepared import Parameter
 
-_POSTGRESQL = {int: "SELECT unnest(%s::bigint[])", str: "SELECT unnest(%s::text[])"}
+_POSTGRESQL = {int: "SELECT unnest(%s::bigint[]) AS value", str: "SELECT unnest(%s::text[]) AS value"}
 
 
 def any_of(values: Collection[int] | Collection[str] | Parameter, kind: type[int] | type[str]) -> RawSQL:
     """Return a subquery with these values, for `filter(column__in=any_of(values, str))`; there may be none.
 
-    In a prepared query, `values` is a `Parameter` of `Values`.
+    Its column is called `value`. In a prepared query, `values` is a `Parameter` of `Values`.
     """
     held = values if isinstance(values, Parameter) else Values().get_db_prep_value(values, connection)
     if connection.vendor == "postgresql":

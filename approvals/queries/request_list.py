@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -16,24 +14,22 @@ from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from approvals import queries
-from approvals.access import permissions, scopes
+from approvals.access import permissions
 from approvals.db.cursors import number_from
+from approvals.db.literal import literal
 from approvals.db.prepared import Parameter
-from approvals.models import ApprovalRequest, Decision
+from approvals.models import ApprovalRequest
 from approvals.queries.described import description
 from approvals.queries.filters import (
-    BY_DEADLINE,
-    NEWEST,
     NO_DEADLINE,
-    OLDEST,
     OVER,
     SPANS,
-    WAITING,
     Filters,
     ListCursor,
 )
+from approvals.queries.lists.orders import MOST_URGENT, Order, Part, parts_of
 from approvals.queries.lists.snoozes import snoozed_by
-from approvals.queries.policy.sides import first_of, in_scope_set
+from approvals.queries.policy.sides import Reader, first_of, reader
 from approvals.queries.search import with_words
 from approvals.states import Status
 
@@ -55,97 +51,27 @@ HEAVY = ("message", "input", "response_schema", "options", "suggestions", "conte
 COLUMNS = {"agent": "agent", "tool": "tool_name", "workflow": "workflow_id"}
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A sort order within groups: the fields, all ascending or all descending, and their SQL `columns`."""
-
-    fields: tuple[str, ...]
-    columns: tuple[str, ...]
-
-    @property
-    def descends(self) -> bool:
-        return self.fields[0].startswith("-")
-
-    def time_of(self, request: ApprovalRequest) -> datetime:
-        """Return the time of a request by which this sorts."""
-        moment: datetime = attrgetter(self.fields[-2].removeprefix("-").replace("__", "."))(request)
-        return moment
-
-
-TABLE, DECIDED = ApprovalRequest._meta.db_table, Decision._meta.db_table
-#: Waiting requests: most urgent first, then oldest first.
-MOST_URGENT = Order(("urgency", "created_at", "id"), (f"{TABLE}.urgency", f"{TABLE}.created_at", f"{TABLE}.id"))
-FIRST = Order(("created_at", "id"), (f"{TABLE}.created_at", f"{TABLE}.id"))
-LAST = Order(("-created_at", "-id"), FIRST.columns)
-DUE = Order(("deadline_at", "id"), (f"{TABLE}.deadline_at", f"{TABLE}.id"))
-#: All other lists: latest change first.
-LATEST = Order(("-changed_at", "-id"), (f"{TABLE}.changed_at", f"{TABLE}.id"))
-#: One person's decisions, latest first, which have an index of their own.
-DECISIONS = Order(
-    ("-decision__decided_at", "-decision__request_id"), (f"{DECIDED}.decided_at", f"{DECIDED}.request_id")
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a list that one index sorts: the rows that fit `rows`, in this order."""
-
-    order: Order
-    rows: Q = field(default_factory=Q)
-
-
-#: By deadline: first what has one, then the rest, oldest first.
-BY_DEADLINES = (Part(DUE, Q(deadline_at__isnull=False)), Part(FIRST, Q(deadline_at__isnull=True)))
-
-
-def parts_of(filters: Filters) -> tuple[Part, ...]:
-    """Return the parts of a list, one after another."""
-    if filters.by and not filters.group:
-        return (Part(DECISIONS),)
-    if not filters.waiting:
-        return (Part(LATEST),)
-    if filters.sort == BY_DEADLINE:
-        return BY_DEADLINES
-    return (Part({NEWEST: LAST, OLDEST: FIRST}.get(filters.sort, MOST_URGENT)),)
-
-
 def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
     """Return the requests that the person may see and that match the filters, unsorted."""
-    return _apply(queries.requests_for(user), user.pk, filters)
+    return _apply(queries.requests_for(user), user.pk, filters).filter(_waiting(filters))
 
 
-def _sides(user: User, filters: Filters, *, together: bool = False) -> list[QuerySet[ApprovalRequest]]:
-    """Return the same as querysets that an index can sort.
-
-    For people who see everything this is one queryset; for others, one of what they requested, one of what is assigned
-    to them, and, if scopes let them see more, one of a scope set: that of `in_scope_set`, or of all of theirs `together`.
-    """
-    requests = ApprovalRequest.objects.order_by()
-    if not user.is_active:
-        return [requests.none()]
-    if permissions.sees_everything(user):
-        return [_apply(requests, user.pk, filters)]
-    sides = [requests.filter(requested_by=user.pk), requests.filter(assigned_to=user.pk)]
-    if scopes.scope_sets_of(user):
-        sides.append(requests.filter(scopes.in_scope(user) if together else in_scope_set(user)))
-    return [_apply(side, user.pk, filters) for side in sides]
-
-
-def all_rows(
-    filters: Filters, part: Part, limit: int, *, person: Parameter, now: Parameter
+def prepared_rows(
+    filters: Filters, part: Part, limit: int, *, person: Parameter, scope_sets: Parameter | None, now: Parameter
 ) -> QuerySet[ApprovalRequest]:
-    """Return the first rows of a part as someone who sees everything sees them, as a query to be prepared."""
-    requests = _apply(ApprovalRequest.objects.order_by(), person, filters, now).filter(part.rows)
-    return _rows_shown(requests.order_by(*part.order.fields), filters)[:limit]
+    """Return the first rows of a part as a query to be prepared: as the person sees them, or without scope sets all."""
+    who = None if scope_sets is None else Reader(person, scope_sets)
+    return _first_rows(who, _apply(ApprovalRequest.objects.all(), person, filters, now), filters, part, limit)
 
 
 def _apply(
     requests: QuerySet[ApprovalRequest], person: int | Parameter, filters: Filters, now: Parameter | None = None
 ) -> QuerySet[ApprovalRequest]:
-    if filters.status in {WAITING, *(str(status) for status in Status)}:
+    """Apply the filters, except that of requests that wait, which indexes are for (`_waiting`)."""
+    if filters.status == OVER:
+        requests = requests.exclude(status=literal(Status.PENDING))
+    elif not filters.waiting and filters.status in set(Status):
         requests = requests.filter(status=filters.status)
-    elif filters.status == OVER:
-        requests = requests.exclude(status=Status.PENDING)
     exact = {
         "kind": filters.kind,
         "priority": filters.priority,
@@ -167,6 +93,10 @@ def _apply(
     elif filters.waiting:
         requests = requests.exclude(pk__in=snoozed_by(person, now))
     return with_words(requests, filters.q) if filters.q else requests
+
+
+def _waiting(filters: Filters) -> Q:
+    return Q(status=literal(Status.PENDING)) if filters.waiting else Q()
 
 
 def _times(filters: Filters) -> Iterator[Q]:
@@ -208,15 +138,31 @@ def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[lis
 def _rows_of(
     user: User, filters: Filters, part: Part, cursor: ListCursor | None, only: Q, limit: int
 ) -> list[ApprovalRequest]:
-    order = [*([COLUMNS[filters.group]] if filters.group else []), *part.order.fields]
-    sides = [side.filter(part.rows, only).order_by(*order) for side in _sides(user, filters)]
+    requests = _apply(ApprovalRequest.objects.all(), user.pk, filters).filter(only)
+    if not user.is_active:
+        return []
     if cursor is not None:
-        sides = [side.filter(_after(side, filters, part.order, cursor)) for side in sides]
-    if len(sides) > 1:
+        requests = requests.filter(_after(requests, filters, part.order, cursor))
+    who = None if permissions.sees_everything(user) else reader(user)
+    return list(_first_rows(who, requests, filters, part, limit))
+
+
+def _first_rows(
+    who: Reader | None, requests: QuerySet[ApprovalRequest], filters: Filters, part: Part, limit: int
+) -> QuerySet[ApprovalRequest]:
+    """Return the first of these requests in a part that someone sees; None sees everything."""
+    order = [*([COLUMNS[filters.group]] if filters.group else []), *part.order.fields]
+    requests, indexed = requests.filter(part.rows), part.order.indexed and not filters.group
+    if who is None:
+        requests = requests.filter(_waiting(filters))
+    elif filters.waiting and not indexed:
+        # Few requests wait, so these are read in order until there are enough that the person sees.
+        requests = requests.filter(_waiting(filters), who.all_rows)
+    else:
         # The first page of the union consists of rows from the first page of each side.
-        first = first_of(user, sides, order, limit)
-        sides = [ApprovalRequest.objects.filter(pk__in=first).order_by(*order)]
-    return list(_rows_shown(sides[0], filters)[:limit])
+        first = first_of(requests.order_by(), who, order, limit, waiting=filters.waiting, indexed=indexed)
+        requests = ApprovalRequest.objects.filter(first)
+    return _rows_shown(requests.order_by(*order), filters)[:limit]
 
 
 def _rows_shown(requests: QuerySet[ApprovalRequest], filters: Filters) -> QuerySet[ApprovalRequest]:
@@ -261,7 +207,13 @@ def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
 
 def count_of(user: User, filters: Filters) -> int:
     """Return how many requests match, at most `queries.COUNT_LIMIT`."""
-    requested, *others = _sides(user, filters, together=True)
+    requests = _apply(ApprovalRequest.objects.order_by(), user.pk, filters).filter(_waiting(filters))
+    if not user.is_active:
+        return 0
+    if permissions.sees_everything(user):
+        return queries.capped_count(requests)
+    who = reader(user)
+    requested, *others = (requests.filter(who.rows(reason)) for reason in who.reasons)
     # Count a request that is on several sides only once.
     sides = [requested, *(side.exclude(requested_by=user.pk) for side in others)]
     sides[2:] = [side.exclude(assigned_to=user.pk) for side in sides[2:]]

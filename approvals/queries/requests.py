@@ -28,6 +28,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
 from approvals.db.cursors import Cursor
+from approvals.db.literal import literal
 from approvals.db.prepared import Parameter, Prepared
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
@@ -183,7 +184,7 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
 def workflows_for(user: Person, listed: Q | None = None, *order: str) -> QuerySet[Workflow]:
     """Return the workflows that this person may see: all, or their own and those with a request that they may see.
 
-    A list says which requests, in which order, make it up where scopes limit a person (`visible.has_steps_for`).
+    A list says which requests make it up where scopes limit a person, and in which order (`visible.has_steps_for`).
     """
     workflows = Workflow.objects.select_related("owner")
     if not user.is_active:
@@ -211,7 +212,7 @@ def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool 
 def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
     workflows = (
-        workflows_for(user, Q(status=Status.PENDING), "urgency", "created_at", "id")
+        workflows_for(user, Q(status=literal(Status.PENDING)))
         .filter(state=WorkflowState.SUSPENDED)
         .order_by("urgency", "suspended_at", "id")
     )
@@ -224,7 +225,7 @@ def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None
 
 def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the workflows that ended, latest first."""
-    decided = ~Q(status=Status.PENDING) if after is None else ~Q(status=Status.PENDING) & Q(changed_at__lte=after.at)
+    decided = ~Q(status=literal(Status.PENDING)) & (Q() if after is None else Q(changed_at__lte=after.at))
     workflows = workflows_for(user, decided, "-changed_at", "-id").filter(ended_at__isnull=False)
     workflows = workflows.order_by("-ended_at", "-id")
     if after is not None:

@@ -10,11 +10,14 @@ from django.db.models import BigAutoField, DateTimeField, Q, QuerySet
 from django.utils import timezone
 
 from approvals.access import permissions
+from approvals.access.scopes import scope_sets_of
+from approvals.db.many import Values
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import request_list
 from approvals.queries.filters import OVER, Filters, ListCursor
-from approvals.queries.request_list import BY_DEADLINES, MOST_URGENT, PAGE, Part
+from approvals.queries.lists.orders import BY_DEADLINES, MOST_URGENT, Part, parts_of
+from approvals.queries.request_list import PAGE
 
 EXPIRING, MINE, WAITING, RECENT = SECTIONS = "expiring", "mine", "waiting", "recent"
 #: A deadline this near puts a request on top, whatever its priority.
@@ -41,7 +44,7 @@ def section_of(user: User, request: ApprovalRequest) -> str:
 
 def sections_of(user: User, filters: Filters) -> Sections:
     """Return a page of waiting requests in sections. Only the first page has more than the section of what else waits."""
-    if filters == Filters() and permissions.sees_everything(user):
+    if filters == Filters() and user.is_active:
         return _first_page(user)
     parts = _parts(user.pk, timezone.now() + SOON)
     waiting, after = request_list.page_of(user, filters, only=parts[WAITING].rows)
@@ -50,7 +53,7 @@ def sections_of(user: User, filters: Filters) -> Sections:
         sections |= {name: request_list.first_rows(user, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
         if filters.plain:
             over = replace(filters, status=OVER)
-            sections[RECENT] = request_list.first_rows(user, over, request_list.parts_of(over)[0], RECENT_SHOWN)
+            sections[RECENT] = request_list.first_rows(user, over, parts_of(over)[0], RECENT_SHOWN)
     return Sections({name: sections.get(name, []) for name in SECTIONS}, after)
 
 
@@ -66,26 +69,36 @@ def _parts(person: int | Parameter, soon: datetime | Parameter) -> dict[str, Par
     }
 
 
-def _prepare(name: str) -> Prepared[ApprovalRequest]:
+def _prepare(name: str, scope_sets: Parameter | None = None) -> Prepared[ApprovalRequest]:
     """Prepare the query of one section of the page that people open most: the inbox without filters."""
     person, now = Parameter("person", BigAutoField()), Parameter("now", DateTimeField())
+
+    def rows(filters: Filters, part: Part, limit: int) -> QuerySet[ApprovalRequest]:
+        return request_list.prepared_rows(filters, part, limit, person=person, scope_sets=scope_sets, now=now)
 
     def build() -> QuerySet[ApprovalRequest]:
         if name == RECENT:
             over = Filters(status=OVER)
-            return request_list.all_rows(over, request_list.parts_of(over)[0], RECENT_SHOWN, person=person, now=now)
+            return rows(over, parts_of(over)[0], RECENT_SHOWN)
         part = _parts(person, Parameter("soon", DateTimeField()))[name]
-        return request_list.all_rows(Filters(), part, PAGE + (name == WAITING), person=person, now=now)
+        return rows(Filters(), part, PAGE + (name == WAITING))
 
     return Prepared(build)
 
 
-_PREPARED = {name: _prepare(name) for name in SECTIONS}
+#: For someone who sees everything, and for others. What is assigned to a person is the same for both.
+_OF_EVERYTHING = {name: _prepare(name) for name in SECTIONS}
+_OF_SOME = {name: _prepare(name, Parameter("scope_sets", Values())) for name in SECTIONS} | {MINE: _OF_EVERYTHING[MINE]}
 
 
 def _first_page(user: User) -> Sections:
-    """Return the first page of the inbox without filters for someone who sees everything."""
+    """Return the first page of the inbox without filters."""
     now = timezone.now()
-    sections = {name: query.all(person=user.pk, now=now, soon=now + SOON) for name, query in _PREPARED.items()}
+    values = {"person": user.pk, "now": now, "soon": now + SOON}
+    if permissions.sees_everything(user):
+        prepared = _OF_EVERYTHING
+    else:
+        prepared, values["scope_sets"] = _OF_SOME, scope_sets_of(user)
+    sections = {name: query.all(**values) for name, query in prepared.items()}
     more, sections[WAITING] = len(sections[WAITING]) > PAGE, sections[WAITING][:PAGE]
     return Sections(sections, request_list.cursor_of(sections[WAITING][-1], Filters()) if more else None)

@@ -18,8 +18,8 @@ ONE_WAITS_OF = 50
 def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
     """So many requests like the last one, a second apart into the past, each in a workflow of its own.
 
-    Every tenth is the asker's. Each scope set, of ids in a row, has as many as the others. If there is a grant, every
-    twentieth request was approved with one like it.
+    Every tenth is the asker's. Each scope set, of ids in a row, has as many as the others, and as many that wait. If there
+    is a grant, every twentieth request was approved with one like it.
     """
     one = ApprovalRequest.objects.select_related("workflow").latest("created_at")
     entry = AuditEntry.objects.filter(request_id=one.pk).latest("pk")
@@ -59,7 +59,7 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         title="'Refund order ' || n || '?'",
         tool_name="'tool-' || (n %% 20)",
         urgency="n %% 4",
-        scope_set_id=f"{scope_sets[0]} + (n / 7) %% {len(scope_sets)}" if scope_sets else "NULL",
+        scope_set_id=f"{scope_sets[0]} + (n + n / {ONE_WAITS_OF}) %% {len(scope_sets)}" if scope_sets else "NULL",
         status=f"CASE WHEN {waits} THEN 'pending' ELSE 'approved' END",
         created_at=_ago("n"),
         changed_at=_ago("n"),

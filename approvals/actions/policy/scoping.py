@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import Exists, Q, QuerySet
+from django.db.models import CharField, Exists, Q, QuerySet, Subquery, UUIDField
 
 from approvals.db.canonical_json import digest
+from approvals.db.prepared import Parameter, Update
 from approvals.db.transactions import lock_name
 from approvals.models import ApprovalRequest, ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.queries.policy.scopes import Scopes, all_scopes, scopes_of
@@ -29,9 +30,25 @@ _READ = ("pk", "workflow__source", "agent", "tool_name", "kind", "requested_by",
 LOCK = "approver scopes"
 
 
+#: Gives a request that was just stored its scope set, if it was made before.
+_PLACE = Update(
+    lambda: ApprovalRequest.objects.filter(pk=Parameter("pk", UUIDField())),
+    "scoped_upto",
+    scope_set=Subquery(ScopeSet.objects.filter(digest=Parameter("digest", CharField())).values("pk")),
+    returning=("scope_set",),
+)
+
+
 def place(request: ApprovalRequest, stamp: str) -> None:
     """Store which scopes fit a request that was just stored, inside the transaction of its ask."""
-    _place([request], scopes_of(stamp))
+    scopes = scopes_of(stamp)
+    fitting = scopes.fitting(request)
+    request.scoped_upto = scopes.upto
+    row = _PLACE.row(pk=request.pk, scoped_upto=scopes.upto, digest=digest(fitting) if fitting else None)
+    request.scope_set_id = row[0] if row else None
+    if fitting and request.scope_set_id is None:
+        request.scope_set_id = _scope_set_of(fitting)
+        ApprovalRequest.objects.filter(pk=request.pk).update(scope_set=request.scope_set_id)
 
 
 def compare_earlier_requests() -> None:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from django.db.models import BigIntegerField, Case, CharField, F, Q, TextField, UUIDField, Value, When
 from django.db.models.functions import Now
 
-from approvals.access.permissions import deciders_of
 from approvals.actions.ending import end_request
 from approvals.actions.locking import Locked
 from approvals.actions.policy.publishing import publish_grant
@@ -21,6 +20,7 @@ from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.policy.grants import never_granted, targets_of
 from approvals.queries.policy.conditions import usable_grants
+from approvals.queries.policy.deciders import deciders_among
 from approvals.states import Audience, Door, GrantEnd, Verdict
 
 _SCOPE = Parameter("scope", CharField())
@@ -90,9 +90,7 @@ def _use_one(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[
     )
     if covering and (request.scoped_upto is not None or request.control):
         # Whom scopes or the control of the tool do not let decide this request cannot approve it by a grant either.
-        deciders = set(
-            deciders_of(request).filter(pk__in=[grant.given_by_id for grant in covering]).values_list("pk", flat=True)
-        )
+        deciders = deciders_among(request, {grant.given_by_id for grant in covering})
         covering = [grant for grant in covering if grant.given_by_id in deciders]
     if covering and not alone:
         # Two transactions that use several grants in different orders would wait for each other.

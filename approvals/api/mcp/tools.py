@@ -91,7 +91,8 @@ def _ask(
         ),
     )
     outcome = asking.ask(caller, ask_from(sent), origin)
-    if not outcome.replayed and not isinstance(arguments, Permission) and warnings_of(outcome.request):
+    warns = not outcome.replayed and not isinstance(arguments, Permission) and outcome.warnings is None
+    if warns and warnings_of(outcome.request):
         # A model that may wait in vain reads so before it waits.
         return results.outcome(outcome.request)
     return outcome.request

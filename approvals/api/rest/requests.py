@@ -114,7 +114,8 @@ def create_request(
         resume_state=sent.resume_state,
     )
     outcome = asking.ask(caller, ask_from(sent), origin)
-    return _answer(outcome.request, status=200 if outcome.replayed else 201, replayed=outcome.replayed)
+    status = 200 if outcome.replayed else 201
+    return _answer(outcome.request, status=status, replayed=outcome.replayed, warnings=outcome.warnings)
 
 
 @router.get("/requests", response=Page, summary="List requests", openapi_extra=problems())
@@ -232,9 +233,11 @@ def report_result(
     )
 
 
-def _answer(request: ApprovalRequest, *, status: int = 200, replayed: bool = False) -> HttpResponse:
+def _answer(
+    request: ApprovalRequest, *, status: int = 200, replayed: bool = False, warnings: list[str] | None = None
+) -> HttpResponse:
     """Return the document of a request; ninja would check and copy it twice more."""
-    body = document(request).model_dump_json()
+    body = document(request, warnings=warnings).model_dump_json()
     response = HttpResponse(body, status=status, content_type="application/json; charset=utf-8")
     mark_replayed(response, replayed)
     return response

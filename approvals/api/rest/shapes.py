@@ -70,7 +70,8 @@ def comment_document(comment: RequestComment) -> CommentDocument:
     )
 
 
-def document(request: ApprovalRequest) -> RequestDocument:
+def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> RequestDocument:
+    """Return a whole request; `warnings` if they were read already."""
     names = ("message", "input", "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name")
     more = ("suggestions", "context", "has_default", "default_response")
     return RequestDocument(
@@ -81,7 +82,7 @@ def document(request: ApprovalRequest) -> RequestDocument:
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
         result=report(request),
-        warnings=warnings_of(request),
+        warnings=warnings_of(request) if warnings is None else warnings,
     )
 
 

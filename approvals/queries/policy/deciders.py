@@ -1,12 +1,38 @@
-"""Whether anyone may decide a request, said at once to who asks for it."""
+"""Who may decide a request that was just asked: whether anyone does is said at once to who asks for it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import asdict
+
+from django.db.models import BooleanField
 from django.utils.translation import gettext as _
 
-from approvals.access import permissions
+from approvals.access.permissions import Decided
+from approvals.db.many import Values, any_of
+from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.states import ASKS, Control
+
+#: Someone who may decide a request: only among superusers, or only among others.
+_ANYONE: Prepared[tuple[int]] = Prepared(
+    lambda: (
+        Decided.parameters()
+        .deciders()
+        .filter(is_superuser=Parameter("is_superuser", BooleanField()))
+        .order_by()
+        .values_list("pk")[:1]
+    )
+)
+_AMONG: Prepared[tuple[int]] = Prepared(
+    lambda: (
+        Decided.parameters()
+        .deciders()
+        .filter(pk__in=any_of(Parameter("people", Values()), int))
+        .order_by()
+        .values_list("pk")
+    )
+)
 
 
 def warnings_of(request: ApprovalRequest) -> list[str]:
@@ -14,12 +40,15 @@ def warnings_of(request: ApprovalRequest) -> list[str]:
     is_limited = request.scoped_upto is not None or request.control == Control.FOUR_EYES
     if not request.pending or request.kind in ASKS or not is_limited:
         return []
-    # False comes first, so this is True only if there is no one else.
-    only_superusers = (
-        permissions.deciders_of(request).order_by("is_superuser").values_list("is_superuser", flat=True).first()
-    )
-    if only_superusers is False:
+    decided = asdict(Decided.of(request))
+    if _ANYONE.first(**decided, is_superuser=False):
         return []
+    only_superusers = _ANYONE.first(**decided, is_superuser=True)
     problem = _("Only superusers may decide this request.") if only_superusers else _("No one may decide this request.")
     advice = _("Ask an administrator to check the approver scopes, and who decides for this tool.")
     return [f"{problem} {advice}"]
+
+
+def deciders_among(request: ApprovalRequest, people: Collection[int]) -> set[int]:
+    """Return which of the people with these ids may decide a request."""
+    return {pk for (pk,) in _AMONG.all(**asdict(Decided.of(request)), people=people)}

@@ -1,8 +1,11 @@
-"""The first rows of the union of what a person sees for several reasons, each reason read by an index of its own."""
+"""The first rows of what someone sees who does not see all: for each reason, some rows that an index sorts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import operator
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
@@ -12,49 +15,133 @@ from django.db.models.expressions import RawSQL
 
 from approvals.access import scopes
 from approvals.access.permissions import Person
+from approvals.db.literal import literal
+from approvals.db.many import any_of
+from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest
+from approvals.states import Status
 
+#: Why someone sees a request: they have requested it, it is assigned to them, or a scope of theirs fits it. Also the column.
+REQUESTED, ASSIGNED, IN_SCOPE = REASONS = "requested_by", "assigned_to", "scope_set"
 #: Stands in a side for one of the person's scope sets.
-SCOPE_SET = "scope_sets.id"
-#: With more scope sets than this, a list is read in its own order, in which the next row in scope is near.
-FEW = 16
+_SCOPE_SET = "scope_sets.value"
 
 
-def in_scope_set(user: Person) -> Q:
-    """Return the condition of requests in the scope sets of a person, for a side of `first_of`."""
-    scope_sets = scopes.scope_sets_of(user)
-    if len(scope_sets) > FEW:
-        # As constants, of which the planner knows how many rows each has.
-        return Q(scope_set__in=scope_sets)
-    return Q(scope_set=RawSQL(SCOPE_SET, []))  # noqa: S611 - a constant
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads a list: the ids of a person and of their scope sets, or the parameters of a prepared query."""
+
+    person: int | Parameter | None
+    scope_sets: Collection[int] | Parameter
+
+    def rows(self, reason: str) -> Q:
+        """Return the condition of the requests that this person sees for a reason."""
+        return Q(scope_set__in=any_of(self.scope_sets, int)) if reason == IN_SCOPE else Q(**{reason: self.person})
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """Why this person sees requests."""
+        return REASONS if self.scope_sets else (REQUESTED, ASSIGNED)
+
+    @property
+    def all_rows(self) -> Q:
+        """The condition of the requests that this person sees for any reason."""
+        return functools.reduce(operator.or_, map(self.rows, self.reasons))
 
 
-def first_of(user: Person, sides: Sequence[QuerySet[ApprovalRequest]], order: Sequence[str], limit: int) -> list[Any]:
-    """Return the keys of the first rows of the union of these sides, each read by its index; the order ends with the key."""
-    connection, statements, parameters = connections[sides[0].db], list[str](), list[Any]()
-    for number, side in enumerate(sides):
+def reader(user: Person) -> Reader:
+    return Reader(user.pk, scopes.scope_sets_of(user))
+
+
+def first_of(
+    requests: QuerySet[ApprovalRequest],
+    who: Reader,
+    order: Sequence[str],
+    limit: int,
+    *,
+    waiting: bool,
+    reasons: Sequence[str] | None = None,
+    indexed: bool = True,
+) -> Q:
+    """Return the condition of the first of these requests that someone sees, for any reason or for these.
+
+    With `waiting`, only of those that wait. The order ends with the key. `indexed` says that for each reason, an index begins
+    with its column and goes on in this order.
+    """
+    connection, columns = connections[requests.db], [f"column_{number}" for number in range(len(order))]
+    statements, parameters = list[str](), list[Any]()
+    for reason in who.reasons if reasons is None else reasons:
+        rows, lead = _side(who, reason, waiting=waiting, indexed=indexed)
+        side = requests.filter(rows).order_by(*lead, *order).values_list(*(name.removeprefix("-") for name in order))
+
+        def first(number: int, side: QuerySet[Any] = side) -> tuple[str, Sequence[Any]]:
+            return side[:number].query.get_compiler(connection=connection).as_sql()  # type: ignore[no-any-return]
+
         try:
-            first = side.values_list(*(name.removeprefix("-") for name in order))[:limit]
-            sql, values = first.query.get_compiler(connection=connection).as_sql()
+            if reason == IN_SCOPE:
+                sql, values = _of_scope_sets(who, first(1), first(limit), order, limit, connection.vendor)
+            else:
+                sql, values = first(limit)
         except EmptyResultSet:
             continue
-        for each, more in _each_scope_set(user, sql, connection.vendor) if SCOPE_SET in sql else [(f"({sql})", [])]:
-            statements.append(f"SELECT side_{number}.* FROM {each} AS side_{number}")
-            parameters += [*more, *values]
+        statements.append(f"SELECT * FROM ({sql}) AS {reason}")
+        parameters += values
     if not statements:
-        return []
-    directions = ", ".join(f"{place} {'DESC' if name[0] == '-' else 'ASC'}" for place, name in enumerate(order, 1))
-    with connection.cursor() as cursor:
-        # Without duplicates: a row may be on several sides.
-        cursor.execute(f"{' UNION '.join(statements)} ORDER BY {directions} LIMIT {limit}", parameters)
-        return [row[-1] for row in cursor.fetchall()]
+        return Q(pk__in=[])
+    # Without duplicates: a row may be on several sides.
+    union = " UNION ".join(statements)
+    page = f"WITH page({', '.join(columns)}) AS ({union} ORDER BY {_directions(order)} LIMIT {limit})"
+    return Q(pk__in=RawSQL(f"{page} SELECT {columns[-1]} FROM page", parameters))  # noqa: S611 - compiled statements
 
 
-def _each_scope_set(user: Person, sql: str, vendor: str) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the rows of each scope set of a person, each by the index that begins with it; PostgreSQL plans them once."""
-    scope_sets = scopes.scope_sets_of(user)
+def _side(who: Reader, reason: str, *, waiting: bool, indexed: bool) -> tuple[Q, Sequence[str]]:
+    """Return the condition of the rows for one reason, and what sorts them before the order of the list.
+
+    If they have an index, they are sorted first by a column that has one value in all of them, but is compared with a range.
+    Only the index that begins with it has this order. Compared for equality, the column would be no part of the order, and
+    PostgreSQL might walk along an index of all requests, to its end for someone who has none of them.
+    """
+    value: Any = RawSQL(_SCOPE_SET, []) if reason == IN_SCOPE else who.person  # noqa: S611 - a constant
+    pending = literal(Status.PENDING)
+    if not indexed:
+        return Q(**{reason: value}) & (Q(status=pending) if waiting else Q()), ()
+    if waiting and reason == REQUESTED:
+        # The only one of these indexes that also holds requests that have ended, with the status in between.
+        return Q(requested_by=value, status__gte=pending, status__lte=pending), ("status",)
+    one = Q(**{f"{reason}__gte": value, f"{reason}__lte": value})
+    return one & (Q(status=pending) if waiting else Q()), (f"{reason}_id",)
+
+
+def _of_scope_sets(
+    who: Reader,
+    head: tuple[str, Sequence[Any]],
+    side: tuple[str, Sequence[Any]],
+    order: Sequence[str],
+    limit: int,
+    vendor: str,
+) -> tuple[str, Sequence[Any]]:
+    """Return the statement of the first rows in all scope sets, from the first row and the first rows of each.
+
+    The first rows of all are in the scope sets whose own first rows come first: so many scope sets at most.
+    """
+    every = any_of(who.scope_sets, int)
+    columns, rows = _for_each(every.sql, head[0], len(order), vendor)
+    near = f"SELECT scope_sets.value, {columns} FROM {rows} ORDER BY {_directions(order, after=1)} LIMIT {limit}"
+    columns, rows = _for_each(near, side[0], len(order), vendor)
+    return f"SELECT {columns} FROM {rows}", [*every.params, *head[1], *side[1]]
+
+
+def _for_each(scope_sets: str, sql: str, width: int, vendor: str) -> tuple[str, str]:
+    """Return the columns and the tables of a statement that has the rows of `sql` for each of the scope sets."""
     if vendor == "postgresql":
-        yield f"unnest(%s::bigint[]) AS scope_sets(id) CROSS JOIN LATERAL ({sql})", [scope_sets]
-    else:
-        for scope_set in scope_sets:
-            yield f"({sql.replace(SCOPE_SET, str(scope_set))})", []
+        return "side.*", f"({scope_sets}) AS scope_sets CROSS JOIN LATERAL ({sql}) AS side"
+    # SQLite has no LATERAL, but a function that makes rows may depend on the tables before it.
+    names = ", ".join(f"column_{place}" for place in range(width))
+    rows = f"WITH side({names}) AS ({sql}) SELECT json_group_array(json_array({names})) FROM side"
+    columns = ", ".join(f"json_extract(side.value, '$[{place}]')" for place in range(width))
+    return columns, f"({scope_sets}) AS scope_sets, json_each(({rows})) AS side"
+
+
+def _directions(order: Sequence[str], *, after: int = 0) -> str:
+    """Return how to sort by the columns of this order, which come after others."""
+    return ", ".join(f"{place + after} {'DESC' if name[0] == '-' else 'ASC'}" for place, name in enumerate(order, 1))

@@ -8,11 +8,11 @@ from approvals.access.permissions import Person
 from approvals.access.rights import DECIDE
 from approvals.access.scopes import in_scope, scope_sets_of
 from approvals.models import ApprovalRequest
-from approvals.queries.policy.sides import first_of, in_scope_set
+from approvals.queries.policy.sides import IN_SCOPE, first_of, reader
 from approvals.states import ASKS, Status
 
-#: So many requests in scope make up a list of workflows.
-IN_LISTS = 500
+#: So many requests in scope make up a page of workflows that have ended.
+IN_LISTS = 200
 
 
 def seen_by(user: Person) -> Q:
@@ -30,8 +30,8 @@ def steps_for(user: Person) -> Q:
 def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
     """Return the condition of workflows of other people with a request that someone may see.
 
-    In a list, of the requests in scope only the first ones count that are `listed`, in this order: otherwise a database
-    would look at the workflows of all that the person may see, to show fifty.
+    In a list, of the requests in scope only those count that are `listed`: a database looks for their workflows, instead of at
+    all workflows. With an order, only the first ones count, because those that have ended are too many.
     """
     assigned = Q(pk__in=ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow"))
     if not scope_sets_of(user):
@@ -39,8 +39,10 @@ def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
     requests = ApprovalRequest.objects.order_by()
     if listed is None:
         return assigned | Q(Exists(requests.filter(in_scope(user), workflow=OuterRef("pk"))))
-    side = requests.filter(listed, in_scope_set(user)).order_by(*order)
-    return assigned | Q(pk__in=requests.filter(pk__in=first_of(user, [side], order, IN_LISTS)).values("workflow"))
+    if order:
+        first = first_of(requests.filter(listed), reader(user), order, IN_LISTS, waiting=False, reasons=[IN_SCOPE])
+        return assigned | Q(pk__in=requests.filter(first).values("workflow"))
+    return assigned | Q(pk__in=requests.filter(listed, in_scope(user)).values("workflow"))
 
 
 def waiting_count(user: Person, limit: int) -> int:

@@ -14,6 +14,7 @@ from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.queries import request_list
 from approvals.queries.described import MAX_SCHEMA
 from approvals.queries.filters import OVER, Filters
+from approvals.queries.lists.orders import parts_of
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.requests import FUTURE, decide, make_request, make_workflow
 from tests.support.markup import Element, parse
@@ -64,7 +65,7 @@ def test_a_decided_row_shows_the_input_that_was_approved(pad):
     made = make_request(owner, tool_name="refund", input={"note": "n" * pad, "amount": 13})
     decide(made, decider, Verdict.EDIT, edited_input={"note": "n" * pad, "amount": 10})
     (listed,) = rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))
-    (section,) = request_list.first_rows(decider, OVER_ONES, request_list.parts_of(OVER_ONES)[0], 5)
+    (section,) = request_list.first_rows(decider, OVER_ONES, parts_of(OVER_ONES)[0], 5)
     assert [listed.values, rows_for(decider, [section])[0].values] == [[("amount", "10")]] * 2
 
 
