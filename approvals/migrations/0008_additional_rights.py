@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0006_approver_scopes'),
+        ('approvals', "0007_terms"),
     ]
 
     operations = [
