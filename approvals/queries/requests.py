@@ -55,7 +55,7 @@ def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
 
 def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
     """Return the waiting requests, most urgent first, then oldest first."""
-    return requests_for(user).filter(status=Status.PENDING).order_by("urgency", "created_at", "id")
+    return requests_for(user).filter(status=literal(Status.PENDING)).order_by("urgency", "created_at", "id")
 
 
 #: Columns that may be large and that lists do not show.

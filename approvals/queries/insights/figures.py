@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from approvals.access import permissions, scopes
 from approvals.asking.reading_time import WORDS_PER_SECOND
+from approvals.db.literal import literal
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
@@ -132,7 +133,7 @@ def insights_for(user: User, *, days: int, now: datetime) -> Insights:
 
 def ages_for(user: User, *, now: datetime) -> Ages:
     """Return how long the waiting requests that this person may see have waited."""
-    waiting = _seen_by(user, ApprovalRequest.objects.filter(status=Status.PENDING))
+    waiting = _seen_by(user, ApprovalRequest.objects.filter(status=literal(Status.PENDING)))
     # Count at most LIMIT rows of the index.
     moments = waiting.order_by().values("created_at")[:LIMIT]
     older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}

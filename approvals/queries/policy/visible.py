@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef, Q
 from approvals.access.permissions import Person
 from approvals.access.rights import DECIDE
 from approvals.access.scopes import in_scope, scope_sets_of
+from approvals.db.literal import literal
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.sides import IN_SCOPE, first_of, reader
 from approvals.states import ASKS, Status
@@ -54,5 +55,5 @@ def waiting_count(user: Person, limit: int) -> int:
     wanted = Q(theirs, kind__in=ASKS)
     if scope_sets_of(user) and user.has_perm(DECIDE):
         wanted |= in_scope(user)
-    waiting = ApprovalRequest.objects.filter(wanted, status=Status.PENDING)
+    waiting = ApprovalRequest.objects.filter(wanted, status=literal(Status.PENDING))
     return waiting[:limit].count()
