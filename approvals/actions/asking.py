@@ -25,7 +25,6 @@ from approvals.actions.resuming import keep_state
 from approvals.asking.answers import ABSENT
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.origins import EqualCalls, Origin
-from approvals.asking.reading_time import words_to_read
 from approvals.asking.secrets import secrets_in_schema
 from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared
@@ -37,7 +36,7 @@ from approvals.queries.policy.deciders import warnings_of
 from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
 from approvals.record.amounts import amount_at, amount_pointer
-from approvals.states import Kind, WorkflowState
+from approvals.states import WorkflowState
 from approvals.text.text import visible
 
 
@@ -289,17 +288,9 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "said_before": [dict(message) for message in ask.said_before],
         "step_path": list(ask.step_path),
         "urgency": URGENCY[ask.priority],
-        "words": _words(ask),
+        "words": ask.words,
         "has_default": default is not ABSENT,
         "default_response": None if default is ABSENT else default,
         "created_at": now,
         "changed_at": now,
     }
-
-
-def _words(ask: Ask) -> int:
-    """Count the words to read. Of a question only its text and options: its input repeats them."""
-    if ask.kind in {Kind.QUESTION, Kind.FORM}:
-        offered = [option.get(name) for option in ask.options for name in ("label", "description")]
-        return words_to_read(ask.message or ask.title, offered, list(ask.suggestions))
-    return words_to_read(ask.title, ask.message, dict(ask.input))

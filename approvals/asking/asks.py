@@ -15,6 +15,7 @@ from approvals.addresses import RefusedAddress, parse_destination
 from approvals.asking import answered_files, attachments, titles, transcripts
 from approvals.asking.answers import ABSENT, to_choice
 from approvals.asking.attachments import NewFile
+from approvals.asking.reading_time import words_to_read
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
 from approvals.schema.check import schema_errors, schema_problem
@@ -81,6 +82,14 @@ class Ask:
     def input_digest(self) -> str:
         """The digest of what a person approves: the input, with the files."""
         return attachments.approved_digest(self.input, [file.known for file in self.attachments])
+
+    @property
+    def words(self) -> int:
+        """How many words there are to read. Of a question only its text and options: its input repeats them."""
+        if self.kind in ASKS:
+            offered = [option.get(name) for option in self.options for name in ("label", "description")]
+            return words_to_read(self.message or self.title, offered, list(self.suggestions))
+        return words_to_read(self.title, self.message, dict(self.input))
 
     def check(self) -> None:
         """Raise Invalid, naming every field that is out of bounds."""

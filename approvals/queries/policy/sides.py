@@ -108,8 +108,8 @@ def _side(who: Reader, reason: str, *, waiting: bool, indexed: bool) -> tuple[Q,
     if waiting and reason == REQUESTED:
         # The only one of these indexes that also holds requests that have ended, with the status in between.
         return Q(requested_by=value, status__gte=pending, status__lte=pending), ("status",)
-    one = Q(**{f"{reason}__gte": value, f"{reason}__lte": value})
-    return one & (Q(status=pending) if waiting else Q()), (f"{reason}_id",)
+    rows = Q(**{f"{reason}__gte": value, f"{reason}__lte": value})
+    return rows & (Q(status=pending) if waiting else Q()), (f"{reason}_id",)
 
 
 def _of_scope_sets(
