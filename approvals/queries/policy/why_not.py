@@ -25,7 +25,7 @@ NAMED = 3
 def why_not(user: Person, request: ApprovalRequest) -> str:
     """Return why this person may not decide or answer a request that they see; empty if they may.
 
-    Only for people whom scopes limit, it reads something: the scopes that name them.
+    It reads something only for people whom scopes limit by more than an amount: the scopes that name them, once for each call.
     """
     if permissions.may_close(user, request):
         return ""
@@ -33,12 +33,12 @@ def why_not(user: Person, request: ApprovalRequest) -> str:
         return _("This tool needs four eyes: someone else than the person who runs the agent has to decide.")
     if not permissions.is_limited(user) or not permissions.decides_some(user):
         return _("You can see this request, but you cannot decide it.")
-    own = scopes.scopes_naming(user)
     reach = scopes.reach_of(user)
     fitting = {term.scope: term for term in reach.terms.get(request.scope_set_id or 0, ())} if reach else {}
     limits = [term.limit for term in fitting.values() if term.may == May.DECIDE and term.limit is not None]
     if limits and request.kind not in ASKS:
         return limit_words(max(limits), missing=request.amount is None)
+    own = scopes.scopes_naming(user)
     if fitting:
         listed = _quoted([scope for scope in own if scope.pk in fitting])
         return _("Your approver scopes let you see this request, but not decide it: %(names)s.") % {"names": listed}
