@@ -267,4 +267,4 @@ def length(span: timedelta) -> Sentence:
     seconds = int(span.total_seconds())
     size, singular, plural = next(unit for unit in _UNITS if seconds % unit[0] == 0)
     number = seconds // size
-    return Sentence(singular) if number == 1 else Sentence(plural, {"number": f"{number:,}"})
+    return Sentence(singular) if number == 1 else Sentence(plural, {"number": Count(number)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -12,12 +13,15 @@ from django.db import connection
 
 from approvals import actions
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
-from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.models import ApprovalRequest, AuditEntry, Decision, RequestAttachment
+from approvals.models.attachments import path_of
 from approvals.record import audit
 from approvals.states import Kind, Verdict
+from tests.support.desk.files import TEXT, attachment, folder
 from tests.support.desk.requests import PAST, cancel, decide, events, make_request, make_workflow, stored, waits
 from tests.support.people import alice, bob, make_person
 
+__all__ = ["folder"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -122,3 +126,30 @@ def test_eight_concurrent_equal_results_are_one_row_with_seven_repeats():
     found = race(*([lambda: audit.record_once("tool.result", call, data={}, actor=None, via="system")] * 8))
     assert Counter(found) == {True: 1, False: 7}
     assert AuditEntry.objects.values_list("retry_count").get() == (7,)
+
+
+FILE_FORM = {"type": "object", "properties": {"invoice": {"type": "string", "format": "file"}}}
+
+
+@pytest.mark.parametrize("equal", [True, False], ids=["the same file", "files of their own"])
+def test_of_concurrent_answers_with_files_one_is_kept_with_its_file(folder, equal):
+    request = make_request(alice(), Kind.FORM, response_schema=FILE_FORM)
+    people = [make_person(f"decider{place}", "decide_approvalrequest") for place in range(6)]
+    contents = [TEXT if equal else TEXT + bytes([65 + place]) for place in range(6)]
+    found = race(
+        *(
+            lambda p=person, c=content: decide(
+                request, p, Verdict.RESPOND, answer={"invoice": attachment(c, "note.txt")}
+            )
+            for person, content in zip(people, contents, strict=True)
+        )
+    )
+    (winner,) = [place for place, result in enumerate(found) if isinstance(result, actions.Outcome)]
+    assert {type(result) for place, result in enumerate(found) if place != winner} == {AlreadyDecided}
+    file = Decision.objects.get().answer["invoice"]
+    assert file["sha256"] == hashlib.sha256(contents[winner]).hexdigest()
+    # Nothing is left of the others, neither a file nor its row.
+    row = RequestAttachment.objects.get()
+    assert (str(row.pk), row.request_id, row.erase_at) == (file["id"], request.pk, None)
+    (path,) = [path for path in folder.rglob("*") if path.is_file()]
+    assert (path.name, path.read_bytes()) == (path_of(row.pk).rpartition("/")[2], contents[winner])
