@@ -42,7 +42,7 @@ READ = """() => {
 }"""
 #: Names, which are the same in every language.
 NAMES = (
-    "Pausepoint", "English", "OpenAPI 3.1", "OpenAPI", "JSONL", "JSON", "CSV", "API", "UTC", "p95", "SHA-256",
+    "Pausepoint", "English", "OpenAPI 3.1", "OpenAPI", "JSONL", "JSON", "CSV", "API", "MCP", "UTC", "p95", "SHA-256",
     "Django", "Python", "SQLite", "Redis", "GB", "Chrome", "Linux", "macOS",
     "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
 )  # fmt: skip
@@ -129,8 +129,8 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def data_of(server: Server) -> list[str]:
-    """What is in the database, the longest first."""
-    found: set[str] = set()
+    """What is in the database, and names, the longest first: a name may have another text in it."""
+    found = set(NAMES)
     for table, columns in DATA.items():
         for row in server.rows(f"SELECT {', '.join(columns)} FROM {table}"):
             for value in row:
