@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 
 from approvals.db.canonical_json import utc
-from approvals.states import Kind
+from approvals.states import Kind, Priority
 from approvals.text.translation import ago, decided_words
 
 if TYPE_CHECKING:
@@ -62,9 +62,12 @@ class CriticalElsewhere(DecideOnPage):
     code = "decide_on_page"
 
     def __init__(self, request: ApprovalRequest) -> None:
-        critical = _("This request is critical. Decide it on its own page in Pausepoint:")
-        recovery = _("This request asks for the outcome of a call. Decide it on its own page in Pausepoint:")
-        super().__init__(recovery if request.kind == Kind.RECOVERY else critical, request)
+        words = _("To approve this request, type its name. Decide it on its own page in Pausepoint:")
+        if request.kind == Kind.RECOVERY:
+            words = _("This request asks for the outcome of a call. Decide it on its own page in Pausepoint:")
+        elif request.priority == Priority.CRITICAL:
+            words = _("This request is critical. Decide it on its own page in Pausepoint:")
+        super().__init__(words, request)
 
 
 class AskedByOwnKey(DecideOnPage):
@@ -87,9 +90,8 @@ class NotAuthenticated(Refusal):
     status = 401
 
     def __init__(self, words: str = "") -> None:
-        super().__init__(
-            words or _("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in.")
-        )
+        required = _("Authentication is required. Send a valid key as `Authorization: Bearer …`, or log in.")
+        super().__init__(words or required)
 
 
 class ScopeMissing(Refusal):
@@ -99,9 +101,8 @@ class ScopeMissing(Refusal):
     status = 403
 
     def __init__(self, scope: str) -> None:
-        super().__init__(
-            _("This key or token does not have the scope “%(scope)s”. Use one that has it.") % {"scope": scope}
-        )
+        words = _("This key or token does not have the scope “%(scope)s”. Use one that has it.")
+        super().__init__(words % {"scope": scope})
 
 
 class BadBody(Refusal):
@@ -179,9 +180,8 @@ class Changed(Refusal):
 
     def __init__(self, input_digest: str) -> None:
         self.input_digest = input_digest
-        super().__init__(
-            _("This request is not what your page showed, so nothing was decided. Read it again, then decide.")
-        )
+        words = _("This request is not what your page showed, so nothing was decided. Read it again, then decide.")
+        super().__init__(words)
 
     def members(self) -> dict[str, Any]:
         return {"input_digest": self.input_digest}

@@ -11,7 +11,7 @@ from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, Quer
 
 from approvals.access import scopes
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
-from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
+from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
 from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
@@ -222,8 +222,18 @@ def asked_through_own_key(actor: Actor, request: ApprovalRequest) -> bool:
 
 
 def only_on_own_pages(request: ApprovalRequest) -> bool:
-    """Return whether only the web pages may decide it: critical approvals, and every recovery."""
-    return request.kind == Kind.RECOVERY or (request.kind == Kind.APPROVAL and request.priority == Priority.CRITICAL)
+    """Return whether only the web pages may decide it: every recovery, and approvals for which people type a name."""
+    return request.kind == Kind.RECOVERY or (request.kind == Kind.APPROVAL and wants_typed_name(request))
+
+
+def wants_typed_name(request: ApprovalRequest) -> bool:
+    """Return whether people type a name to approve it: if it is critical, or if its terms say so."""
+    return request.priority == Priority.CRITICAL or bool(request.terms and request.terms.get("typed_name"))
+
+
+def may_break_glass(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether this person may decide alone what the terms of a request leave to several people."""
+    return user.has_perm(BREAK_GLASS) and may_decide(user, request)
 
 
 def may_comment(user: Person, request: ApprovalRequest) -> bool:
@@ -242,8 +252,12 @@ def is_from_outside(request: ApprovalRequest) -> bool:
 
 
 def may_cancel(user: Person, request: ApprovalRequest) -> bool:
-    """Return whether this person may cancel a request: who asked, and who decides approvals as it is."""
-    return _is(user, request.requested_by_id) or may_decide(user, request)
+    """Return whether this person may cancel a request: who asked, and who decides approvals as it is.
+
+    What several people have to decide is not ended by one of them.
+    """
+    several = bool(request.terms and request.terms.get("stages"))
+    return _is(user, request.requested_by_id) or (not several and may_decide(user, request))
 
 
 def may_stop(user: Person, owner_id: int) -> bool:

@@ -18,6 +18,9 @@ VIEW_RECORD = "approvals.view_auditentry"
 #: To see and decide as if there were no approver scopes; it gives no other right.
 IGNORE_SCOPES = "approvals.ignore_scopes"
 
+#: To decide alone what the terms of a request leave to several people.
+BREAK_GLASS = "approvals.break_glass"
+
 
 def holds(permission: str, user: str) -> Q:
     """Return the condition that the user with the id in this column has a permission, directly or through a group."""

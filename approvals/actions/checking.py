@@ -14,6 +14,7 @@ from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.models.attachments import files_of
+from approvals.policy.terms import Reason, terms_of
 from approvals.queries.preferences import reason_rules
 from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
@@ -44,7 +45,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         )
     answer = normalize(request, answer, via)
     if needs_reason(request, answer):
-        raise Invalid(_reason_missing(request), {"comment": _("is missing")})
+        raise Invalid(_reason_missing(request, answer), {"comment": _("is missing")})
     errors = _comment_errors(answer)
     for name, value, wanted in (
         ("edited_input", answer.edited_input, answer.verdict == Verdict.EDIT),
@@ -62,12 +63,20 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
 
 
 def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
-    """Whether this is a rejection without a message, of a tool or priority whose rejections need one."""
-    rejects = answer.verdict == Verdict.REJECT and request.kind == Kind.APPROVAL and not answer.comment
-    return rejects and reason_rules({request.tool_name}).apply_to(request)
+    """Whether this is a decision without a message, where its terms, its tool or its priority ask for one."""
+    if answer.comment or request.kind in ASKS:
+        return False
+    rejects, reason = answer.verdict == Verdict.REJECT, terms_of(request.terms).reason
+    if answer.break_glass or reason == Reason.ALWAYS or (reason == Reason.REJECTION and rejects):
+        return True
+    return rejects and request.kind == Kind.APPROVAL and reason_rules({request.tool_name}).apply_to(request)
 
 
-def _reason_missing(request: ApprovalRequest) -> str:
+def _reason_missing(request: ApprovalRequest, answer: Answer) -> str:
+    if answer.break_glass:
+        return _("To decide this alone, write a message that says why.")
+    if answer.verdict != Verdict.REJECT:
+        return _("A decision on this request needs a message to the agent. Write why you decide so.")
     if request.tool_name:
         message = _("A rejection of “%(tool)s” needs a message to the agent. Write why you reject it.")
         return message % {"tool": request.tool_name}

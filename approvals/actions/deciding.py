@@ -11,7 +11,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.actions import attachments, checking
+from approvals.access.fresh_sign_in import require_fresh_sign_in
+from approvals.actions import attachments, checking, voting
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_request, lock_visible_request
@@ -21,8 +22,10 @@ from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed
-from approvals.models import ApprovalRequest, Decision
+from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor
+from approvals.queries.policy.ballots import takes_votes
+from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import edit_words, why_not
 from approvals.queries.requests import get_request_for
 from approvals.record.amounts import amount_at
@@ -31,14 +34,15 @@ from approvals.states import ASKS, OWN_PAGES, Door, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A request that has ended, as it is now, and its decision.
+    """A request as it is now, and its decision; None if a `vote` was counted and the request still waits for others.
 
-    `replayed`: the decision was there already, because the same person has decided the same before.
+    `replayed`: this was there already, because the same person has decided or voted the same before.
     """
 
     request: ApprovalRequest
-    decision: Decision
+    decision: Decision | None
     replayed: bool = False
+    vote: Vote | None = None
 
 
 def decide(
@@ -50,12 +54,12 @@ def decide(
     shown_digest: str | None = None,
     seen: ApprovalRequest | None = None,
 ) -> Outcome:
-    """End a request with a person's answer; the first decision wins.
+    """End a request with a person's answer, or count it as their vote if its terms need several; the first decision wins.
 
     `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. `seen` is the
     request if the caller has read it: a wrong answer is then refused without a lock. NotFound, NotAllowed, AskedByOwnKey,
-    CriticalElsewhere (only the desk's own pages decide it), Changed (another input was shown), Invalid (the answer does
-    not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first), Expired.
+    CriticalElsewhere (only the desk's own pages decide it), SignInAgain, Changed (another input was shown), Invalid (the
+    answer does not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
     if brings_files(answer) and via not in checking.OWN_SHAPES:
@@ -74,13 +78,19 @@ def decide(
         if request.pending and not expire_if_overdue(locked):
             checked = _checked(request, answer, via, shown_digest)
             case = None if checked.grant is None else require_grantable(locked, checked)
-            decision = end_request(locked, checked, by=by, via=via)
+            if takes_votes(request) and not checked.break_glass:
+                counted = voting.vote(locked, checked, by=by, via=via)
+                return Outcome(request, counted.decision, counted.replayed, counted.vote)
+            decision = end_request(locked, voting.final_answer(request, checked), by=by, via=via)
             attachments.attach(request, new_files)
+            if checked.break_glass:
+                voting.tell_of_lone_decision(request, by=by)
             if checked.grant is not None and case is not None:
                 give_grant(locked, checked.grant, case, by=by, via=via)
             return Outcome(request, decision)
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
-    if checking.is_replay(request, checking.normalize(request, answer, via), by):
+    answer = checking.normalize(request, answer, via)
+    if checking.is_replay(request, answer, by) or (takes_votes(request) and voting.is_vote_replay(request, answer, by)):
         return Outcome(request, request.decision, replayed=True)
     raise checking.too_late(request.decision)
 
@@ -97,20 +107,26 @@ def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
     """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it, or not with this input."""
     if not permissions.may_close(by, request):
         raise NotAllowed(why_not(by, request))
-    edited = amount_at(answer.edited_input, request.amount_pointer)
-    if answer.edited_input is not ABSENT and not permissions.may_change_amount(by, request, edited):
+    edited = request.proposal["input"] if request.proposal else ABSENT
+    edited = edited if answer.edited_input is ABSENT else answer.edited_input
+    amount = amount_at(edited, request.amount_pointer)
+    if edited is not ABSENT and not permissions.may_change_amount(by, request, amount):
         raise NotAllowed(edit_words(by, request))
+    if answer.break_glass and not (takes_votes(request) and permissions.may_break_glass(by, request)):
+        raise NotAllowed(_("You cannot decide this request alone."))
     if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
 
 
 def _checked(request: ApprovalRequest, answer: Answer, via: Door, shown_digest: str | None) -> Answer:
-    """Return the answer as it is stored. CriticalElsewhere, Changed, Invalid."""
+    """Return the answer as it is stored. CriticalElsewhere, SignInAgain, Changed, Invalid."""
     if via not in OWN_PAGES and permissions.only_on_own_pages(request):
         raise CriticalElsewhere(request)
-    if shown_digest not in {None, request.input_digest}:
-        raise Changed(request.input_digest)
-    return checking.check(request, answer, via)
+    require_fresh_sign_in(request, answer.signed_in_at, via)
+    # Whoever does not say what they were shown has seen the input that was asked.
+    if (request.input_digest if shown_digest is None else shown_digest) != request.voted_digest:
+        raise Changed(request.voted_digest)
+    return checking.check(as_proposed(request), answer, via)
 
 
 def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outcome:

@@ -51,11 +51,14 @@ def end_request(
         decided_at=now,
         grant=grant,
         grant_use=grant.used if grant else None,
+        break_glass=answer.break_glass or None,
     )
     rows.DECISION.save(decision)
     index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    if answer.break_glass:
+        record |= {"break_glass": True}
     if grant is not None:
         record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)

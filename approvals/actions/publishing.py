@@ -25,15 +25,21 @@ def publish_event(
     actor: Signatory | None,
     via: str,
     at: datetime | None = None,
+    calls: bool = False,
 ) -> None:
-    """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow."""
+    """Put an event of a request on record, into the outbox and on open pages. The caller holds the lock of the workflow.
+
+    `calls` says that others are wanted for it now than before, who are then notified.
+    """
     subject = audit.subject_of(request, workflow, changed=record.get("edited_input"))
     waiting = workflow.open_count
     heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     data |= {name: mask_text(record[name]) for name in ("verdict", "comment") if name in record}
+    data |= {name: record[name] for name in ("break_glass",) if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
-    outbox.enqueue(event, stream=stream, data=data, callback_url=request.callback_url, heard=heard)
+    callback = request.callback_url
+    outbox.enqueue(event, stream=stream, data=data, callback_url=callback, heard=heard, calls=calls)
     message = {
         "type": "workflow.changed",
         "workflow": workflow.pk,

@@ -42,6 +42,7 @@ class DecisionDocument(BaseModel):
     grant: GrantUseDocument | None = Field(
         description="The grant that approved it, which `by` has given; null if it was decided."
     )
+    break_glass: bool = Field(description="Whether `by` decided alone what several people had to.")
 
 
 class ReportDocument(BaseModel):
@@ -83,6 +84,7 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         approved_input=(made.edited_input if edited else request.input) if approved else None,
         approved_digest=made.approved_digest or None,
         grant=_grant_use(made),
+        break_glass=bool(made.break_glass),
     )
 
 

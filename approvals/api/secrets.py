@@ -10,6 +10,7 @@ from approvals import queries
 from approvals.access.callers import Caller
 from approvals.asking.secrets import masked_input, masked_request, with_secrets
 from approvals.models import ApprovalRequest
+from approvals.queries.policy.proposals import as_proposed
 from approvals.text.secrets import MARK
 
 
@@ -33,4 +34,4 @@ def edited_by_caller(caller: Caller, request_id: UUID, edited_input: Any) -> Any
     request = queries.get_request_for(caller.user, request_id)
     if may_read_secrets(caller, request):
         return edited_input
-    return with_secrets(edited_input, masked_input(request, request.input))
+    return with_secrets(edited_input, masked_input(request, as_proposed(request).input))

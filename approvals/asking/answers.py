@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
@@ -45,6 +46,8 @@ class Answer:
     grant: Terms | None = None
     #: The new files in `answer`, by its members.
     files: Mapping[str, NewFile] = field(default_factory=dict)
+    signed_in_at: datetime | None = None
+    break_glass: bool = False
 
 
 class Question(Protocol):

@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from approvals.asking.answered_files import TYPE, file_fields, with_names
 from approvals.asking.answers import ABSENT, Answer, answer_to
@@ -27,6 +28,7 @@ from approvals.forms.values import edit_form
 from approvals.models import ApprovalRequest
 from approvals.schema.check import schema_errors
 from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.text.text import visible
 from approvals.text.translation import translated
 
 #: The prefix of a form's field names, and that of its errors.
@@ -45,7 +47,8 @@ def sent_decision(
     edited = edited_input(request, data) if verdict == Verdict.EDIT else ABSENT
     answer = _answer_value(request, data, files or MultiValueDict()) if verdict == Verdict.RESPOND else ABSENT
     left = amount_of(unseen(request, verdict, data))
-    return Answer(verdict, normalize_newlines(data.get("comment", "")), edited, answer, unseen=left or None)
+    comment, alone = normalize_newlines(data.get("comment", "")), data.get("break_glass") == "yes"
+    return Answer(verdict, comment, edited, answer, unseen=left or None, break_glass=alone)
 
 
 def sent_door(data: QueryDict) -> Door:
@@ -164,3 +167,18 @@ def _in_requested_shape(request: ApprovalRequest, answer: Any) -> Any:
     bare = answer["selected"] if request.multiple else (*answer["selected"], answer.get("text", ""))[0]
     fits = [each for each in (answer, bare) if not schema_errors(request.response_schema, each)]
     return (fits or [answer])[0]
+
+
+#: How the members of a decision are called on the card.
+LABELS = {
+    "verdict": gettext_lazy("The button"),
+    "digest": gettext_lazy("This form"),
+    "answer": gettext_lazy("The answer"),
+    "edited_input": gettext_lazy("The changed input"),
+}
+
+
+def label_of(name: str) -> str:
+    """Return the label of an error without a field of its own: that of the member, or the path within it."""
+    member, _dot, path = name.partition(".")
+    return visible(path) if path else str(LABELS.get(member, member))

@@ -8,6 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from approvals.access.permissions import wants_typed_name
 from approvals.exceptions import Invalid, UnreadParts
 from approvals.forms.shown_calls import shown_input
 from approvals.models import ApprovalRequest
@@ -23,9 +24,9 @@ EDIT_FORM = "edit"
 
 
 def name_to_type(request: ApprovalRequest) -> str:
-    """Return what a person types to approve a critical request: its tool or else its title. Empty if it is not critical."""
-    critical = request.priority == Priority.CRITICAL and request.kind in {Kind.APPROVAL, Kind.RECOVERY}
-    return " ".join((request.tool_name or request.title).split()) if critical else ""
+    """Return what a person types to approve a request: its tool or else its title. Empty if nothing has to be typed."""
+    typed = wants_typed_name(request) and request.kind in {Kind.APPROVAL, Kind.RECOVERY}
+    return " ".join((request.tool_name or request.title).split()) if typed else ""
 
 
 def shown_digest(data: QueryDict) -> str:
@@ -43,7 +44,10 @@ def check_typed_name(request: ApprovalRequest, verdict: Verdict, data: QueryDict
     if not wanted or verdict not in APPROVING or not request.pending:
         return
     if " ".join(data.get("typed_name", "").split()) != wanted:
-        message = _("This request is critical. To approve it, type “%(name)s”.") % {"name": wanted}
+        message = _("This request is critical. To approve it, type “%(name)s”.")
+        if request.priority != Priority.CRITICAL:
+            message = _("To approve this request, type “%(name)s”.")
+        message %= {"name": wanted}
         raise Invalid(message, {"typed_name": _("is not “%(name)s”") % {"name": wanted}})
 
 

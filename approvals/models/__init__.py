@@ -17,6 +17,7 @@ from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
+from approvals.models.votes import Vote
 
 __all__ = [
     "ApiKey",
@@ -48,6 +49,7 @@ __all__ = [
     "SearchText",
     "Snooze",
     "ToolSettings",
+    "Vote",
     "Worker",
     "Workflow",
 ]

@@ -75,7 +75,7 @@ class Workflow(models.Model):
 
 
 class ApprovalRequest(models.Model):
-    """A request to people. Only its status and times, its assignee, its claim and its taker ever change."""
+    """A request to people. Only its status and times, its assignee, its claim, its taker and its proposal ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Foreign keys have no index of their own: others begin with these columns.
@@ -105,6 +105,8 @@ class ApprovalRequest(models.Model):
     control = models.CharField(max_length=9, choices=Control, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     #: On which terms it is decided (`approvals.policy.terms`), as the rule says that it was asked under; null for none.
     terms = ExactJSONField(null=True)
+    #: The changed input that people vote on, with `digest` and who proposed it, `by`; null while they vote on the asked one.
+    proposal = ExactJSONField(null=True)
     #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
     policy_version = models.PositiveIntegerField(null=True)
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
@@ -176,6 +178,7 @@ class ApprovalRequest(models.Model):
             ("decide_approvalrequest", "Can decide requests"),
             ("reveal_secrets", "Can show hidden values of requests"),
             ("ignore_scopes", "Can see and decide without scopes"),
+            ("break_glass", "Can decide alone what needs several people"),
         ]
         constraints: ClassVar = [
             models.UniqueConstraint(
@@ -206,6 +209,11 @@ class ApprovalRequest(models.Model):
     @property
     def pending(self) -> bool:
         return self.status == Status.PENDING
+
+    @property
+    def voted_digest(self) -> str:
+        """The digest of the input that a decision is about: of the proposed change, if there is one."""
+        return str(self.proposal["digest"]) if self.proposal else self.input_digest
 
     @property
     def taken(self) -> str:
@@ -239,6 +247,8 @@ class Decision(models.Model):
         "approvals.Grant", on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
     grant_use = models.PositiveIntegerField(null=True)
+    #: Whether one person decided what the terms leave to several; null if not.
+    break_glass = models.BooleanField(null=True)
 
     class Meta:
         indexes: ClassVar = [

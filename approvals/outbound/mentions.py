@@ -1,4 +1,4 @@
-"""Notify people whom an internal note mentions, by mail and on their devices."""
+"""Tell people what concerns them by name, by mail and on their devices: that a note mentions them, that someone decided alone."""
 
 from __future__ import annotations
 
@@ -13,22 +13,34 @@ from django.utils import timezone
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.outbound import outbox, push
+from approvals.outbound.messages import Mention
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority
 
-#: The name of these rows in the outbox. They are for people: no program gets them.
-MENTIONED = "request.mentioned"
+#: The names of these rows in the outbox. They are for people: no program gets them.
+MENTIONED, ALONE = "request.mentioned", "request.decided_alone"
+TOLD = (MENTIONED, ALONE)
 
 
 def notify_mentioned(request: ApprovalRequest, people: Sequence[User], *, by: str) -> None:
     """Write a message to each of these people for each of their channels; call this inside the transaction of the note."""
-    rows = list(_rows(request, people))
+    _store(MENTIONED, request, list(_rows(request, people)), by)
+
+
+def notify_of_lone_decision(request: ApprovalRequest, people: Sequence[User], *, by: str) -> None:
+    """Tell these people that someone has decided alone what was left to several, at once: quiet hours do not count here."""
+    rows = [OutboxEvent(channel=channel, target=target, lane=lane, next_attempt_at=Now())
+            for _person, channel, target, lane in _ways(people)]  # fmt: skip
+    _store(ALONE, request, rows, by)
+
+
+def _store(name: str, request: ApprovalRequest, rows: Sequence[OutboxEvent], by: str) -> None:
     if not rows:
         return
     event_id, now, stream = uuid4(), timezone.now(), outbox.stream_of(request.scope, request.workflow.key)
     number, data = outbox.next_number(stream), outbox.request_data(request, request.workflow) | {"by": by}
     for row in rows:
-        row.event_id, row.name, row.created_at = event_id, MENTIONED, now
+        row.event_id, row.name, row.created_at = event_id, name, now
         row.stream, row.sequence, row.payload = stream, number, data
     OutboxEvent.objects.bulk_create(rows)
 
@@ -55,11 +67,11 @@ def _ways(people: Sequence[User]) -> Iterator[tuple[int, Channel, str, str]]:
             yield device.person_id, Channel.PUSH, f"push:{device.pk}", outbox.lane_of(device.endpoint)
 
 
-def mentions_in(rows: Sequence[OutboxEvent], reader: User) -> list[tuple[ApprovalRequest, str]]:
-    """Return the requests that these rows are about and that the reader still may see, with who mentioned them."""
-    pairs = {(row.payload["request_id"], row.payload["by"]): None for row in rows if row.name == MENTIONED}
-    if not pairs:
+def mentions_in(rows: Sequence[OutboxEvent], reader: User) -> list[Mention]:
+    """Return what these rows tell the reader, of the requests that they still may see."""
+    notices = {(row.payload["request_id"], row.payload["by"], row.name): None for row in rows if row.name in TOLD}
+    if not notices:
         return []
-    requests = ApprovalRequest.objects.filter(pk__in={pk for pk, _by in pairs}).select_related("workflow")
+    requests = ApprovalRequest.objects.filter(pk__in={pk for pk, _by, _name in notices}).select_related("workflow")
     by_id = {str(request.pk): request for request in requests if permissions.may_see(reader, request)}
-    return [(by_id[pk], by) for pk, by in pairs if pk in by_id]
+    return [Mention(by_id[pk], by, alone=name == ALONE) for pk, by, name in notices if pk in by_id]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -17,6 +18,7 @@ from django.utils.translation import gettext, ngettext
 from approvals.access import permissions
 from approvals.models import ApprovalRequest
 from approvals.outbound.links import OFFERED, confirm_link
+from approvals.queries.policy.ballots import Ballot, ballots_of
 from approvals.states import Kind, Verdict
 from approvals.text.secrets import mask_text
 
@@ -24,16 +26,27 @@ from approvals.text.secrets import mask_text
 NAMED = 20
 
 
-#: A request with a note that mentions someone, and who wrote it.
-Mention = tuple[ApprovalRequest, str]
+class Mention(NamedTuple):
+    """A request with a note that mentions someone, and who wrote it; or who decided it `alone`."""
+
+    request: ApprovalRequest
+    by: str
+    alone: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return “bob mentioned you”, in one line."""
+        title = gettext("%(name)s decided alone") if self.alone else gettext("%(name)s mentioned you")
+        return title % {"name": _in_one_line(self.by)}
 
 
 def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Mention] = ()) -> EmailMessage:
     """Return a plain text mail to one person, about requests that wait and about notes that mention them."""
-    lines = [f"{_line(request)}\n{link(request)}\n{_offers(request, to)}" for request in requests[:NAMED]]
+    ballots = ballots_of(requests[:NAMED], to)
+    lines = [_paragraph(request, to, ballots.get(request.pk)) for request in requests[:NAMED]]
     more = _more(requests)
     waiting = [f"{_count(requests)}:", "", *lines, *([more] if more else [])] if requests else []
-    notes = [f"{mention_title(by)}: {_line(request)}\n{link(request)}\n" for request, by in mentions[:NAMED]]
+    notes = [f"{mention.title}: {_line(mention.request)}\n{link(mention.request)}\n" for mention in mentions[:NAMED]]
     subject = f"[Pausepoint] {_subject(requests, mentions)}"
     return EmailMessage(
         subject=subject, body="\n".join([*notes, *waiting]), from_email=settings.DEFAULT_FROM_EMAIL, to=[to.email]
@@ -43,19 +56,29 @@ def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Menti
 def _subject(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:
     if len(requests) + len(mentions) > 1:
         return counts(requests, mentions)
-    return f"{mention_title(mentions[0][1])}: {_line(mentions[0][0])}" if mentions else _line(requests[0])
+    return f"{mentions[0].title}: {_line(mentions[0].request)}" if mentions else _line(requests[0])
+
+
+def _paragraph(request: ApprovalRequest, to: User, ballot: Ballot | None) -> str:
+    """Return a waiting request in a mail: how far its votes are, and links for those who may decide it now."""
+    votes = f"{progress_line(ballot)}\n" if ballot is not None else ""
+    offers = _offers(request, to) if ballot is None or ballot.admits(to) else ""
+    return f"{_line(request)}\n{votes}{link(request)}\n{offers}"
+
+
+def progress_line(ballot: Ballot) -> str:
+    """Return “Votes: 1 of 2, finance missing”, in one line."""
+    return _in_one_line(gettext("Votes: %(progress)s") % {"progress": ballot.words})
 
 
 def counts(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:
     """Return how many notes and requests a message is about."""
-    message = ngettext("%(count)d note mentions you", "%(count)d notes mention you", len(mentions))
-    notes = [message % {"count": len(mentions)}] if mentions else []
-    return " · ".join([*notes, *([_count(requests)] if requests else [])])
-
-
-def mention_title(by: str) -> str:
-    """Return “bob mentioned you”, in one line."""
-    return gettext("%(name)s mentioned you") % {"name": _in_one_line(by)}
+    alone = sum(mention.alone for mention in mentions)
+    noted = len(mentions) - alone
+    notes = ngettext("%(count)d note mentions you", "%(count)d notes mention you", noted)
+    decided = ngettext("%(count)d request was decided alone", "%(count)d requests were decided alone", alone)
+    counted = [message % {"count": count} for message, count in ((notes, noted), (decided, alone)) if count]
+    return " · ".join([*counted, *([_count(requests)] if requests else [])])
 
 
 def _offers(request: ApprovalRequest, to: User) -> str:
@@ -68,7 +91,9 @@ def _offers(request: ApprovalRequest, to: User) -> str:
 
 def slack(requests: Sequence[ApprovalRequest]) -> bytes:
     """Return a message for an incoming webhook of Slack, which Mattermost and others take too."""
-    lines = [f"• <{link(request)}|{_escaped(_line(request))}>" for request in requests[:NAMED]]
+    ballots = ballots_of(requests[:NAMED])
+    votes = {pk: f" {_escaped(progress_line(ballot))}" for pk, ballot in ballots.items()}
+    lines = [f"• <{link(each)}|{_escaped(_line(each))}>{votes.get(each.pk, '')}" for each in requests[:NAMED]]
     more = _more(requests)
     text = "\n".join([f"{_count(requests)}:", *lines, *([_escaped(more)] if more else [])])
     return json.dumps({"text": text}, ensure_ascii=False).encode()

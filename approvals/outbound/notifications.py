@@ -8,7 +8,7 @@ agents and links only, so that people read the rest logged in.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from smtplib import SMTPRecipientsRefused
@@ -30,9 +30,10 @@ from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubs
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
-from approvals.outbound.mentions import MENTIONED, mentions_in
+from approvals.outbound.mentions import TOLD, mentions_in
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.queries.languages import in_language_of, languages_of
+from approvals.queries.policy.ballots import wanted_voters
 from approvals.states import Channel, Priority, Route, Status
 
 logger = logging.getLogger(__name__)
@@ -77,11 +78,14 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
         return []
     recipients: dict[str, tuple[Channel, str, datetime]] = {}
     chosen = preferences_of_people({person.pk for rule in rules for person in _audience(rule)})
+    wanted = wanted_voters(request)
+    # A later stage has begun, or there is another input to vote on: only those are told whose vote is wanted now.
+    only = None if row.name == "request.created" else wanted
     for rule in rules:
         urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
         if urgent and rule.tool_name in {"", request.tool_name}:
-            recipients |= dict(_recipients(rule, request, chosen))
-    recipients |= dict(_browsers(request))
+            recipients |= dict(_recipients(rule, request, chosen, only))
+    recipients |= dict(_browsers(request, wanted))
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [
@@ -91,9 +95,11 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
 
 
 def _recipients(
-    rule: NotificationRule, request: ApprovalRequest, chosen: Mapping[int, Preferences]
+    rule: NotificationRule, request: ApprovalRequest, chosen: Mapping[int, Preferences], only: Set[int] | None
 ) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
     audience, now = _audience(rule), timezone.now()
+    if only is not None and not any(person.pk in only for person in audience):
+        return
     if rule.route == Route.SLACK:
         # Everyone reads a channel, so all of them must be allowed to see the request.
         if audience and all(permissions.may_see(person, request) for person in audience):
@@ -102,14 +108,15 @@ def _recipients(
     for person in audience:
         preferences = chosen.get(person.pk)
         muted = preferences is not None and f"{Channel.MAIL}:{request.kind}" in preferences.muted
-        if person.email and not muted and permissions.may_see(person, request):
+        left_out = only is not None and person.pk not in only
+        if person.email and not muted and not left_out and permissions.may_see(person, request):
             critical = request.priority == Priority.CRITICAL
             at = now if critical else may_leave_at(preferences, now)
             yield f"mail:{person.pk}", (Channel.MAIL, "mail", at)
 
 
-def _browsers(request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
-    """Yield the browsers of the people who may decide the request."""
+def _browsers(request: ApprovalRequest, wanted: Set[int] | None) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
+    """Yield the browsers of the people who may decide the request now; `wanted` are those whose vote is, if it takes votes."""
     if not push.is_available():
         return
     subscriptions = list(
@@ -121,7 +128,8 @@ def _browsers(request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, st
     for subscription in subscriptions:
         preferences = chosen.get(subscription.person_id)
         muted = preferences is not None and f"{Channel.PUSH}:{request.kind}" in preferences.muted
-        if not muted and permissions.may_close(people[subscription.person_id], request):
+        left_out = wanted is not None and subscription.person_id not in wanted
+        if not muted and not left_out and permissions.may_close(people[subscription.person_id], request):
             at = now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)
             yield f"push:{subscription.pk}", (Channel.PUSH, outbox.lane_of(subscription.endpoint), at)
 
@@ -191,7 +199,7 @@ def _put_off(last: LastNotice, rows: list[OutboxEvent], error: str) -> None:
 
 def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[ApprovalRequest]:
     """Return the requests that still wait and that every reader may see."""
-    ids = [row.payload["request_id"] for row in rows if row.name != MENTIONED]
+    ids = [row.payload["request_id"] for row in rows if row.name not in TOLD]
     pending = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
     waiting = list(pending.order_by("urgency", "created_at", "id"))
     return [request for request in waiting if all(permissions.may_see(reader, request) for reader in readers)]

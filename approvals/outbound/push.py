@@ -24,6 +24,7 @@ from py_vapid.jwt import sign
 
 from approvals.models import ApprovalRequest, PushSubscription
 from approvals.outbound import http_post, messages
+from approvals.queries.policy.ballots import ballot_of
 from approvals.text.secrets import mask_text
 
 #: The order of the curve P-256, below which a private key lies.
@@ -94,18 +95,23 @@ def is_secret(text: str) -> bool:
 
 def _message(requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Mention]) -> dict[str, str]:
     """Return the members that `static/pausepoint/worker.js` shows."""
-    first, *others = [*(request for request, _by in mentions), *requests]
+    first, *others = [*(mention.request for mention in mentions), *requests]
     title_of_first = mask_text(first.title)[:MAX_TITLE]
     if mentions and not others:
-        title, address = messages.mention_title(mentions[0][1]), f"{first.get_absolute_url()}#notes"
-        return {"title": title, "body": title_of_first, "url": address, "tag": f"notes-{first.pk}"}
+        (mention,) = mentions
+        address, tag = (
+            (first.get_absolute_url(), "alone") if mention.alone else (f"{first.get_absolute_url()}#notes", "notes")
+        )
+        return {"title": mention.title, "body": title_of_first, "url": address, "tag": f"{tag}-{first.pk}"}
     if others:
         return {
             "title": messages.counts(requests, mentions),
             "body": title_of_first,
             "url": reverse("approvals:dashboard"),
         }
-    named = [name for name in (first.tool_name, first.workflow.agent) if name]
+    ballot = ballot_of(first)
+    votes = messages.progress_line(ballot) if ballot is not None else ""
+    named = [name for name in (first.tool_name, first.workflow.agent, votes) if name]
     body = " · ".join(named) or gettext("Open it to answer.")
     return {"title": title_of_first, "body": body, "url": first.get_absolute_url(), "tag": str(first.pk)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -22,6 +23,8 @@ from approvals.forms.shown_calls import shown_input
 from approvals.forms.shown_files import unseen_files
 from approvals.models import ApprovalRequest
 from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
+from approvals.queries.policy.ballots import Ballot, ballots_of
+from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
@@ -39,13 +42,14 @@ SKIPPED = {"needs_name", "one_by_one", "reason", NotFound.code}
 class Order:
     """A bulk decision as it was sent: the selected requests with the digests that were shown, the verdict and the message.
 
-    `opened` are the files that the person has opened, each as `request:place`.
+    `opened` are the files that the person has opened, each as `request:place`; `signed_in_at` is when they signed in.
     """
 
     picks: dict[UUID, str]
     verdict: Verdict
     comment: str
     opened: frozenset[str] = frozenset()
+    signed_in_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,15 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
     if inputs:
         not_shown = [name for name in HEAVY if name not in {"input", "context"}]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
-    requests = {request.pk: request for request in wanted}
+    requests = {request.pk: as_proposed(request) for request in wanted}
+    ballots = ballots_of(requests.values(), user)
     strict = ReasonRules()
     if order.verdict == Verdict.REJECT and not order.comment:
         strict = reason_rules({request.tool_name for request in requests.values()})
-    return [_plan_step(user, order, requests.get(pk), f"{pk}:{digest}", strict) for pk, digest in order.picks.items()]
+    return [
+        _plan_step(user, order, requests.get(pk), f"{pk}:{digest}", strict, ballots.get(pk))
+        for pk, digest in order.picks.items()
+    ]
 
 
 def decide_all(user: User, order: Order) -> list[Step]:
@@ -133,7 +141,9 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
     return [compare_inputs(tool, requests, keys.get(tool, ())) for tool, requests in most_first]
 
 
-def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: str, strict: ReasonRules) -> Step:
+def _plan_step(
+    user: User, order: Order, request: ApprovalRequest | None, pick: str, strict: ReasonRules, ballot: Ballot | None
+) -> Step:
     """Plan one request; `strict` says what cannot be rejected without a message, if this order has none."""
     if request is None:
         return Step(None, pick, NotFound.code, str(NotFound()))
@@ -145,6 +155,10 @@ def _plan_step(user: User, order: Order, request: ApprovalRequest | None, pick: 
         return Step(request, pick, AlreadyDecided.code, _already_decided(request))
     if not permissions.may_close(user, request):
         return Step(request, pick, "not_allowed", why_not(user, request))
+    if ballot is not None and not ballot.admits(user):
+        who = ballot.current.who if ballot.current is not None else ""
+        words = _("Your vote is not needed now: %(progress)s.") % {"progress": ballot.words}
+        return Step(request, pick, "not_allowed", words if who else _("Your vote is not needed now."))
     if order.verdict not in VERDICTS[Kind(request.kind)]:
         return Step(request, pick, Invalid.code, _("This needs an answer. Open it to answer."))
     if order.picks[request.pk] != request.input_digest:
@@ -168,13 +182,17 @@ def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
-        answer = Answer(order.verdict, order.comment, unseen=unseen.get(pk) or None)
+        answer = Answer(order.verdict, order.comment, unseen=unseen.get(pk) or None, signed_in_at=order.signed_in_at)
         shown = order.picks[pk] or "-"
         outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.message if known else str(refusal))
-    done = _("Approved") if order.verdict == Verdict.APPROVE else _("Rejected")
+    if outcome.decision is None:
+        ballot = ballots_of([outcome.request]).get(pk)
+        progress = ballot.words if ballot is not None else ""
+        return Step(step.request, step.pick, "", _("Your vote is counted: %(progress)s.") % {"progress": progress})
+    done = _("Approved") if outcome.decision.verdict != Verdict.REJECT else _("Rejected")
     return Step(
         step.request,
         step.pick,

@@ -8,17 +8,17 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
+from approvals.access.fresh_sign_in import SignInAgain
 from approvals.access.permissions import Person
 from approvals.asking.answered_files import with_names
 from approvals.asking.answers import answer_text, is_choice
 from approvals.asking.secrets import OUTPUT, hidden_values, masked_request
 from approvals.db.canonical_json import canonical
 from approvals.exceptions import Invalid, Refusal, UnreadParts
-from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, wants_json
+from approvals.forms.decision import ANSWER, EDIT, answer_form, edits_as_json, input_form, label_of, wants_json
 from approvals.forms.formatted import formatted
 from approvals.forms.rendering import Field, FormView
 from approvals.forms.safeguards import ACCEPTED, name_to_type
@@ -26,7 +26,11 @@ from approvals.forms.shown_calls import ShownInput, shown_input
 from approvals.forms.shown_files import ShownFile, shown_answer_files
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.policy.panel import Granting
+from approvals.pages.voting import Ballots, Voting, voting_of
 from approvals.policy.grants import never_granted
+from approvals.policy.terms import terms_of
+from approvals.policy.votes import needs_person
+from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
 from approvals.states import Door, Kind, Verdict, verdict_from
 from approvals.text.differences import Change, changes
@@ -62,8 +66,12 @@ class Card:
     granting: Granting | None = None
     #: Whether the person was warned about unseen parts, which are then open; the next press approves.
     unread: bool = False
+    #: Whether the person has to log in again to decide it.
+    log_in_again: bool = False
     #: Whether the person may show what is hidden; false where nothing is.
     may_reveal: bool = False
+    #: The votes, if the request is decided by them.
+    voting: Voting | None = None
 
     @property
     def version(self) -> str:
@@ -73,7 +81,8 @@ class Card:
     @property
     def render_key(self) -> Hashable:
         """The cache key of the card: people with the same key see the same card."""
-        return self.request.pk, self.version, self.door, self.may_cancel, self.holder, self.may_reveal, self.why_not
+        more = (self.may_reveal, self.why_not, self.voting and self.voting.look)
+        return self.request.pk, self.version, self.door, self.may_cancel, self.holder, *more
 
     @property
     def hidden_elsewhere(self) -> list[str]:
@@ -98,7 +107,8 @@ class Card:
     def may_grant(self) -> bool:
         """Whether a grant can go with an approval, as far as the request itself says."""
         request = self.request
-        return never_granted(request.kind, request.priority, request.tool_name) is None
+        person = needs_person(terms_of(request.terms))
+        return not person and never_granted(request.kind, request.priority, request.tool_name) is None
 
     @property
     def accepts_unread(self) -> bool:
@@ -177,7 +187,7 @@ class Card:
         known["typed_name"] = (_("The typed name"), "")
         known |= self.granting.errors if self.granting is not None else {}
         known["comment"] = (_("The message to the agent"), f"comment-{self.request.pk}")
-        named = [(*known.get(name, (_label_of(name), "")), error) for name, error in self.errors.items()]
+        named = [(*known.get(name, (label_of(name), "")), error) for name, error in self.errors.items()]
         return [(label, error, field_id) for label, field_id, error in named]
 
     @property
@@ -248,34 +258,25 @@ class Card:
         return visible(answer_text(self.answer))
 
 
-#: How the members of a decision are called on the card.
-LABELS = {
-    "verdict": gettext_lazy("The button"),
-    "digest": gettext_lazy("This form"),
-    "answer": gettext_lazy("The answer"),
-    "edited_input": gettext_lazy("The changed input"),
-}
+def card_for(
+    user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD, ballots: Ballots | None = None
+) -> Card:
+    """Return the card of a request for a person. Its request is a copy, of which no secret can get onto a page.
 
-
-def _label_of(name: str) -> str:
-    """Return the label of an error without a field of its own: that of the member, or the path within it."""
-    member, _dot, path = name.partition(".")
-    return visible(path) if path else str(LABELS.get(member, member))
-
-
-def card_for(user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD) -> Card:
-    """Return the card of a request for a person. Its request is a copy, of which no secret can get onto a page."""
-    shown = masked_request(request)
+    It shows the input that is decided now. `ballots` are those of several requests, where they were read together.
+    """
+    shown, voting = masked_request(as_proposed(request)), voting_of(user, request, ballots)
     may_close = request.pending and permissions.may_close(user, request)
     return Card(
         request=shown,
         decision=getattr(shown, "decision", None),
-        may_close=may_close,
+        may_close=may_close and (voting is None or voting.admitted),
         why_not=why_not(user, request) if request.pending and not may_close else "",
         may_cancel=request.pending and permissions.may_cancel(user, request),
         holder=holder_for(user, request),
         door=door,
         may_reveal=shown.hides and permissions.may_reveal(user),
+        voting=voting,
     )
 
 
@@ -293,4 +294,5 @@ def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,
         unread=isinstance(refusal, UnreadParts),
+        log_in_again=isinstance(refusal, SignInAgain),
     )

@@ -34,6 +34,7 @@ from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import tab_counts, visible_request
 from approvals.pages.result_pushes import render_results
 from approvals.queries.languages import languages_of
+from approvals.queries.policy.ballots import takes_votes
 from approvals.queries.results import reported_since
 from approvals.states import Door
 
@@ -232,6 +233,9 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
             card = _changed(user, shared, request) + _state(request.workflow)
             return card + result + render_counts(user, shared, concerned)
 
+        if takes_votes(request):
+            # Whose vote is wanted differs from person to person.
+            named |= {user.pk}
         key = ("viewer", viewer_key(user, named), card_for(user, request).may_reveal)
         return shared.once(key, changed)
     cache_key = ("workflow", visibility_key(user))

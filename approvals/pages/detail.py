@@ -13,6 +13,7 @@ from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
+from approvals.policy.terms import terms_of
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.queries.suggestions import last_messages
@@ -72,7 +73,8 @@ def _tabs(request: ApprovalRequest, precedents: Precedents | None) -> list[tuple
 
 
 def _needs_reason(request: ApprovalRequest, settings: ToolSettings | None) -> bool:
-    return (settings is not None and settings.reason_required) or request.priority in strict_priorities()
+    by_terms = terms_of(request.terms).reason is not None
+    return by_terms or (settings is not None and settings.reason_required) or request.priority in strict_priorities()
 
 
 def _offers(user: Person, tool_name: str, settings: ToolSettings | None) -> list[str]:

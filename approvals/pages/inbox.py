@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
+from approvals.access.fresh_sign_in import signed_in_at
 from approvals.exceptions import Invalid, NotFound
 from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
@@ -111,7 +112,7 @@ def suggestions(request: SignedIn) -> HttpResponse:
 @refusals_as_pages
 def bulk_page(request: SignedIn) -> HttpResponse:
     """Show what a bulk decision would do; with `confirmed`, decide and show the result for each request."""
-    order = bulk.parse_order(request.POST)
+    order = replace(bulk.parse_order(request.POST), signed_in_at=signed_in_at(request.session))
     confirmed = request.POST.get("confirmed") == "yes"
     steps = bulk.decide_all(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
     going = [step for step in steps if not step.code]

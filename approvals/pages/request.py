@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals import actions, queries
+from approvals.access.fresh_sign_in import signed_in_at
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door
@@ -24,6 +25,7 @@ from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
 from approvals.pages.policy.panel import SENT, granting_of, sent_terms
 from approvals.queries.comments import notes_for
+from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.results import results_of, resumptions_of
 
 
@@ -63,12 +65,16 @@ def request_response(
 @require_POST
 @refusals_as_pages
 def decide(request: SignedIn, pk: UUID) -> HttpResponse:
-    approval_request = queries.get_request_for(request.user, pk)
+    approval_request = as_proposed(queries.get_request_for(request.user, pk))
 
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
         terms = sent_terms(request.user, approval_request, request.POST)
-        answer = replace(sent_decision(approval_request, request.POST, request.FILES), grant=terms)
+        answer = replace(
+            sent_decision(approval_request, request.POST, request.FILES),
+            grant=terms,
+            signed_in_at=signed_in_at(request.session),
+        )
         via = sent_door(request.POST)
         return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
 

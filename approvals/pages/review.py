@@ -20,6 +20,7 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Review, card_for, refused_card
 from approvals.pages.request import card_response
+from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
 from approvals.states import Verdict
 from approvals.text.differences import changes
@@ -32,7 +33,7 @@ FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "swi
 @refusals_as_pages
 def review(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the card with the differences, or with the edit form again after a refusal or if `again` was sent."""
-    approval_request = queries.get_request_for(request.user, pk)
+    approval_request = as_proposed(queries.get_request_for(request.user, pk))
     door, status = sent_door(request.POST), HTTPStatus.OK.value
     card = card_for(request.user, approval_request, door=door)
     try:
@@ -51,7 +52,7 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def check(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show what is wrong with an edit while it is typed; nothing is decided."""
-    approval_request = queries.get_request_for(request.user, pk)
+    approval_request = as_proposed(queries.get_request_for(request.user, pk))
     card = card_for(request.user, approval_request)
     if card.may_close:
         try:

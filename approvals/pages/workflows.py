@@ -20,6 +20,7 @@ from approvals.pages.cards import card_for
 from approvals.pages.context import tab_counts
 from approvals.pages.lists.workflow_rows import workflow_row
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
+from approvals.queries.policy.ballots import ballots_of
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, history_of, page_of_workflows
 
@@ -71,6 +72,7 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
     before = RequestCursor.parse(request.GET.get("before", ""))
     entries_before = number_from(request.GET.get("entries_before", ""))
     history = history_of(request.user, shown, before=before, entries_before=entries_before)
+    ballots = ballots_of(history.requests, request.user)
 
     def link(**changes: object) -> str:
         """Return the address of the page with another cursor in one of its lists."""
@@ -80,7 +82,9 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
     context = {
         "rendered_at": rendered_at,
         "workflow": shown,
-        "steps": [(card_for(request.user, step), history.results.get(step.pk)) for step in history.requests],
+        "steps": [
+            (card_for(request.user, step, ballots=ballots), history.results.get(step.pk)) for step in history.requests
+        ],
         "trail": [
             (entry, words_of(entry, {}, history.kinds.get(entry.request_id, "") if entry.request_id else ""))
             for entry in history.entries

@@ -24,6 +24,7 @@ from approvals.record.amounts import amount_at, plain
 #: Every event name of the log.
 EVENTS = (
     "request.created",
+    "request.voted",
     "request.decided",
     "request.cancelled",
     "request.expired",

@@ -18,6 +18,7 @@ from approvals.db.transactions import in_line
 from approvals.exceptions import AlreadyDecided, Expired, Refusal
 from approvals.models import Decision, subscriptions
 from approvals.models.actors import Actor
+from approvals.queries.policy.ballots import ballot_of
 from approvals.states import Door, Verdict
 from chats import doorbell, history, queries
 from chats.actions.claiming import continue_locked, hand_over, wake_turn
@@ -34,13 +35,15 @@ class Taken:
     """The turn whose calls were answered, and the last `seq` of its stream before that.
 
     No event after `after` reports the calls that were sent and that had ended before, which are in `ended`, nor those that
-    people have closed now, whose toolCallIds are in `closed`.
+    people have closed now, whose toolCallIds are in `closed`. `voted` says how far the votes are on those that still wait for
+    others, by toolCallId.
     """
 
     turn: Turn
     after: int
     ended: Mapping[str, CallView]
     closed: Sequence[str]
+    voted: Mapping[str, str]
 
 
 def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]], *, by: Actor, via: Door) -> Taken:
@@ -68,16 +71,18 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         after = queries.last_seq(turn)
         chain = queries.chain_of(turn, progress.calls)
         answers = _new_answers(chain, [part for part in parts if part["toolCallId"] in rows])
-        refused = [
-            _decide(rows[call_id], answer, by, via)
+        outcomes = {
+            call_id: _decide(rows[call_id], answer, by, via)
             for call_id, answer in answers.items()
             if (request := rows[call_id].approval) is not None and request.pending
-        ]
-        if owner and None in refused and turn.state == TurnState.SUSPENDED:
-            decided = queries.last_calls(turn) if any(refused) else rows.values()
+        }
+        refused = [outcome for outcome in outcomes.values() if isinstance(outcome, Refusal)]
+        voted = {call_id: outcome for call_id, outcome in outcomes.items() if isinstance(outcome, str)}
+        if owner and None in outcomes.values() and turn.state == TurnState.SUSPENDED:
+            decided = queries.last_calls(turn) if refused else rows.values()
             progress = progress.with_calls([queries.call_view(row) for row in decided])
             begun = continue_locked(Locked(turn, after, progress, progress, turn.heard), owner)
-    if None not in refused:
+    if len(refused) == len(outcomes):
         # Raised after the commit: a request that `decide` found overdue has to stay expired.
         raise _reason_nothing_is_new(turn, parts, calls, refused)
     if begun is not None:
@@ -86,10 +91,10 @@ def take_answers(chat: Chat, message_id: str, parts: Sequence[Mapping[str, Any]]
         # The signal that follows a decision may have been lost.
         wake_turn(turn.pk)
     # What may run now is reported when it has run.
-    approved = {call_id for call_id, answer in answers.items() if answer.verdict == Verdict.APPROVE}
+    approved = {call_id for call_id, answer in answers.items() if answer.verdict == Verdict.APPROVE} - voted.keys()
     ended = {call_id: call for call_id, call in calls.items() if call.state in CLOSED}
     waited = [call_id for call_id, call in calls.items() if call.state == CallState.WAITING]
-    return Taken(turn, after, ended, [call_id for call_id in waited if call_id not in approved])
+    return Taken(turn, after, ended, [call_id for call_id in waited if call_id not in approved], voted)
 
 
 def _turns_of_shown_messages() -> QuerySet[Any]:
@@ -132,10 +137,10 @@ def _new_answers(chain: list[dict[str, Any]], parts: Sequence[Mapping[str, Any]]
     return {part["toolCallId"]: answers[part["toolCallId"]] for part in parts if part["toolCallId"] in answers}
 
 
-def _decide(row: ToolCall, answer: Answer, by: Actor, via: Door) -> Refusal | None:
+def _decide(row: ToolCall, answer: Answer, by: Actor, via: Door) -> Refusal | str | None:
     """Decide the request of a call; return None if this answer decided it, else the refusal that says why it came too late.
 
-    The row then has the request as it is now.
+    A text says that it was counted as a vote, and how far the votes are. The row then has the request as it is now.
     """
     assert row.approval_id is not None
     try:
@@ -143,15 +148,18 @@ def _decide(row: ToolCall, answer: Answer, by: Actor, via: Door) -> Refusal | No
     except (AlreadyDecided, Expired) as refusal:
         return refusal
     row.approval = outcome.request
+    if outcome.decision is None:
+        ballot = ballot_of(outcome.request)
+        return ballot.words if ballot is not None else ""
     return too_late(outcome.decision) if outcome.replayed else None
 
 
 def _reason_nothing_is_new(
-    turn: Turn, parts: Sequence[Mapping[str, Any]], calls: Mapping[str, CallView], refused: Sequence[Refusal | None]
+    turn: Turn, parts: Sequence[Mapping[str, Any]], calls: Mapping[str, CallView], refused: Sequence[Refusal]
 ) -> Refusal:
     """Return the refusal of a message without a new answer; it names the decision that stands, of a late answer first."""
-    if refusal := next((refusal for refusal in refused if refusal is not None), None):
-        return refusal
+    if refused:
+        return refused[0]
     rows = {row.tool_call_id: row for row in queries.calls_of(turn, list(calls))}
     late: list[Decision] = []
     repeated: list[Decision] = []

@@ -12,6 +12,7 @@ from hitlsite.accounts import views
 
 urlpatterns = [
     path("login/", allauth.login, name="account_login"),
+    path("login/again/", views.LogInAgain.as_view(), name="account_reauthenticate"),
     path("logout/", LogoutView.as_view(), name="logout"),
     # Also without a mail server: administrators make such links for people whom they add.
     path(

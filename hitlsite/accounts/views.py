@@ -21,6 +21,17 @@ from approvals.access import rate_limits
 from approvals.http import SignedIn, problem
 
 
+class LogInAgain(views.ReauthenticateView):
+    """Ask for the password of the person again, as some decisions want, and go back to where they were."""
+
+    def dispatch(self, request: SignedIn, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.has_usable_password():
+            message = _("Your account has no password here. Log out, and log in again.")
+            return problem(request, HTTPStatus.FORBIDDEN, message, "no_password")
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        return response
+
+
 class ChangePassword(views.PasswordChangeView):
     """Change one's own password."""
 

@@ -12,12 +12,16 @@ from approvals.models import Grant
 from approvals.models.actors import Actor
 from approvals.policy import grants
 from approvals.policy.grants import Case, Terms
+from approvals.policy.terms import terms_of
+from approvals.policy.votes import needs_person
 from approvals.queries.policy.cases import case_of
 from approvals.states import Door, Verdict, Width
 from approvals.text.translatable import Sentence, gettext_noop
 from approvals.text.translation import translated
 
 _ONLY_APPROVED = Sentence(gettext_noop("goes with an approval of the input as it is: approve without changes"))
+
+_NEEDS_PEOPLE = Sentence(gettext_noop("is not possible: each of these requests needs people who decide it"))
 
 
 def require_grantable(locked: Locked, answer: Answer) -> Case:
@@ -28,6 +32,8 @@ def require_grantable(locked: Locked, answer: Answer) -> Case:
     problems = grants.problems(terms, case, locked.now)
     if not problems and answer.verdict != Verdict.APPROVE:
         problems = {"": _ONLY_APPROVED}
+    if needs_person(terms_of(locked.request.terms)):
+        problems = {"": _NEEDS_PEOPLE}
     if problems:
         errors = {f"grant.{name}".rstrip("."): translated(problem) for name, problem in problems.items()}
         raise Invalid(_("The grant is not possible."), errors)

@@ -19,6 +19,8 @@ from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.policy.grants import never_granted, targets_of
+from approvals.policy.terms import terms_of
+from approvals.policy.votes import needs_person
 from approvals.queries.policy.conditions import usable_grants
 from approvals.queries.policy.deciders import deciders_among
 from approvals.states import Audience, Door, GrantEnd, Verdict
@@ -59,6 +61,8 @@ def approve_by_grant(locked: Locked, key_fields: Sequence[str], *, alone: bool) 
     """
     request, workflow = locked.request, locked.workflow
     if never_granted(request.kind, request.priority, request.tool_name) or locked.overdue:
+        return
+    if needs_person(terms_of(request.terms)):
         return
     grant = _use_one(request, workflow, key_fields, alone=alone)
     if grant is None:

@@ -12,6 +12,7 @@ from approvals.api.hooks.agents import Event
 from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
 from approvals.api.outcomes import approved_words
+from approvals.api.votes import waiting_words
 from approvals.asking.answers import answer_text
 from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest, Decision
@@ -153,4 +154,4 @@ def _pending(request: ApprovalRequest) -> str:
     message = _("No one has decided this yet, so it was not run. It is waiting at %(url)s") % {
         "url": request.public_url
     }
-    return " ".join([message, *warnings_of(request)])
+    return " ".join(filter(None, [message, waiting_words(request), *warnings_of(request)]))

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from approvals.api.outcomes import decision, report
+from approvals.api.votes import waiting_words
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.deciders import warnings_of
@@ -32,6 +33,7 @@ OUTCOME: Mapping[str, Any] = {
             "items": {"type": "string"},
             "description": "Why it may wait in vain. Say it to the person you work for.",
         },
+        "votes": {"type": "string", "description": "How far it is, if several people have to decide."},
         "by": {"type": "string", "description": "Who decided."},
         "comment": {"type": "string", "description": "What that person says."},
         "answer": {"description": "The answer to a question."},
@@ -74,7 +76,9 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
     message = (_QUESTIONS if request.kind in ASKS else _APPROVALS).get(status, "")
     document: dict[str, Any] = {"request_id": str(request.pk), "status": status.value, "url": request.public_url}
     if status == Status.PENDING:
-        return document | {"message": message} | ({"warnings": warnings} if (warnings := warnings_of(request)) else {})
+        votes = waiting_words(request)
+        document |= {"message": message} | ({"votes": votes} if votes else {})
+        return document | ({"warnings": warnings} if (warnings := warnings_of(request)) else {})
     made = decision(request, request.decision)
     answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
     reported = report(request)
@@ -116,7 +120,7 @@ def permission(request: ApprovalRequest) -> dict[str, Any]:
         return allowed(decision(request, request.decision).approved_input)
     waiting = f"No one has decided yet, so this was not run. The request waits at {request.public_url}."
     message = {
-        Status.PENDING: " ".join([waiting, *warnings_of(request)]),
+        Status.PENDING: " ".join(filter(None, [waiting, waiting_words(request), *warnings_of(request)])),
         Status.EXPIRED: "No one decided before the deadline, so this was not run.",
     }.get(Status(request.status))
     if message is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, StrictBool
 
 from approvals.actions.checking import MAX_COMMENT
 from approvals.actions.policy.publishing import WIDTH_OF
 from approvals.api.fields import NULL, Document, Moment, shown_with, when
 from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
+from approvals.api.votes import VotesDocument
 from approvals.db.canonical_json import clean_text
 from approvals.policy.grants import MAX_REASON, MOST_USES, Terms
 from approvals.states import ALIASES, Audience, Kind, Priority, Status, Verdict, WorkflowState
@@ -64,6 +65,8 @@ class NewDecision(Document):
     )
     grant: NewGrant | None = None
     """With `approve`: let equal calls run without asking. A key needs the scope `grant`."""
+    break_glass: StrictBool = False
+    """Decide alone what several people have to, in an emergency, with a `comment`. Everyone concerned is told."""
 
 
 class NewCancel(Document):
@@ -148,6 +151,7 @@ class RequestDocument(Brief):
     default_response: Any
     callback_url: str | None
     decision: DecisionDocument | None
+    votes: VotesDocument | None = Field(description="Null if one person decides it.")
     result: ReportDocument | None = Field(description="What its call returned; null while nothing is reported.")
     warnings: list[str] = Field(description="That no one, or only superusers, may decide it; empty otherwise.")
 

@@ -173,6 +173,10 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
     who gave it, 410 that the deadline has passed, and both contain the `decision`. If the same key repeats its verdict, the
     response is 200 with `Idempotent-Replayed`. With `grant`, which needs the scope `grant` too, equal calls run without asking
     from then on; it is refused with 422 if the tool or its settings do not allow it.
+
+    If several people decide the request, this is the user's vote: the request may still be `pending`, and `votes` says who is
+    missing. A changed vote replaces the earlier one. An `edit` proposes its input to all; from then on a vote needs the
+    `input_digest` of `votes.proposal`.
     """
     if sent.grant is not None:
         caller.require("grant")
@@ -186,6 +190,7 @@ def decide_request(caller: Caller, request_id: UUID, sent: Annotated[NewDecision
         edited_input=ABSENT if sent.edited_input is None else edited_by_caller(caller, request_id, sent.edited_input),
         answer=sent.answer if has_answer else ABSENT,
         grant=None if sent.grant is None else sent.grant.terms,
+        break_glass=sent.break_glass,
     )
     outcome = actions.decide(request_id, answer, by=caller.actor, via=Door.REST, shown_digest=sent.input_digest)
     return _answer(for_caller(caller, outcome.request), replayed=outcome.replayed)

@@ -17,6 +17,7 @@ from approvals.api.rest.documents import (
     WorkflowDocument,
 )
 from approvals.api.rest.people_documents import CommentDocument, HandlingDocument
+from approvals.api.votes import votes_document
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.comments import RequestComment
@@ -81,6 +82,7 @@ def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> 
         messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
+        votes=votes_document(request),
         result=report(request),
         warnings=warnings_of(request) if warnings is None else warnings,
     )

@@ -30,6 +30,7 @@ MAX_VALUES, MAX_NOTE = 3, 200
 #: What an event is called where nothing more is known about it; also the options of the filter.
 EVENT_LABELS = {
     "request.created": gettext_lazy("Requested"),
+    "request.voted": gettext_lazy("Vote"),
     "request.decided": gettext_lazy("Decided"),
     "request.cancelled": pgettext_lazy("audit", "Request cancelled"),
     "request.expired": pgettext_lazy("audit", "Request expired"),
@@ -139,7 +140,7 @@ def lines(entries: Sequence[AuditEntry], subjects: Subjects) -> list[Line]:
 def _line(entry: AuditEntry, subjects: Subjects) -> Line:
     data: Mapping[str, Any] = masked_data(json.loads(entry.short_body)["data"]) if entry.short_body else {}
     request = subjects.requests.get(entry.request_id) if isinstance(entry.request_id, UUID) else None
-    state = str(data.get("state", ""))
+    state = str(data.get("verdict" if entry.event == "request.voted" else "state", ""))
     area = AREAS.get(entry.event.partition(".")[0], ("scroll-text", "plain"))
     icon, tone = TONES.get(entry.event) or TONES.get(entry.verdict or state) or area
     return Line(
@@ -160,6 +161,11 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     label = str(EVENT_LABELS.get(entry.event, entry.event))
     if entry.event == "request.decided" and entry.via == Door.GRANT:
         return _("Approved by grant")
+    if entry.event == "request.voted" and data.get("verdict") in Verdict.values and kind in Kind.values:
+        return _("Vote: %(verdict)s") % {"verdict": verdict_label(kind, str(data["verdict"])).lower()}
+    if data.get("break_glass"):
+        alone = _("%(verdict)s alone, the glass was broken")
+        return alone % {"verdict": verdict_label(kind, entry.verdict) if kind in Kind.values else label}
     if entry.verdict in Verdict.values and entry.event == "request.decided":
         return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)
     if entry.event == "request.created":

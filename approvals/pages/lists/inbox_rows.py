@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,7 @@ from approvals.pages.key_fields import key_values, read_beginning
 from approvals.pages.lists.short_times import brief
 from approvals.queries.described import read_schema
 from approvals.queries.filters import Filters
+from approvals.queries.policy.ballots import ballots_of
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
@@ -57,6 +59,8 @@ class InboxRow:
     section: str
     values: Sequence[tuple[str, str]]
     address: str = ""
+    #: How far the votes are, if it is decided by them and waits.
+    progress: str = ""
 
     @property
     def version(self) -> str:
@@ -85,7 +89,7 @@ class InboxRow:
             "version": self.version,
             "pickable": self.pickable,
             # The request's id and the digest of the input that the row shows.
-            "pick": f"{request.pk}:{request.input_digest}",
+            "pick": f"{request.pk}:{request.voted_digest}",
             "section": self.section,
             "address": self.address,
             "title": mask_text(request.title),
@@ -94,6 +98,7 @@ class InboxRow:
             "outcome": "" if request.pending else self.outcome,
             "outcome_icon": STATUS_ICONS.get(status, "ban"),
             "comment": visible(self.decision.comment[:CHARACTERS]) if self.decision else "",
+            "progress": self.progress,
             "values": self.values,
             # The beginning of a question's message.
             "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
@@ -135,6 +140,7 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     requests = list(requests)
     settings = settings_of_tools({request.tool_name for request in requests})
     longer = _longer_beginnings(requests, settings)
+    ballots = ballots_of(request for request in requests if request.pending)
     # Looked up once for all rows: a long list is rendered for every page and push.
     home = reverse("approvals:requests")
     return [
@@ -145,6 +151,7 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
             section=section_of(user, request),
             values=_values(request, settings.get(request.tool_name), longer.get(str(request.pk), request.gist)),
             address=f"{home}{request.pk}/",
+            progress=ballots[request.pk].words if request.pk in ballots else "",
         )
         for request in requests
     ]
@@ -157,6 +164,8 @@ def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
 def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:
     if request.kind in ASKS:
         return []
+    if request.pending and request.proposal:
+        beginning = json.dumps(request.proposal["input"], ensure_ascii=False)[:MUCH]
     value = masked_input(request, read_beginning(beginning))
     return key_values(value, settings, request.tool_name, read_schema(request.described))
 

@@ -60,8 +60,6 @@ class MessageStream:
                     chunks += self._end_parts([(kind, part_id)])
                 case {"type": kind, "toolCallId": call, "input": value} if kind.startswith("tool-"):
                     chunks.append(_tool_chunk(events.ToolInputReady(call, tool_name(part), value)))
-                    if part["state"] == "approval-requested":
-                        chunks.append(_tool_chunk(events.ApprovalRequested(call, part["approval"]["id"])))
                     chunks += correction(part)
                 case _:
                     chunks.append(remarks.with_words(part))
@@ -176,7 +174,7 @@ def _tool_chunk(event: events.Event) -> Chunk:
 
 
 def correction(part: dict[str, Any]) -> list[Chunk]:
-    """Return the chunk that updates a client's copy to this stored tool part; none if the call is open."""
+    """Return the chunk that updates a client's copy to this stored tool part; none if the call is open and asks no one."""
     call = part["toolCallId"]
     match part["state"]:
         case "output-available":
@@ -185,5 +183,12 @@ def correction(part: dict[str, Any]) -> list[Chunk]:
             return [_tool_chunk(events.ToolFailed(call, part["errorText"]))]
         case "output-denied":
             return [_tool_chunk(events.ToolDenied(call))]
+        case "approval-requested":
+            return [_tool_chunk(events.ApprovalRequested(call, part["approval"]["id"]))]
         case _:
             return []
+
+
+def votes(tool_call_id: str, progress: str) -> Chunk:
+    """Return the chunk that says how far the votes on a call are. Clients give it to `onData` and do not keep it."""
+    return {"type": "data-votes", "data": {"toolCallId": tool_call_id, "progress": progress}, "transient": True}

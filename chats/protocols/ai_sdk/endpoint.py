@@ -31,7 +31,7 @@ from chats.exceptions import ChatNotFound, HistoryDiffers
 from chats.models import Chat, Turn
 from chats.protocols.ai_sdk import body as ai_sdk_body
 from chats.protocols.ai_sdk.body import Posted
-from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, correction, frames
+from chats.protocols.ai_sdk.encode import DONE, HEADERS, Chunk, MessageStream, correction, frames, votes
 from chats.protocols.ai_sdk.waiting import respond_when_changed, seconds_to_wait
 from chats.protocols.callers import chat_for, confine, own_chat
 from chats.queries.agents import agent_named
@@ -173,7 +173,8 @@ def _corrections(taken: Taken, sent: list[dict[str, Any]]) -> list[Chunk]:
     closed = [queries.call_view(row) for row in queries.calls_of(taken.turn, taken.closed)] if taken.closed else []
     stored = {call.tool_call_id: tool_part(call) for call in [*taken.ended.values(), *closed]}
     differing = (part for part in sent if part["toolCallId"] in stored and _differ(part, stored[part["toolCallId"]]))
-    return [chunk for part in differing for chunk in correction(stored[part["toolCallId"]])]
+    corrected = [chunk for part in differing for chunk in correction(stored[part["toolCallId"]])]
+    return [*corrected, *(votes(call_id, progress) for call_id, progress in taken.voted.items())]
 
 
 def _differ(sent: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ from approvals.api.bodies import json_object
 from approvals.api.frame import CONFINED, endpoint, own_thread, reaches
 from approvals.exceptions import CriticalElsewhere, Invalid, NotFound, Refusal
 from approvals.models import Decision
+from approvals.queries.policy.ballots import ballot_of
 from approvals.states import Door, Kind
 from chats import actions, queries
 from chats.exceptions import ChatNotFound
@@ -133,6 +134,10 @@ def _resume(request: HttpRequest, caller: Caller) -> Reply:
         outcome = desk.decide(approval_request.pk, answer, by=caller.actor, via=VIA)
     except Invalid as refusal:
         raise cedar_body.with_client_fields(refusal) from refusal
+    if outcome.decision is None:
+        ballot = ballot_of(outcome.request)
+        progress = ballot.words if ballot is not None else ""
+        return Reply(None, opening=[encode.notice(f"Your vote is counted: {progress}. Others have to decide too.")])
     if outcome.replayed:
         raise too_late(outcome.decision)
     # The signal that follows a decision may have been lost.

@@ -92,6 +92,8 @@ export interface Decision {
   answer?: unknown;
   /** Refused (`changed`) if the input of the request has another digest. */
   inputDigest?: string;
+  /** Decide alone what several people have to, with a `comment`. It needs the permission to. */
+  breakGlass?: boolean;
 }
 
 export type Filters = Readonly<
@@ -237,8 +239,8 @@ export class Desk {
 
   /**
    * Decide a request: `approve`, `reject`, `edit` (with `editedInput`) or `respond` (with `answer`). It needs a key with
-   * the scope `decide`, of another user than the one that asked. Throws Refused (`already_decided`: someone was first)
-   * or Unreachable.
+   * the scope `decide`, of another user than the one that asked. If several people decide it, this is a vote, and the
+   * status may still be `pending`. Throws Refused (`already_decided`: someone was first) or Unreachable.
    */
   async decide(requestId: string, verdict: Verdict, decision: Decision = {}): Promise<Outcome> {
     const body = { verdict, ...sent({ ...decision, answer: withFiles(decision.answer) }) };

@@ -13,7 +13,15 @@ export type {
 } from "./desk.js";
 export { DeskError, HasFailed, NotApproved, Refused, StillWaiting, Unreachable } from "./errors.js";
 export { Outcome } from "./outcome.js";
-export type { DecisionDocument, FileDocument, RequestDocument, Result, Status, Verdict } from "./outcome.js";
+export type {
+  DecisionDocument,
+  FileDocument,
+  RequestDocument,
+  Result,
+  Status,
+  Verdict,
+  VotesDocument,
+} from "./outcome.js";
 export { InvalidWebhook, verifyWebhook } from "./webhooks.js";
 export type { VerifyOptions, WebhookEvent, WebhookHeaders } from "./webhooks.js";
 export { answerText } from "./words.js";

@@ -25,6 +25,38 @@ export interface DecisionDocument {
   readonly edited_input: Readonly<Record<string, unknown>> | null;
   readonly approved_input: Readonly<Record<string, unknown>> | null;
   readonly approved_digest: string | null;
+  /** Whether one person decided what several people had to. */
+  readonly break_glass: boolean;
+}
+
+/** The votes on a request that several people decide, with the field names of the API. */
+export interface VotesDocument {
+  /** How far it is, such as `1 of 2, finance missing`. */
+  readonly progress: string;
+  readonly veto: boolean;
+  readonly stages: readonly {
+    readonly groups: readonly { readonly who: string; readonly votes: number; readonly needed: number }[];
+    readonly any: boolean;
+    readonly met: boolean;
+    readonly current: boolean;
+  }[];
+  readonly cast: readonly {
+    readonly by: string;
+    readonly on_behalf_of: string | null;
+    readonly verdict: "approve" | "reject";
+    readonly comment: string;
+    readonly input_digest: string;
+    readonly stage: number;
+    readonly counts: boolean;
+    readonly via: string;
+    readonly voted_at: string;
+  }[];
+  /** The changed input that people vote on; null while they vote on the asked one. */
+  readonly proposal: {
+    readonly input: Readonly<Record<string, unknown>>;
+    readonly input_digest: string;
+    readonly by: string;
+  } | null;
 }
 
 /** What the approved call did, as it was reported. */
@@ -47,6 +79,8 @@ export interface RequestDocument {
   readonly thread_id: string;
   /** Null while the request is waiting. Lists do not have it. */
   readonly decision?: DecisionDocument | null;
+  /** Null if one person decides it. Lists do not have it. */
+  readonly votes?: VotesDocument | null;
   /** Null until the result of the approved call is reported. */
   readonly result?: Result | null;
   readonly [field: string]: unknown;
@@ -55,8 +89,9 @@ export interface RequestDocument {
 /** How a request ended. `document` is the whole response. */
 export class Outcome {
   readonly requestId: string;
-  readonly status: Exclude<Status, "pending">;
-  /** Null if the deadline passed. */
+  /** Still `pending` after a vote that others have to follow. */
+  readonly status: Status;
+  /** Null if the deadline passed, or while others have to vote. */
   readonly by: string | null;
   readonly comment: string;
   /** The answer to a question or form; the default if the deadline passed. */
@@ -69,16 +104,21 @@ export class Outcome {
   readonly result: Result | null;
 
   constructor(readonly document: RequestDocument) {
-    const { decision, status } = document;
-    if (!decision || status === "pending") throw new TypeError(`Request ${document.id} is not decided yet.`);
+    const { decision, votes, status } = document;
+    if (!decision && !votes) throw new TypeError(`Request ${document.id} is not decided yet.`);
     this.requestId = document.id;
     this.status = status;
-    this.by = decision.by;
-    this.comment = decision.comment;
-    this.answer = decision.answer;
-    this.input = decision.approved_input;
-    this.digest = decision.approved_digest;
+    this.by = decision?.by ?? null;
+    this.comment = decision?.comment ?? "";
+    this.answer = decision?.answer ?? null;
+    this.input = decision?.approved_input ?? null;
+    this.digest = decision?.approved_digest ?? null;
     this.result = document.result ?? null;
+  }
+
+  /** The votes, if several people decide it. */
+  get votes(): VotesDocument | null {
+    return this.document.votes ?? null;
   }
 
   get approved(): boolean {

@@ -192,7 +192,10 @@ def decide(desk: Desk, args: argparse.Namespace) -> int:
             message = f"Only an approval can be approved. Answer this request: pausepoint answer {args.id} TEXT"
             raise ValueError(message) from refused
         raise
-    print(visible(f"{outcome.document['title']}: {outcome.status}"))
+    counted = (
+        f", your vote is counted: {outcome.votes['progress']}" if outcome.status == "pending" and outcome.votes else ""
+    )
+    print(visible(f"{outcome.document['title']}: {outcome.status}{counted}"))
     return 0
 
 

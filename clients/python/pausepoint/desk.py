@@ -149,7 +149,7 @@ class Outcome:
     """How a request ended. `document` is the whole response."""
 
     request_id: str
-    #: `approved`, `rejected`, `answered`, `expired` or `cancelled`.
+    #: `approved`, `rejected`, `answered`, `expired` or `cancelled`; of a vote that others have to follow, `pending`.
     status: str
     #: None if the deadline passed.
     by: str | None
@@ -169,7 +169,13 @@ class Outcome:
     @property
     def edited(self) -> bool:
         """Whether it was approved with changes."""
-        return bool(self.document["decision"]["verdict"] == "edit")
+        return bool((self.document["decision"] or {}).get("verdict") == "edit")
+
+    @property
+    def votes(self) -> Mapping[str, Any] | None:
+        """The votes if several people decide it: `progress` in words, `stages`, `cast` and `proposal`."""
+        votes: Mapping[str, Any] | None = self.document.get("votes")
+        return votes
 
     @property
     def timed_out(self) -> bool:
@@ -480,15 +486,15 @@ def _leave(patience: float, resume: Resume) -> Flow[None]:
 
 
 def _outcome(document: Mapping[str, Any]) -> Outcome:
-    made = document["decision"]
+    made = document["decision"] or {}
     return Outcome(
         request_id=document["id"],
         status=document["status"],
-        by=made["by"],
-        comment=made["comment"],
-        answer=made["answer"],
-        input=made["approved_input"],
-        digest=made["approved_digest"],
+        by=made.get("by"),
+        comment=made.get("comment", ""),
+        answer=made.get("answer"),
+        input=made.get("approved_input"),
+        digest=made.get("approved_digest"),
         document=document,
     )
 
@@ -614,7 +620,8 @@ class Desk(_Settings):
         """Decide a request: `approve`, `reject`, `edit` (with `edited_input`) or `respond` (with `answer`).
 
         A file in the answer is a `Path`, or `{"name", "content"}` with bytes. It needs a key with the scope `decide`, of
-        another user than the one that asked. Raise Refused (`already_decided`: someone was first) or Unreachable.
+        another user than the one that asked. If several people decide it, this is a vote, and the status may still be
+        `pending`. Raise Refused (`already_decided`: someone was first) or Unreachable.
         """
         return self._run(_decide(self.patience, request_id, verdict, comment, fields))
 

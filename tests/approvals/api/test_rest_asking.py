@@ -79,6 +79,7 @@ def test_a_new_request_is_stored_and_returned():
         "default_response": None,
         "callback_url": "https://agents.example.org/answers",
         "decision": None,
+        "votes": None,
         "result": None,
         "warnings": [],
     }

@@ -1,0 +1,112 @@
+"""What programs read of the votes on a request."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, Field
+
+from approvals.api.fields import Moment
+from approvals.asking.secrets import masked_input
+from approvals.models import ApprovalRequest
+from approvals.queries.policy.ballots import Ballot, CastVote, ballot_of
+from approvals.text.secrets import mask_text
+
+
+class VoteGroup(BaseModel):
+    who: str = Field(description="The teams and people of the group; empty for anyone who may decide.")
+    votes: int = Field(description="How many of its approvals count.")
+    needed: int
+
+
+class VoteStage(BaseModel):
+    groups: list[VoteGroup]
+    any: bool = Field(description="Whether one of the groups is enough.")
+    met: bool
+    current: bool = Field(description="Whether this stage takes votes now.")
+
+
+class VoteDocument(BaseModel):
+    by: str = Field(description="A user, or `API key NAME of USER`.")
+    on_behalf_of: str | None = Field(description="The user for whom it was given; null if for no one else.")
+    verdict: Literal["approve", "reject"]
+    comment: str
+    input_digest: str = Field(description="The digest of the input that it is about. It counts for no other.")
+    stage: int = Field(description="The stage that it counts in, from 1.")
+    counts: bool = Field(description="False if the input has changed since, or its voter has lost the right.")
+    via: str
+    voted_at: Moment
+
+
+class ProposalDocument(BaseModel):
+    """The changed input that people vote on, in place of `input`."""
+
+    input: dict[str, Any]
+    input_digest: str
+    by: str
+
+
+class VotesDocument(BaseModel):
+    """The votes on a request that several people decide."""
+
+    progress: str = Field(description="How far it is, in words, such as `1 of 2, finance missing`.")
+    veto: bool = Field(description="Whether one rejection ends it.")
+    stages: list[VoteStage]
+    cast: list[VoteDocument] = Field(description="The votes, one for each person, in order of time.")
+    proposal: ProposalDocument | None = Field(description="Null while people vote on `input`.")
+
+
+def votes_document(request: ApprovalRequest) -> VotesDocument | None:
+    """Return the votes on a request; None if one person decides it."""
+    ballot = ballot_of(request)
+    if ballot is None:
+        return None
+    return VotesDocument(
+        progress=ballot.words,
+        veto=ballot.terms.veto,
+        stages=_stages(ballot),
+        cast=[_vote(each) for each in ballot.votes],
+        proposal=_proposal(request),
+    )
+
+
+def _stages(ballot: Ballot) -> list[VoteStage]:
+    return [
+        VoteStage(
+            groups=[VoteGroup(who=group.who, votes=group.votes, needed=group.needed) for group in stage.groups],
+            any=stage.any,
+            met=stage.met,
+            current=stage.current,
+        )
+        for stage in ballot.stages
+    ]
+
+
+def _vote(cast: CastVote) -> VoteDocument:
+    vote = cast.vote
+    return VoteDocument(
+        by=vote.person_name,
+        on_behalf_of=vote.for_name,
+        verdict="approve" if vote.approves else "reject",
+        comment=mask_text(vote.comment),
+        input_digest=vote.digest,
+        stage=vote.stage + 1,
+        counts=cast.counts,
+        via=vote.via,
+        voted_at=vote.voted_at,
+    )
+
+
+def _proposal(request: ApprovalRequest) -> ProposalDocument | None:
+    held = request.proposal
+    if not held or not request.pending:
+        return None
+    value = masked_input(request, held["input"]) if request.is_masked else held["input"]
+    return ProposalDocument(input=value, input_digest=held["digest"], by=held["by"])
+
+
+def waiting_words(request: ApprovalRequest) -> str:
+    """Return how far the votes are, as a sentence; empty if one person decides."""
+    ballot = ballot_of(request) if request.pending else None
+    return _("Votes: %(progress)s.") % {"progress": ballot.words} if ballot is not None else ""

@@ -1,0 +1,59 @@
+"""Votes on requests whose terms need several people."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.states import Door, Verdict
+
+VERDICTS = (Verdict.APPROVE, Verdict.REJECT)
+
+
+class Vote(models.Model):
+    """The vote of a person on a request; changed in place until the outcome. The record has every change of it."""
+
+    request = models.ForeignKey(
+        "approvals.ApprovalRequest",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="votes",
+        editable=False,
+    )
+    #: The id of the account, whichever way and with whichever key it votes. A plain number, so that the deletion of a user
+    #: does not reach it.
+    person_id = models.BigIntegerField()
+    person_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    verdict = models.CharField(max_length=7, choices=[(verdict.value, verdict.label) for verdict in VERDICTS])
+    comment = models.TextField(blank=True)
+    #: The digest of the input that was voted on: a vote counts for no other.
+    digest = models.CharField(max_length=71)
+    #: In which stage of the terms it was given, from 0: it counts in no other.
+    stage = models.PositiveSmallIntegerField(default=0)
+    #: Whether the input that was voted on is a change by this person.
+    proposes = models.BooleanField(default=False)
+    via = models.CharField(max_length=20)
+    voted_at = models.DateTimeField()
+    #: Whether it counted for the outcome; null if the votes did not decide it, or not yet.
+    counted = models.BooleanField(null=True)
+    #: For whom it was given, if not for the person themselves; null if for no one else.
+    for_id = models.BigIntegerField(null=True)
+    for_name = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - null means "for no one else"
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["request", "person_id"], name="one_vote_of_each")]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} by {self.person_name}"
+
+    @property
+    def approves(self) -> bool:
+        return self.verdict == Verdict.APPROVE
+
+    @property
+    def door(self) -> str:
+        """The name of `via` for people."""
+        return str(Door(self.via).label) if self.via in Door.values else self.via

@@ -1,0 +1,63 @@
+"""The votes on a request as its card shows them to one person."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions
+from approvals.access.permissions import Person
+from approvals.models import ApprovalRequest
+from approvals.queries.policy.ballots import Ballot, CastVote, ballots_of
+from approvals.text.differences import Change, changes
+
+Ballots = Mapping[UUID, Ballot]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voting:
+    """The context of `approvals/request/_votes.html`; `own` is the vote of the person, `proposed` what is changed."""
+
+    ballot: Ballot
+    admitted: bool
+    own: CastVote | None
+    may_break_glass: bool
+    proposed: Sequence[Change]
+
+    @property
+    def look(self) -> Hashable:
+        """Changes whenever this looks different."""
+        return self.ballot.look, self.own and self.own.vote.pk, self.may_break_glass
+
+    @property
+    def missing(self) -> str:
+        """Who is missing now; empty for anyone who may decide, and after the end."""
+        current = self.ballot.current
+        return current.who if current is not None else ""
+
+    @property
+    def refusal(self) -> str:
+        """Why the person cannot vote now; empty if they can, or if no vote is wanted any more."""
+        if self.admitted or not self.ballot.request.pending:
+            return ""
+        if self.missing:
+            return _("Your vote is not needed now. This request waits for %(who)s.") % {"who": self.missing}
+        return _("Your vote is not needed now. This request waits for others who may decide it.")
+
+
+def voting_of(user: Person, request: ApprovalRequest, ballots: Ballots | None = None) -> Voting | None:
+    """Return the votes on a request; None if it is not decided by votes. `ballots` are those that were read already."""
+    ballot = (ballots_of([request], user) if ballots is None else ballots).get(request.pk)
+    if ballot is None:
+        return None
+    edited = request.proposal["input"] if request.pending and request.proposal else request.input
+    return Voting(
+        ballot=ballot,
+        admitted=ballot.admits(user),
+        own=ballot.vote_of(user),
+        may_break_glass=request.pending and permissions.may_break_glass(user, request),
+        proposed=changes(request.input, edited, request.secrets or ()),
+    )

@@ -1,0 +1,233 @@
+"""The votes on requests, as people and programs are shown them: who has voted, what counts, and who is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import Group as Team
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+
+from approvals.access.permissions import Person
+from approvals.db.many import any_of
+from approvals.models import ApprovalRequest, Vote
+from approvals.policy.terms import Group, Stage, Terms, terms_of
+from approvals.policy.votes import Cast, Electorate, Tally, is_in, progress, stage_for
+from approvals.queries.policy.electorate import electorate_of, electorates_among
+from approvals.states import ASKS
+from approvals.text.text import visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupProgress:
+    """How many approvals a group has of those it needs; `who` names its people, empty for anyone who may decide."""
+
+    who: str
+    votes: int
+    needed: int
+
+    @property
+    def missing(self) -> bool:
+        return self.votes < self.needed
+
+    @property
+    def words(self) -> str:
+        return _("%(votes)d of %(needed)d") % {"votes": self.votes, "needed": self.needed}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageProgress:
+    """A stage with its groups, joined by *or* if `any`; `current` is the one that takes votes."""
+
+    groups: Sequence[GroupProgress]
+    any: bool
+    met: bool
+    current: bool
+
+    @property
+    def who(self) -> str:
+        """Who is missing, in words; empty for anyone who may decide."""
+        missing = [group.who for group in self.groups if group.missing]
+        if not all(missing):
+            return ""
+        return (_(" or ") if self.any else _(" and ")).join(missing)
+
+    @property
+    def words(self) -> str:
+        """How far it is: “1 of 2, finance missing”."""
+        if self.any and len(self.groups) > 1:
+            return _(" or ").join(f"{group.words} {group.who}".strip() for group in self.groups)
+        votes, needed = sum(group.votes for group in self.groups), sum(group.needed for group in self.groups)
+        values = {"votes": votes, "needed": needed, "who": self.who}
+        if not self.who:
+            return _("%(votes)d of %(needed)d") % values
+        return _("%(votes)d of %(needed)d, %(who)s missing") % values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CastVote:
+    """A stored vote. One that does not count was given on another input, or its voter has lost the right."""
+
+    vote: Vote
+    counts: bool
+    other_input: bool
+
+    @property
+    def lost(self) -> bool:
+        return not self.counts and not self.other_input
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ballot:
+    """The votes on one request for one viewer, who may be no one."""
+
+    request: ApprovalRequest
+    terms: Terms
+    tally: Tally
+    electorate: Electorate
+    stages: Sequence[StageProgress]
+    votes: Sequence[CastVote]
+
+    @property
+    def current(self) -> StageProgress | None:
+        return None if self.tally.current is None else self.stages[self.tally.current]
+
+    @property
+    def words(self) -> str:
+        """How far it is, in words: “1 of 2, finance missing”, with the number of the stage if there are several."""
+        if self.current is None:
+            return _("All votes are in")
+        if len(self.stages) == 1:
+            return self.current.words
+        values = {"number": (self.tally.current or 0) + 1, "all": len(self.stages), "progress": self.current.words}
+        return _("Stage %(number)d of %(all)d: %(progress)s") % values
+
+    def admits(self, person: Person) -> bool:
+        """Return whether someone among those who were looked up may vote now, or change their vote."""
+        return person.pk is not None and stage_for(person.pk, self.tally, self.electorate) is not None
+
+    @property
+    def look(self) -> Hashable:
+        """Changes whenever the ballot looks different."""
+        votes = [(cast.vote.pk, cast.vote.voted_at, cast.counts) for cast in self.votes]
+        return self.words, tuple(votes)
+
+    def vote_of(self, person: Person) -> CastVote | None:
+        return next((cast for cast in self.votes if cast.vote.person_id == person.pk), None)
+
+
+def takes_votes(request: ApprovalRequest) -> bool:
+    """Return whether a request is decided by votes."""
+    return request.kind not in ASKS and bool(request.terms) and bool(request.terms.get("stages"))
+
+
+def casts_of(votes: Iterable[Vote]) -> list[Cast]:
+    """Return stored votes as they are counted."""
+    return [Cast(vote.person_id, vote.approves, vote.stage, vote.digest) for vote in votes]
+
+
+def votes_on(*ids: UUID) -> list[Vote]:
+    """Return the votes on these requests, in order of time."""
+    return list(Vote.objects.filter(request__in=ids).order_by("voted_at", "pk"))
+
+
+def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None) -> dict[UUID, Ballot]:
+    """Return the ballots of those requests that are decided by votes; nothing is read if none of them is."""
+    terms = {request: terms_of(request.terms) for request in requests if takes_votes(request)}
+    if not terms:
+        return {}
+    votes: dict[UUID, list[Vote]] = {request.pk: [] for request in terms}
+    for vote in votes_on(*votes):
+        votes[vote.request_id].append(vote)
+    voters = {vote.person_id for of_request in votes.values() for vote in of_request}
+    electorates = electorates_among(voters, viewer, terms)
+    names = _names_of(terms.values())
+    return {
+        request.pk: _ballot(request, of_request, votes[request.pk], electorates[request.pk], names)
+        for request, of_request in terms.items()
+    }
+
+
+def ballot_of(request: ApprovalRequest, viewer: Person | None = None) -> Ballot | None:
+    """Return the ballot of a request; None if it is not decided by votes."""
+    return ballots_of([request], viewer).get(request.pk)
+
+
+def wanted_voters(request: ApprovalRequest) -> set[int] | None:
+    """Return the ids of the people whose vote is wanted now; None if one person decides the request."""
+    if not takes_votes(request):
+        return None
+    terms = terms_of(request.terms)
+    electorate = electorate_of(request, terms)
+    tally = progress(terms, casts_of(votes_on(request.pk)), electorate, request.voted_digest)
+    if tally.current is None:
+        return set()
+    return set[int]().union(*electorate[tally.current]) - set(tally.counted)
+
+
+def _ballot(
+    request: ApprovalRequest, terms: Terms, votes: Sequence[Vote], electorate: Electorate, names: Mapping[Any, str]
+) -> Ballot:
+    tally = progress(terms, casts_of(votes), electorate, request.voted_digest)
+    return Ballot(
+        request=request,
+        terms=terms,
+        tally=tally,
+        electorate=electorate,
+        stages=stages_of(terms, tally, names),
+        votes=[_cast_vote(request, vote, tally, electorate) for vote in votes],
+    )
+
+
+def _cast_vote(request: ApprovalRequest, vote: Vote, tally: Tally, electorate: Electorate) -> CastVote:
+    """Return a vote with whether it counts: for the outcome as it was stored then, before it as things are now."""
+    other_input = vote.digest != request.voted_digest
+    counts = is_in(vote.person_id, electorate, vote.stage) and not other_input if request.pending else vote.counted
+    return CastVote(vote=vote, counts=counts is not False, other_input=other_input)
+
+
+def stages_of(terms: Terms, tally: Tally, names: Mapping[Any, str]) -> list[StageProgress]:
+    """Return how far each stage is."""
+    return [
+        StageProgress(
+            groups=_groups(stage, tally.filled[number], names),
+            any=stage.any,
+            met=tally.current is None or number < tally.current,
+            current=number == tally.current,
+        )
+        for number, stage in enumerate(terms.stages)
+    ]
+
+
+def _groups(stage: Stage, filled: Sequence[int], names: Mapping[Any, str]) -> list[GroupProgress]:
+    return [
+        GroupProgress(who=who_in(group, names), votes=votes, needed=group.votes)
+        for group, votes in zip(stage.groups, filled, strict=True)
+    ]
+
+
+def who_in(group: Group, names: Mapping[Any, str]) -> str:
+    """Return the people of a group in words; empty for anyone who may decide."""
+    members = [*(("team", pk) for pk in group.teams), *(("person", pk) for pk in group.people)]
+    return _(" or ").join(names.get(member) or _("someone removed") for member in members)
+
+
+def names_for(terms: Terms) -> dict[Any, str]:
+    return _names_of([terms])
+
+
+def _names_of(terms: Iterable[Terms]) -> dict[Any, str]:
+    """Return the names of the people and teams in terms, by what they are and id."""
+    groups = [group for each in terms for stage in each.stages for group in stage.groups]
+    teams, people = ({pk for group in groups for pk in getattr(group, kind)} for kind in ("teams", "people"))
+    names: dict[Any, str] = {}
+    if teams:
+        named = Team.objects.filter(pk__in=any_of(teams, int)).values_list("pk", "name")
+        names |= {("team", pk): visible(name) for pk, name in named}
+    if people:
+        users = User.objects.filter(pk__in=any_of(people, int)).values_list("pk", "username")
+        names |= {("person", pk): visible(name) for pk, name in users}
+    return names

@@ -1,0 +1,165 @@
+"""Votes on the pages: who may vote, how far it is, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from approvals.models import Decision, Vote
+from approvals.policy.terms import Reason, Terms
+from approvals.states import Verdict
+from tests.support.desk.pressing import HTMX, at, browser, press, seen
+from tests.support.desk.requests import REFUND, stored
+from tests.support.desk.votes import both, group, make_team, make_voted, vote, votes_of, with_terms
+from tests.support.markup import buttons, forms, parse
+from tests.support.people import PASSWORD, alice, bob, carol, make_person
+
+pytestmark = pytest.mark.django_db
+
+LESS = {**REFUND, "amount": 50}
+
+
+@pytest.fixture
+def people():
+    return [bob(), *(make_person(name, "decide_approvalrequest", "view_approvalrequest") for name in ("dave", "erin"))]
+
+
+@pytest.fixture
+def payment(people):
+    """A payment that finance (Bob) and security (Dave) have to approve."""
+    finance, security = make_team("finance", people[0]), make_team("security", people[1])
+    return make_voted(alice(), both(group(finance), group(security)), input=REFUND)
+
+
+def words_of(html, tag, class_):
+    return [found.words for found in parse(html).find(tag, class_=class_)]
+
+
+def test_the_first_vote_leaves_the_card_waiting_and_the_second_ends_it(payment, people):
+    first = browser(people[0])
+    (form, *_) = forms(first.get(payment.get_absolute_url()).text, "decide/")
+    assert press(first, form, "Approve", comment="Paid before.").status_code == 302
+    page = first.get(payment.get_absolute_url()).text
+    assert words_of(page, "p", "votes-progress") == ["Votes 1 of 2, security missing"]
+    assert "bob approved" in words_of(page, "ul", "votes-cast")[0]
+    second = browser(people[1])
+    (form, *_) = forms(second.get(payment.get_absolute_url()).text, "decide/")
+    press(second, form, "Approve")
+    assert (stored(payment).status, votes_of(payment)) == ("approved", [("bob", "approve"), ("dave", "approve")])
+
+
+def test_someone_of_neither_team_sees_who_is_missing_and_no_buttons(payment, people):
+    page = browser(people[2]).get(payment.get_absolute_url()).text
+    assert "Approve" not in buttons(page)
+    assert "This request waits for finance and security." in page
+    refusal = browser(people[2]).post(at(payment), seen(payment) | {"verdict": "approve"}, headers=HTMX)
+    assert (refusal.status_code, Vote.objects.count()) == (403, 0)
+    assert "This request waits for finance and security." in refusal.text
+
+
+def test_a_card_shows_the_proposal_and_votes_on_it(payment, people):
+    vote(payment, people[0], Verdict.EDIT, edited_input=LESS)
+    client = browser(people[1])
+    page = client.get(payment.get_absolute_url()).text
+    assert "bob has changed the input." in page
+    assert [row.words for row in parse(page).find("table", class_="changes")[0].find("tr")][1] == "amount 120 50"
+    old = client.post(at(payment), seen(payment) | {"verdict": "approve"}, headers=HTMX)
+    assert old.status_code == 409
+    (form, *_) = forms(page, "decide/")
+    press(client, form, "Approve")
+    assert (Decision.objects.get().edited_input, Decision.objects.get().verdict) == (LESS, "edit")
+
+
+def test_an_edit_of_a_proposal_starts_from_the_proposal(payment, people):
+    vote(payment, people[0], Verdict.EDIT, edited_input=LESS)
+    client = browser(people[1])
+    (form,) = forms(client.get(payment.get_absolute_url()).text, "review/")
+    assert form.fields["input.amount"] == "50"
+    shown = press(client, form, "Review changes", **{"input.amount": "40"})
+    (form, *_) = forms(shown.text, "decide/")
+    press(client, form, "Approve with changes")
+    assert (stored(payment).proposal["input"]["amount"], stored(payment).proposal["by"]) == (40, "dave")
+
+
+def test_a_lost_vote_is_struck_out(payment, people):
+    vote(payment, people[0])
+    people[0].groups.clear()
+    page = browser(carol()).get(payment.get_absolute_url()).text
+    assert words_of(page, "p", "votes-progress") == ["Votes 0 of 2, finance and security missing"]
+    assert words_of(page, "span", "vote-note") == ["no longer counts"]
+
+
+def test_the_inbox_says_how_far_it_is(payment, people):
+    vote(payment, people[0])
+    assert words_of(browser(carol()).get("/requests/").text, "span", "row-progress") == ["1 of 2, security missing"]
+
+
+def test_the_inbox_reads_as_many_statements_for_one_voted_request_as_for_many(payment, people):
+    client = browser(people[0])
+    client.get("/requests/")
+    with CaptureQueriesContext(connection) as one:
+        client.get("/requests/")
+    asker = payment.requested_by
+    for _ in range(3):
+        request = make_voted(asker, both(group(votes=2)), input=REFUND)
+        vote(request, people[0])
+    with CaptureQueriesContext(connection) as many:
+        client.get("/requests/")
+    # One more reads the rights of those who have voted, which no one had before.
+    assert len(many) <= len(one) + 4
+
+
+def test_a_bulk_decision_votes(payment, people):
+    client = browser(people[0])
+    pick = f"{payment.pk}:{payment.input_digest}"
+    sent = {"pick": [pick], "verdict": "approve", "confirmed": "yes"}
+    done = client.post("/requests/bulk/", sent)
+    assert "Your vote is counted: 1 of 2, security missing." in done.text
+    refused = browser(people[2]).post("/requests/bulk/", sent)
+    assert "Your vote is not needed now: 1 of 2, security missing." in refused.text
+    assert votes_of(payment) == [("bob", "approve")]
+
+
+def test_a_rejection_by_terms_needs_a_message(people):
+    request = with_terms(make_voted(alice(), Terms()), Terms(reason=Reason.ALWAYS))
+    for verdict in ("approve", "reject"):
+        sent = seen(request) | {"verdict": verdict}
+        assert browser(people[0]).post(at(request), sent, headers=HTMX).status_code == 422
+    sent["comment"] = "As agreed."
+    assert browser(people[0]).post(at(request), sent, headers=HTMX).status_code == 200
+
+
+def test_a_typed_name_by_terms_is_typed(people):
+    request = make_voted(alice(), Terms(typed_name=True))
+    client = browser(people[0])
+    sent = seen(request) | {"verdict": "approve"}
+    assert client.post(at(request), sent, headers=HTMX).status_code == 422
+    assert client.post(at(request), sent | {"typed_name": "pay"}, headers=HTMX).status_code == 200
+    assert stored(request).status == "approved"
+
+
+def test_whoever_has_not_just_logged_in_logs_in_again_and_comes_back(people):
+    request = make_voted(alice(), Terms(fresh_sign_in=True))
+    client = browser(people[0])
+    sent = seen(request) | {"verdict": "approve"}
+    refusal = client.post(at(request), sent, headers=HTMX)
+    again = f"/login/again/?next={request.get_absolute_url()}"
+    assert (refusal.status_code, again in refusal.text) == (403, True)
+    assert client.post("/login/again/", {"password": "wrong"}).status_code == 200
+    back = client.post(again, {"password": PASSWORD, "next": request.get_absolute_url()})
+    assert (back.status_code, back.headers["Location"]) == (302, request.get_absolute_url())
+    assert client.post(at(request), sent, headers=HTMX).status_code == 200
+    assert stored(request).status == "approved"
+
+
+def test_a_log_in_of_some_time_ago_is_not_fresh(people, settings):
+    request = make_voted(alice(), Terms(fresh_sign_in=True))
+    client = browser(people[0])
+    client.post("/login/again/", {"password": PASSWORD})
+    session = client.session
+    session["account_authentication_methods"] = [{"at": timezone.now().timestamp() - settings.HITL_FRESH_SIGN_IN - 1}]
+    session.save()
+    sent = seen(request) | {"verdict": "approve"}
+    assert client.post(at(request), sent, headers=HTMX).status_code == 403
