@@ -47,12 +47,14 @@ class Right(models.TextChoices):
 
     IGNORE_SCOPES = "ignore_scopes", _("See and decide without scopes")
     REVEAL_SECRETS = "reveal_secrets", _("Show hidden values")
+    BREAK_GLASS = "break_glass", _("Decide alone what several people have to")
 
 
 #: What each additional right adds to the roles of a person, for people.
 RIGHT_DESCRIPTIONS = {
     Right.IGNORE_SCOPES: _("Approver scopes do not limit what the roles of this person allow."),
     Right.REVEAL_SECRETS: _("Shows secrets of the requests that this person sees. Each time is on record."),
+    Right.BREAK_GLASS: _("Breaks the glass in an emergency, with a message. Everyone concerned is told at once."),
 }
 
 

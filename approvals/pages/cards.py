@@ -75,8 +75,9 @@ class Card:
 
     @property
     def version(self) -> str:
-        """Changes with the request and the person's permissions. While it stays the same, a push does not replace a form."""
-        return f"{self.request.status}-{self.request.changed_at.timestamp()}-{self.may_close}"
+        """Changes with the request, but not with each vote, and with permissions. Until then, a push replaces no form."""
+        votes_on = self.request.input_digest if self.voting and self.request.pending else ""
+        return f"{self.request.status}-{votes_on or self.request.changed_at.timestamp()}-{self.may_close}"
 
     @property
     def render_key(self) -> Hashable:
