@@ -9,12 +9,12 @@ from django.contrib.auth.models import Permission, User
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from approvals.access.rights import ADMINISTER, DECIDE, IGNORE_SCOPES, REVEAL
+from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 
 #: The permissions that decide, that could be used to become someone who decides, or that open what is kept from deciders.
-PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER, IGNORE_SCOPES, REVEAL))
+PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER, IGNORE_SCOPES, REVEAL, BREAK_GLASS))
 #: The changes that give a person one of these.
 GIVING = (PendingChange.Kind.ROLES, PendingChange.Kind.RIGHTS)
 #: The name of the lock that everyone takes who may take rights away, so that two cannot remove each other.

@@ -78,9 +78,7 @@ def test_a_new_request_is_stored_and_returned():
         "has_default": False,
         "default_response": None,
         "callback_url": "https://agents.example.org/answers",
-        "decision": None,
-        "votes": None,
-        "result": None,
+        **dict.fromkeys(["decision", "votes", "result"]),
         "warnings": [],
     }
     workflow = stored.workflow
