@@ -179,3 +179,19 @@ def test_other_open_pages_are_told_of_a_vote_and_forms_in_use_stay(payment, peop
     assert "This request waits for security." in _workflow_changed(
         people[2], shared, payment.workflow_id, str(payment.pk)
     )
+
+
+def test_what_is_hidden_stays_hidden_in_a_proposal(people):
+    schema = {"type": "object", "properties": {"token": {"type": "string", "writeOnly": True}}}
+    asked = {"amount": 5, "token": "hunter-two"}
+    request = make_voted(alice(), both(group(votes=2)), input=asked, response_schema=schema)
+    vote(request, people[0], Verdict.EDIT, edited_input={"amount": 4, "token": "hunter-two"})
+    client = browser(people[1])
+    addresses = [request.get_absolute_url(), request.workflow.get_absolute_url(), "/requests/", "/audit/"]
+    texts = [client.get(address).text for address in addresses]
+    assert ["hunter-two" in text for text in texts] == [False] * len(texts)
+    (form,) = forms(texts[0], "review/")
+    shown = press(client, form, "Review changes", **{"input.amount": "3"})
+    (form, *_) = forms(shown.text, "decide/")
+    press(client, form, "Approve with changes")
+    assert stored(request).proposal["input"] == {"amount": 3, "token": "hunter-two"}

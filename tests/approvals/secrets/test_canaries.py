@@ -169,10 +169,12 @@ def test_no_outgoing_message_and_no_event_contains_a_secret(planted, settings):
     settings.PUBLIC_URL = "https://desk.example.org"
     person = User.objects.get(username="bob")
     requests = list(ApprovalRequest.objects.select_related("workflow"))
-    mentions = [(request, "alice") for request in requests]
+    mentions = [messages.Mention(request, "alice") for request in requests]
     mails = [messages.mail(person, requests, mentions), *(messages.mail(person, [each]) for each in requests)]
     texts = [f"{mail.subject}\n{mail.body}" for mail in mails] + [messages.slack(requests).decode()]
-    texts += [str(push._message([each], [])) + str(push._message([], [(each, "alice")])) for each in requests]
+    texts += [
+        str(push._message([each], [])) + str(push._message([], [messages.Mention(each, "alice")])) for each in requests
+    ]
     texts += [str(payload) for payload in OutboxEvent.objects.values_list("payload", flat=True)]
     assert [escaped(text) for text in texts] == [[] for _ in texts]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPConnection
 from threading import Barrier
 from typing import Any
@@ -73,8 +75,7 @@ def test_of_fifty_voters_one_gives_the_vote_that_decides_and_the_rest_are_counte
             (won,) = [body for body in counted if body["status"] == "approved"]
             winners[request] = won["decision"]["by"]
             late = [body for status, body in answers if status != 200]
-            told = {(body["code"], body.get("decision", {}).get("by"), body["detail"]) for body in late}
-            assert {(code, by) for code, by, _ in told} <= {("already_decided", winners[request])}, told
+            assert {(body["code"], body["decision"]["by"]) for body in late} <= {("already_decided", winners[request])}
             assert len(counted) + len(late) == AT_ONCE
             assert len(won["votes"]["cast"]) == len(counted) >= 3
     stored = json.loads(team.run(STORED))
@@ -98,12 +99,17 @@ def numbers(names: Iterable[str]) -> list[int]:
 
 
 def press(team: Site, key: str, place: int, request: str, gate: Barrier) -> tuple[int, dict[str, Any]]:
-    """Approve over REST at the same moment as all others."""
-    connection = HTTPConnection("127.0.0.1", team.ports[place % 2], timeout=PATIENCE)
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    """Approve over REST at the same moment as all others; again, as clients do, if one has waited too long for the lock."""
     gate.wait(PATIENCE)
-    connection.request("POST", f"/api/v1/requests/{request}/decision", json.dumps({"verdict": "approve"}), headers)
-    answer = connection.getresponse()
-    found = json.loads(answer.read())
-    connection.close()
-    return answer.status, found
+    status, found = send(team, key, place, request)
+    while status == HTTPStatus.SERVICE_UNAVAILABLE:
+        status, found = send(team, key, place, request)
+    return status, found
+
+
+def send(team: Site, key: str, place: int, request: str) -> tuple[int, dict[str, Any]]:
+    with closing(HTTPConnection("127.0.0.1", team.ports[place % 2], timeout=PATIENCE)) as connection:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        connection.request("POST", f"/api/v1/requests/{request}/decision", json.dumps({"verdict": "approve"}), headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
