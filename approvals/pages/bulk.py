@@ -28,7 +28,7 @@ from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
-from approvals.states import VERDICTS, Door, Kind, Verdict, verdict_label
+from approvals.states import VERDICTS, Door, Kind, Priority, Verdict, verdict_label
 from approvals.text.confusables import marked_name
 from approvals.text.tables import RAW_CONTEXT, unseen_rows
 
@@ -174,7 +174,9 @@ def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
         # Approving it runs the call again, although it may have succeeded already.
         return ("one_by_one", _("The outcome of its call is unknown. Check it and decide it individually."))
     if permissions.only_on_own_pages(request):
-        return ("needs_name", _("Critical requests must be decided individually."))
+        critical = request.priority == Priority.CRITICAL
+        words = _("Critical requests must be decided individually.")
+        return ("needs_name", words if critical else _("Its name has to be typed. Decide it individually."))
     return None
 
 

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from approvals import queries
+from approvals.actions import checking
+from approvals.asking.answers import Answer
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.outbound.links import verdict_of_link
 from approvals.pages.cards import card_for
-from approvals.queries.preferences import reason_rules
 from approvals.states import Kind, Verdict
 
 
@@ -30,6 +31,6 @@ def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     if not card.may_close or approval_request.kind != Kind.APPROVAL:
         return redirect(approval_request)
     rejects = verdict == Verdict.REJECT
-    strict = rejects and reason_rules({approval_request.tool_name}).apply_to(approval_request)
+    strict = checking.needs_reason(approval_request, Answer(verdict))
     context = {"card": card, "verdict": verdict, "approves": not rejects, "reason_required": strict}
     return render(request, "approvals/request/confirm.html", context)
