@@ -244,6 +244,8 @@ HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, low
 HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
 #: Whether one administrator alone may make people deciders or administrators, and make links for those who are.
 HITL_ONE_ADMINISTRATOR = env.boolean("HITL_ONE_ADMINISTRATOR", default=False)
+#: Whether a version of the policy goes live only when another administrator has confirmed it.
+HITL_POLICY_SECOND_PERSON = env.boolean("HITL_POLICY_SECOND_PERSON", default=False)
 #: Whether requests of programs that no one but superusers may decide are refused, instead of made with a warning.
 HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
 #: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.

@@ -83,10 +83,19 @@ class Event:
 Handler = Callable[[Event], None]
 
 
-def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: str = "", heard: bool = True) -> None:
+def enqueue(
+    name: str,
+    *,
+    stream: str,
+    data: Mapping[str, Any],
+    callback_url: str = "",
+    heard: bool = True,
+    notices: bool = True,
+) -> None:
     """Write an event for every target; call this inside the transaction of what it reports.
 
     `heard` is false if the caller has read in this transaction that no one gets events (`models.subscriptions.heard`).
+    Without `notices`, no person is notified of it.
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
@@ -94,7 +103,7 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in targets if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))
-    if name == "request.created" and any(pk is None for pk, _url, _events in targets):
+    if notices and name == "request.created" and any(pk is None for pk, _url, _events in targets):
         rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return

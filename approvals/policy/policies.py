@@ -47,20 +47,29 @@ class Directory:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """What a document names."""
+class Named:
+    """Whom a document names: by name as people write it, by id as it is stored."""
 
-    people: frozenset[str]
-    teams: frozenset[str]
+    people: frozenset[Any]
+    teams: frozenset[Any]
 
 
-def names_in(document: Any) -> Names:
+def names_in(document: Any) -> Named:
     """Return the usernames and the names of teams in a document of anyone."""
-    named: dict[str, set[str]] = {"people": set(), "teams": set(), "roles": set()}
+    return _named(document, str)
+
+
+def ids_in(stored: Any) -> Named:
+    """Return the ids of users and of groups in a stored policy."""
+    return _named(stored, int)
+
+
+def _named(document: Any, type_: type) -> Named:
+    named: dict[str, set[Any]] = {"people": set(), "teams": set(), "roles": set()}
     for _path, owner, kind in _named_lists(document):
-        names = owner[kind] if isinstance(owner[kind], list) else []
-        named["people" if kind == "requesters" else kind] |= {name for name in names if isinstance(name, str)}
-    return Names(frozenset(named["people"]), frozenset(named["teams"]))
+        items = owner[kind] if isinstance(owner[kind], list) else []
+        named["people" if kind == "requesters" else kind] |= {item for item in items if isinstance(item, type_)}
+    return Named(frozenset(named["people"]), frozenset(named["teams"]))
 
 
 def stored_form(document: Any, directory: Directory) -> dict[str, Any]:
@@ -87,7 +96,7 @@ def stored_form(document: Any, directory: Directory) -> dict[str, Any]:
 
 def written_form(stored: Mapping[str, Any], directory: Directory) -> dict[str, Any]:
     """Return a stored policy as people write it. Who no longer exists is `#` and the id, which no one is called."""
-    names = {kind: {pk: name for name, pk in vars_of(directory)[kind].items()} for kind in ("people", "teams", "roles")}
+    names = {kind: {pk: name for name, pk in _ids_of(directory)[kind].items()} for kind in ("people", "teams", "roles")}
     document: dict[str, Any] = deepcopy(dict(stored))
     for _path, owner, kind in list(_named_lists(document)):
         ids = owner.pop(kind)
@@ -106,7 +115,7 @@ def policy_of(stored: Mapping[str, Any]) -> Policy:
     return Policy(rules=rules, four_eyes=stored.get("four_eyes", False))
 
 
-def vars_of(directory: Directory) -> dict[str, Mapping[str, int]]:
+def _ids_of(directory: Directory) -> dict[str, Mapping[str, int]]:
     return {each.name: getattr(directory, each.name) for each in fields(directory)}
 
 
@@ -178,7 +187,7 @@ _MISSING: Mapping[str, str] = {
 def _to_ids(path: str, owner: dict[str, Any], kind: str, directory: Directory, faults: Faults) -> None:
     """Replace a list of names by ids; roles join the teams."""
     names, known = owner.pop(kind), "people" if kind == "requesters" else kind
-    ids = vars_of(directory)[known]
+    ids = _ids_of(directory)[known]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         faults[path] = Sentence(gettext_noop("must be a list of usernames"))
         return

@@ -116,6 +116,8 @@ class RuleFacts:
     at: datetime
     requester: Callable[[], Requester]
     context: Any = None
+    #: False while everything has to be asked.
+    may_allow: bool = True
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -149,6 +151,7 @@ class Why(StrEnum):
 
     CONDITION = "condition"
     CRITICAL = "critical"
+    STOPPED = "stopped"
 
 
 WHY: Mapping[Why, Sentence] = {
@@ -156,6 +159,7 @@ WHY: Mapping[Why, Sentence] = {
     Why.CRITICAL: Sentence(
         gettext_noop("The rule does not name critical requests, which are allowed only by a rule that does.")
     ),
+    Why.STOPPED: Sentence(gettext_noop("Everything is asked at the moment, or the deadline had passed.")),
 }
 
 
@@ -192,6 +196,8 @@ def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:
             continue
         if rule.then == Then.ASK:
             return _asked(policy, rule)
+        if rule.then == Then.ALLOW and not facts.may_allow:
+            return _asked(policy, rule, Why.STOPPED)
         if rule.then == Then.ALLOW and facts.match.priority == Priority.CRITICAL and not rule.allows_critical:
             return _asked(policy, rule, Why.CRITICAL)
         return Verdict(then=rule.then, rule=rule)

@@ -16,7 +16,7 @@ from approvals.asking.answers import answer_text
 from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.policy.deciders import warnings_of
-from approvals.states import Kind, Verdict
+from approvals.states import Door, Kind, Verdict
 
 #: Longer inputs are not repeated to a model that has to send them itself.
 MAX_REPEATED = 4_000
@@ -146,6 +146,8 @@ def _refusal(request: ApprovalRequest, decision: Decision) -> str:
         return _("This call was cancelled%(reason)s Do not repeat it.") % {"reason": reason}
     if request.kind in {Kind.QUESTION, Kind.FORM}:
         return _("A person declined to answer%(reason)s") % {"reason": reason}
+    if decision.via == Door.RULE:
+        return _("The policy denies this call%(reason)s Do not repeat it.") % {"reason": reason}
     return _("A person declined this call%(reason)s Do not repeat it.") % {"reason": reason}
 
 

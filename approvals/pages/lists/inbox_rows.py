@@ -114,6 +114,11 @@ class InboxRow:
         if self.decision is None:
             return status_label(self.request.kind, self.request.status)
         label = verdict_label(self.request.kind, self.decision.verdict)
+        if self.decision.by_rule:
+            return _("%(outcome)s by rule %(name)s") % {
+                "outcome": label,
+                "name": f"“{visible(self.request.rule or '')}”",
+            }
         if not self.decision.by_name:
             return label
         if self.decision.via == Door.GRANT:
