@@ -227,7 +227,6 @@ if not DEBUG:
     # Compressed once and named by their content, so that browsers can cache them forever.
     STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
-
 LOGGING = logs.LOGGING
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.

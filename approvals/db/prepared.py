@@ -240,8 +240,8 @@ class _Written:
         group, _, rest = tail.partition(")")
         groups = ", ".join([f"{group})"] * len(rows))
         with self.connection.cursor() as cursor:
-            given = [value for row in rows for value in row]
-            cursor.execute(f"{head}{values}{groups}{rest}", [*given, *self._more])
+            parameters = [value for row in rows for value in row]
+            cursor.execute(f"{head}{values}{groups}{rest}", [*parameters, *self._more])
             added = cursor.fetchall() if self._converters else []
         return [tuple(map(self._converted, self._converters, row)) for row in added]
 

@@ -195,8 +195,8 @@ def _to_ids(path: str, owner: dict[str, Any], kind: str, directory: Directory, f
         if name not in ids:
             faults[f"{path}.{place}"] = Sentence(_MISSING[known], {"name": name[:100]})
     target = "teams" if kind == "roles" else kind
-    if found := [ids[name] for name in names if name in ids]:
-        owner[target] = [*owner.get(target, ()), *found]
+    if known_ids := [ids[name] for name in names if name in ids]:
+        owner[target] = [*owner.get(target, ()), *known_ids]
 
 
 def _check(stored: Mapping[str, Any], faults: Faults) -> None:

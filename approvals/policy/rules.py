@@ -211,9 +211,9 @@ def _holds(when: Expression, facts: RuleFacts, budget: Budget) -> bool | None:
 
 
 def _asked(policy: Policy, rule: Rule, why: Why | None = None) -> Verdict:
-    said = rule.ask or (PLAIN if rule.then == Then.ASK else None)
+    asking = rule.ask or (PLAIN if rule.then == Then.ASK else None)
     # A rule that was not meant to ask says nothing about who decides.
-    without = policy.four_eyes if said is None else not said.with_requester
+    without = policy.four_eyes if asking is None else not asking.with_requester
     return Verdict(rule=rule, why=why, control=Control.FOUR_EYES if without else None)
 
 

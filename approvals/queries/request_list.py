@@ -41,7 +41,7 @@ SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urg
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__via", "decision__comment", "decision__decided_at",
-                     "decision__request_id")  # fmt: skip
+                     "decision__request_id", "rule")  # fmt: skip
 SHOWN_OF_WORKFLOW = ("workflow__title", "workflow__key", "workflow__owner_id")
 #: How many characters of an input and of a message a row reads.
 GIST = 400

@@ -61,16 +61,10 @@ EVENTS = (
     "admin.changed",
     "webhook.changed",
     "rule.changed",
-    "scope.created",
-    "scope.changed",
-    "scope.deleted",
+    *("scope.created", "scope.changed", "scope.deleted"),
     "tool.changed",
     "priority.changed",
-    "grant.given",
-    "grant.used",
-    "grant.revoked",
-    "grant.ended",
-    *("grant.stopped", "grant.resumed"),
+    *("grant.given", "grant.used", "grant.revoked", "grant.ended", "grant.stopped", "grant.resumed"),
     *("policy.proposed", "policy.applied", "policy.declined"),
 )
 

@@ -86,16 +86,21 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
     ids = {call_id: str(request.pk) for call_id, request in requests.items()}
     locked.progress = transitions.ask(progress, ids, approvals)
     for call_id, request in requests.items():
-        # A grant or a rule has decided it: the turn does not pause for it.
-        if request.status == Status.APPROVED:
-            decision = request.decision
-            locked.progress = transitions.approve_unasked(
-                locked.progress, call_id, decision.approved_digest, by_rule=decision.via == Door.RULE
-            )
-        elif call_id in denied:
-            locked.progress = transitions.deny_unasked(locked.progress, call_id, request.decision.comment)
-            reported.append(events.ToolDenied(call_id))
+        if not request.pending:
+            reported += _apply_decision(locked, call_id, request)
     return Asked(waiting, reported, dict.fromkeys(denied, (None, Door.RULE.value)))
+
+
+def _apply_decision(locked: Locked, call_id: str, request: ApprovalRequest) -> list[events.Event]:
+    """Apply what a grant or a rule has decided as a request was stored: the turn does not pause for it."""
+    decision = request.decision
+    if request.status == Status.APPROVED:
+        locked.progress = transitions.approve_unasked(
+            locked.progress, call_id, decision.approved_digest, by_rule=decision.by_rule
+        )
+        return []
+    locked.progress = transitions.deny_unasked(locked.progress, call_id, decision.comment)
+    return [events.ToolDenied(call_id)]
 
 
 def has_asked_nothing(locked: Locked, agent: Agent) -> bool:

@@ -183,10 +183,10 @@ def _copy_paused_turn(
     rows.MESSAGE.row(chat_id=branch.pk, message_id=turn.message_id, role="assistant", parts=[])
     locked = lock_turn(turn.pk)
     assert locked is not None
-    asked = ask_people(locked, agent, notes=notes)
-    store(locked, asked.signed)
+    outcome = ask_people(locked, agent, notes=notes)
+    store(locked, outcome.signed)
     if subagents.at_rest(turn, locked.progress.calls):
-        suspend(locked, asked.requests)
+        suspend(locked, outcome.requests)
     else:
         # Grants or rules have decided all calls; or the agent has changed, so that nothing could be asked, which is their result.
         parts = projection.message_parts(locked.progress.steps)
