@@ -7,20 +7,22 @@ makes its rule ask, whatever it says otherwise, and no later rule is looked at: 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from approvals.policy.expressions import Budget, Expression, Size, size_of
-from approvals.policy.match import Facts, Match
+from approvals.policy.match import FACTS, Facts, Match
 from approvals.policy.terms import NO_TERMS, Reason, Terms
 from approvals.states import Control, Kind, Priority
 from approvals.text.translatable import Sentence, gettext_noop
 
 #: Rules of a policy, and characters of their names and messages.
 MAX_RULES, MAX_NAME, MAX_MESSAGE = 200, 100, 1_000
+#: Kinds of requests for which a process remembers which rules may fit.
+MAX_KEPT = 2_000
 
 
 class Then(StrEnum):
@@ -55,6 +57,15 @@ class Asking:
     priority: str = ""
     key_fields: tuple[str, ...] = ()
 
+    @property
+    def votes(self) -> int:
+        """How many people have to approve, at least."""
+        stages = [[group.votes for group in stage.groups] for stage in self.terms.stages]
+        fewest = sum(
+            min(votes) if stage.any else sum(votes) for stage, votes in zip(self.terms.stages, stages, strict=True)
+        )
+        return max(1, fewest)
+
 
 PLAIN = Asking()
 
@@ -70,21 +81,33 @@ class Rule:
     message: str = ""
     ask: Asking | None = None
 
-    def applies_to(self, facts: RuleFacts) -> bool:
-        """Return whether the rule is about such a request at all: only approvals can be allowed or denied without people."""
-        return (self.then == Then.ASK or facts.match.kind == Kind.APPROVAL) and self.match.fits(facts.match)
+    def may_fit(self, facts: Facts) -> bool:
+        """Return whether the rule is about such requests at all: only approvals can be allowed or denied without people."""
+        return (self.then == Then.ASK or facts.kind == Kind.APPROVAL) and self.match.fits_lists(facts)
 
     @property
     def allows_critical(self) -> bool:
         return Priority.CRITICAL in self.match.priorities
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Policy:
     """The rules in their order. With `four_eyes`, who runs the agent decides nothing that no rule speaks of."""
 
     rules: tuple[Rule, ...] = ()
     four_eyes: bool = False
+    #: The rules that may fit, by all facts but the input: the same ones come again and again.
+    _may_fit: dict[tuple[Any, ...], Sequence[Rule]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def rules_for(self, facts: Facts) -> Sequence[Rule]:
+        """Return the rules that may fit a request, as far as that can be said without its input, in their order."""
+        key = tuple(getattr(facts, name) for name in FACTS.values())
+        rules = self._may_fit.get(key)
+        if rules is None:
+            if len(self._may_fit) >= MAX_KEPT:
+                self._may_fit.clear()
+            rules = self._may_fit[key] = [rule for rule in self.rules if rule.may_fit(facts)]
+        return rules
 
     def rule(self, name: str) -> Rule | None:
         return next((rule for rule in self.rules if rule.name == name), None)
@@ -186,8 +209,8 @@ class Verdict:
 def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:
     """Return what the policy says about a request."""
     budget = Budget()
-    for rule in policy.rules:
-        if not rule.applies_to(facts):
+    for rule in policy.rules_for(facts.match):
+        if not rule.match.fits_input(facts.match):
             continue
         holds = True if rule.when is None else _holds(rule.when, facts, budget)
         if holds is None:
