@@ -44,6 +44,8 @@ def end_request(
     index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    if request.halted:
+        record |= {"halted": True}
     if grant is not None:
         record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
@@ -109,7 +111,7 @@ def _count_down(request: ApprovalRequest, workflow: Workflow, now: datetime) -> 
 
 def _end_state(request: ApprovalRequest) -> WorkflowState:
     """Return how a workflow of one request ends: to the agent, a question without an answer is a failure."""
-    if request.status == Status.CANCELLED:
+    if request.status == Status.CANCELLED or request.halted:
         return WorkflowState.CANCELLED
     unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
     return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED

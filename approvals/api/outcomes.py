@@ -50,6 +50,9 @@ class DecisionDocument(BaseModel):
         description="The grant that approved it, which `by` has given; null if it was decided."
     )
     rule: RuleDocument | None = Field(description="The rule of the policy that decided it; null if a person did.")
+    halted: bool = Field(
+        description="Whether the run has to stop: no one decided in time, and the policy says that it stops then."
+    )
 
 
 class ReportDocument(BaseModel):
@@ -92,6 +95,7 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         approved_digest=made.approved_digest or None,
         grant=_grant_use(made),
         rule=_rule(request, made),
+        halted=request.halted,
     )
 
 

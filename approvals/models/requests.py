@@ -210,6 +210,11 @@ class ApprovalRequest(models.Model):
         return self.status == Status.PENDING
 
     @property
+    def halted(self) -> bool:
+        """Whether no one decided before the deadline, and its terms (`approvals.policy.terms`) then stop the run."""
+        return self.status == Status.EXPIRED and bool(self.terms) and self.terms.get("on_expire") == "halt"
+
+    @property
     def taken(self) -> str:
         """Which call has taken the decision, and when; empty if none has."""
         return f"{self.taken_by}, at {utc(self.taken_at)}" if self.taken_at else ""

@@ -120,7 +120,7 @@ def _chosen(request: SignedIn, live: PolicyVersion | None) -> PolicyVersion | No
 
 
 def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpResponse:
-    defaults = {
+    defaults: dict[str, Any] = {
         "here": "policy",
         "draft": draft,
         "rows": [] if draft.stored is None else rows_of_document(draft.stored),

@@ -48,6 +48,7 @@ def test_an_approval_says_what_may_run_now():
         "via": "rest",
         "decided_at": decided.body["changed_at"],
         "comment": "Fine.",
+        "halted": False,
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
         **dict.fromkeys(["edited_input", "answer", "grant", "rule"]),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.signals import decided
 from approvals.states import Door, Verdict
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
 from chats.agent.tools import tool
+from chats.engine import sweep
 from chats.models import Chat, ToolCall, TurnCheckpoint
 from chats.queries.projection import _result_text
 from chats.queries.steps import steps_of
@@ -88,3 +93,25 @@ def test_a_step_waits_only_for_the_call_that_people_decide(chat):
     turn = run(turn)
     assert states(turn) == ["succeeded", "succeeded", "denied"]
     assert ApprovalRequest.objects.values_list("workflow", flat=True).distinct().count() == 1
+
+
+STOP = {"name": "Stop", "then": "ask", "ask": {"deadline": {"after": 600, "then": "halt"}}}
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_turn_is_stopped_when_no_one_decides_in_time(chat, lost, monkeypatch):
+    apply_policy(STOP)
+    turn = run(say(chat, "small"))
+    request = only_request(turn)
+    ApprovalRequest.objects.filter(pk=request.pk).update(deadline_at=timezone.now() - timedelta(seconds=1))
+    if lost:
+        # As after a crash behind the commit: only the sweep is left.
+        monkeypatch.setattr(decided, "send_robust", lambda *_, **__: [])
+    desk.expire(request.pk)
+    if lost:
+        assert reload(turn).state == "suspended"
+        sweep.resume_answered_turns()
+    turn = reload(turn)
+    assert (turn.state, turn.stopped, states(turn)) == ("stopped", True, ["cancelled"])
+    assert ApprovalRequest.objects.get().workflow.state == "cancelled"
+    assert AuditEntry.objects.filter(event="turn.stopped").values_list("via", flat=True).get() == "deadline"

@@ -145,7 +145,8 @@ def test_faults_are_shown_with_their_lines(client, document, fault, step):
     # The other buttons change the document, and so may mend it.
     if step in {"preview", "apply", "edit:0", ""}:
         assert (page.status_code, fault in words(page)) == (422, True)
-    assert '<script>"' not in page.content.decode() and live_version() is None
+    assert '<script>"' not in page.content.decode()
+    assert live_version() is None
 
 
 def test_a_version_shows_what_it_changes_and_begins_a_change(client):
