@@ -161,8 +161,7 @@ class Expired(Refusal):
         super().__init__(_("This request expired at %(at)s UTC and can no longer be decided.") % {"at": passed})
 
     def members(self) -> dict[str, Any]:
-        halted = {"halted": True} if self.decision.request.halted else {}
-        return {"decision": outcome_of(self.decision)} | halted
+        return {"decision": outcome_of(self.decision)} | ({"halted": True} if self.decision.request.halted else {})
 
 
 class UnreadParts(Refusal):

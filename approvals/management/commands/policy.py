@@ -97,7 +97,7 @@ class Command(RefusingCommand):
         if lines:
             sys.exit(1)
 
-    def _apply(self, document: Any, text: str, options: dict[str, Any]) -> None:
+    def _apply(self, document: Any, source: str, options: dict[str, Any]) -> None:
         person = User.objects.filter(username=options["by"], is_active=True).first()
         if person is None:
             raise CommandError(_("No active user is named %(user)r.") % {"user": options["by"]})
@@ -107,12 +107,12 @@ class Command(RefusingCommand):
         try:
             version = write_policy(document, based_on=based_on, reason=options["reason"], by=person, via=Door.SYSTEM)
         except Invalid as error:
-            self._refuse(text, options["file"], error.errors)
+            self._refuse(source, options["file"], error.errors)
         except Refusal as error:
             raise CommandError(str(error)) from error
-        said = (
+        text = (
             _("Version %(number)s is live.")
             if version.live
             else _("Version %(number)s waits for another administrator.")
         )
-        self.stdout.write(said % {"number": version.number})
+        self.stdout.write(text % {"number": version.number})
