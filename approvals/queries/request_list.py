@@ -36,12 +36,12 @@ from approvals.states import Status
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
 SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control",
+         "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "policy_version", "rule",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__via", "decision__comment", "decision__decided_at",
-                     "decision__request_id", "rule")  # fmt: skip
+                     "decision__request_id")  # fmt: skip
 SHOWN_OF_WORKFLOW = ("workflow__title", "workflow__key", "workflow__owner_id")
 #: How many characters of an input and of a message a row reads.
 GIST = 400

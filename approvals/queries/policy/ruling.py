@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import copy
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
@@ -16,7 +18,7 @@ from django.utils.translation import gettext as _
 from approvals.access.permissions import Person, may_administer, reads_record
 from approvals.db.many import any_of
 from approvals.exceptions import NotAllowed, NotFound
-from approvals.models import ApprovalRequest, PolicyVersion, Role
+from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
 from approvals.models.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
@@ -96,10 +98,32 @@ def rules_of(number: int, digest: str) -> Policy:
 
 def rule_of(request: ApprovalRequest) -> Rule | None:
     """Return the rule that a request was asked under; None without one."""
-    if request.policy_version is None or not request.rule:
-        return None
-    version = PolicyVersion.objects.filter(number=request.policy_version).only("number", "digest").first()
-    return rules_of(version.number, version.digest).rule(request.rule) if version is not None else None
+    return rules_of_requests([request]).get(request.pk)
+
+
+def rules_of_requests(requests: Iterable[ApprovalRequest]) -> dict[UUID, Rule]:
+    """Return the rules that requests were asked under, by request id, in one statement; in none if there are no rules."""
+    ruled = {
+        request.pk: (request.policy_version, request.rule)
+        for request in requests
+        if request.policy_version is not None and request.rule
+    }
+    numbers = {number for number, _name in ruled.values()}
+    if not numbers:
+        return {}
+    rows = PolicyVersion.objects.filter(number__in=any_of(numbers, int)).values_list("number", "digest")
+    compiled = {number: rules_of(number, digest) for number, digest in rows}
+    rules = {pk: compiled[number].rule(name) for pk, (number, name) in ruled.items()}
+    return {pk: rule for pk, rule in rules.items() if rule is not None}
+
+
+def settings_under(rule: Rule | None, settings: ToolSettings | None) -> ToolSettings | None:
+    """Return the settings of a tool with the key fields of a rule in place of its own, if the rule has any."""
+    if rule is None or rule.ask is None or not rule.ask.key_fields:
+        return settings
+    under = ToolSettings() if settings is None else copy(settings)
+    under.key_fields = list(rule.ask.key_fields)
+    return under
 
 
 def requester_of(user: User) -> Requester:
