@@ -26,6 +26,7 @@ from approvals.policy.policy_text import difference, write_text
 from approvals.policy.rules import MAX_RULES
 from approvals.queries.policy import ruling
 from approvals.queries.policy.replay import MAX_DAYS, Replay, Worry, replay
+from approvals.queries.policy.rule_suggestions import Suggestion, suggested_rules
 from approvals.states import Door
 
 DAYS = 30
@@ -47,6 +48,7 @@ def policy(request: SignedIn) -> HttpResponse:
         "proposals": list(versions.filter(state=VersionState.PROPOSED)),
         "versions": versions[:LISTED],
         "second_person": ruling.needs_second_person(),
+        "suggestions": _suggestions(request, live),
     }
     return render(request, "approvals/administration/policy/policy.html", context)
 
@@ -111,6 +113,15 @@ def settle(request: SignedIn, number: int) -> HttpResponse:
         actions.decline_policy(number, by=request.user, via=Door.DASHBOARD)
         messages.success(request, _("Version %(number)s is declined.") % {"number": number})
     return redirect("approvals:policy")
+
+
+def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Suggestion, str]]:
+    """Return what people's decisions suggest, each with the draft that adds it behind all other rules."""
+    document = ruling.written(ruling.EMPTY if live is None else live.document)
+    rules = document.get("rules", [])
+    taken = [rule["name"] for rule in rules]
+    suggestions = suggested_rules(request.user, taken) if len(rules) < MAX_RULES else []
+    return [(each, write_text(document | {"rules": [*rules, dict(each.rule)]})) for each in suggestions]
 
 
 def _chosen(request: SignedIn, live: PolicyVersion | None) -> PolicyVersion | None:
