@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0007_terms'),
+        ('approvals', '0008_additional_rights'),
     ]
 
     operations = [

@@ -136,7 +136,7 @@ _DEADLINES = {
 
 
 def _time(seconds: int) -> str:
-    return length(timedelta(seconds=seconds))
+    return translated(length(timedelta(seconds=seconds)))
 
 
 def _stage(stage: Stage, names: _Names) -> str:
