@@ -11,7 +11,7 @@ from approvals.db.canonical_json import NotCanonical, load
 from approvals.policy.policies import MAX_BYTES, MAX_VALUES, InvalidPolicy
 from approvals.text.alignment import Budget
 from approvals.text.hunks import MAX_WORK, folded, pairs_of
-from approvals.text.translatable import Sentence, gettext_noop
+from approvals.text.translatable import Count, Sentence, gettext_noop
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+|\n')
 
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+|\n')
 def read_text(text: str) -> Any:
     """Return the document that a text is. InvalidPolicy if it is no JSON, which says where."""
     if len(text) > MAX_BYTES:
-        limit = Sentence(gettext_noop("larger than %(limit)s characters"), {"limit": f"{MAX_BYTES:,}"})
+        limit = Sentence(gettext_noop("larger than %(limit)s characters"), {"limit": Count(MAX_BYTES)})
         raise InvalidPolicy({"": limit})
     try:
         return load(text, max_values=MAX_VALUES)

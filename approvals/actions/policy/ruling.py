@@ -24,6 +24,7 @@ from approvals.policy.policies import MAX_BYTES, InvalidPolicy, stored_form
 from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, needs_second_person
 from approvals.record import audit
 from approvals.states import Door
+from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
 #: Held by whoever changes which version is live.
@@ -39,7 +40,7 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
     _require_administrator(by)
     reason = clean_text(reason.strip())
     if not 0 < len(reason) <= MAX_REASON:
-        limit = {"limit": f"{MAX_REASON:,}"}
+        limit = {"limit": grouped(MAX_REASON)}
         raise Invalid(
             _("Say why the policy changes."), {"reason": _("must be text of 1 to %(limit)s characters") % limit}
         )

@@ -77,13 +77,13 @@ def _best(tool: str, cases: Sequence[tuple[Mapping[str, Any], bool]]) -> Suggest
     """Return the rule that fits the most approvals of a tool and nothing else; None if none fits enough of them."""
     if len(cases) < ENOUGH:
         return None
-    found: list[tuple[int, dict[str, Any]]] = []
+    rules: list[tuple[int, dict[str, Any]]] = []
     if all(good for _value, good in cases):
         # Any input of a shell is another program.
-        found += [] if is_shell_like(tool) else [(len(cases), {})]
+        rules += [] if is_shell_like(tool) else [(len(cases), {})]
     else:
-        found += [pair for name in _members(cases) for pair in _of_member(name, cases)]
-    enough = [(count, more) for count, more in found if count >= ENOUGH]
+        rules += [pair for name in _members(cases) for pair in _of_member(name, cases)]
+    enough = [(count, more) for count, more in rules if count >= ENOUGH]
     if not enough:
         return None
     count, more = max(enough, key=lambda pair: pair[0])

@@ -70,7 +70,7 @@ def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
     )
     [rule] = draft_in(page)["rules"]
     assert rule["ask"] == {"stages": [{"groups": [{"people": ["bob"]}]}], "deadline": {"after": 600, "then": "halt"}}
-    assert "Has to be approved by 1 of bob. Stops the run if no one decides within 10 min." in words(page)
+    assert "Has to be approved by 1 of bob. Stops the run if no one decides within 10 minutes." in words(page)
 
 
 def test_what_the_form_has_no_field_for_stays(client):
