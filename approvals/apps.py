@@ -34,9 +34,10 @@ class ApprovalsConfig(AppConfig):
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.models import AuditEntry, Decision, Grant
+        from approvals.models import AuditEntry, Decision, Grant, PolicyVersion
         from approvals.models.comments import RequestComment
         from approvals.models.grants import MAY_CHANGE
+        from approvals.models.rules import VERSION_MAY_CHANGE
         from approvals.outbound import notifications, outbox, webhooks
         from approvals.outbound.delivery_lanes import DeliveryLanes
         from approvals.queries.policy.conditions import due_grants
@@ -49,6 +50,7 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(Decision)
         append_only.protect(RequestComment)
         append_only.protect(Grant, may_change=MAY_CHANGE)
+        append_only.protect(PolicyVersion, may_change=VERSION_MAY_CHANGE)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
         sweep.register(sweep.free_lost_resumes, lambda now: [actions.lost_leases(now)])

@@ -162,7 +162,7 @@ class Expired(Refusal):
         super().__init__(_("This request expired at %(at)s UTC and can no longer be decided.") % {"at": passed})
 
     def members(self) -> dict[str, Any]:
-        return {"decision": outcome_of(self.decision)}
+        return {"decision": outcome_of(self.decision)} | ({"halted": True} if self.decision.request.halted else {})
 
 
 class UnreadParts(Refusal):

@@ -139,6 +139,7 @@ class Door(TextChoices):
     MCP = "mcp", _("MCP")
     ADMIN = "admin", _("admin")
     GRANT = "grant", _("grant")
+    RULE = "rule", _("rule")
     STOP = "stop", _("Stop button")
     DEADLINE = "deadline", _("deadline")
     SYSTEM = "system", _("Pausepoint")

@@ -227,7 +227,6 @@ if not DEBUG:
     # Compressed once and named by their content, so that browsers can cache them forever.
     STORAGES["staticfiles"] = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
-
 LOGGING = logs.LOGGING
 
 #: Dotted paths of the `Agent` objects that chats may use; the first is the default.
@@ -244,6 +243,8 @@ HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, low
 HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
 #: Whether one administrator alone may make people deciders or administrators, and make links for those who are.
 HITL_ONE_ADMINISTRATOR = env.boolean("HITL_ONE_ADMINISTRATOR", default=False)
+#: Whether a version of the policy goes live only when another administrator has confirmed it.
+HITL_POLICY_SECOND_PERSON = env.boolean("HITL_POLICY_SECOND_PERSON", default=False)
 #: Whether requests of programs that no one but superusers may decide are refused, instead of made with a warning.
 HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
 HITL_FRESH_SIGN_IN = env.whole_number("HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400)  # seconds

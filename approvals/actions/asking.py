@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -11,32 +10,22 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import CharField, Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access import permissions
-from approvals.actions import attachments, publishing, repeating, rows
-from approvals.actions.indexing import index_request
-from approvals.actions.locking import Locked, lock_known_workflow, lock_workflow
-from approvals.actions.policy import scoping
-from approvals.actions.policy.using import approve_by_grant
-from approvals.actions.publishing import publish_event
+from approvals.actions import attachments, repeating, rows
+from approvals.actions.locking import lock_known_workflow, lock_workflow
 from approvals.actions.resuming import keep_state
-from approvals.asking.answers import ABSENT
-from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
+from approvals.actions.storing import store_request
+from approvals.asking.asks import MAX_TITLE, Ask
 from approvals.asking.origins import EqualCalls, Origin
-from approvals.asking.secrets import secrets_in_schema
 from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
-from approvals.exceptions import CannotBeAssigned, Conflict, Undecidable
+from approvals.exceptions import Conflict, Undecidable
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.policy.deciders import warnings_of
-from approvals.queries.preferences import rules_for_asking
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
-from approvals.record.amounts import amount_at, amount_pointer
-from approvals.states import WorkflowState
 from approvals.text.text import visible
 
 
@@ -95,11 +84,11 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     with in_transaction():
         if workflow.pk is None:
             # A call that asked before would have stored its workflow.
-            return _store(workflow, ask, by=requested_by, alone=False)
+            return store_request(workflow, ask, by=requested_by, alone=False)
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return _store(workflow, ask, by=requested_by, alone=False)
+            return store_request(workflow, ask, by=requested_by, alone=False)
         if known.input_digest != ask.input_digest:
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
@@ -177,57 +166,13 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     more: dict[str, Any] = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
     if origin.calls is not None and not origin.calls.named:
         more["taker"] = ""
-    request = _store(workflow, ask, by=by, **more)
+    request = store_request(workflow, ask, by=by, **more)
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
     warnings = warnings_of(request) if settings.HITL_REFUSE_UNDECIDABLE else None
     if warnings:
         raise Undecidable(" ".join([*warnings, _("So the request was not made.")]))
     return AskOutcome(request, warnings=warnings)
-
-
-def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **more: Any) -> ApprovalRequest:
-    """Write a request into its locked workflow; a grant that covers it ends it at once. Conflict if the workflow has ended;
-    CannotBeAssigned. `alone` says that the transaction stores no other request.
-    """
-    if workflow.ended:
-        raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
-    now, new = timezone.now(), workflow.pk is None
-    requester = person_behind(by)
-    rules = rules_for_asking(ask.tool_name, requester.pk)
-    ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
-    # Nobody at all is no row that a request could name.
-    if ask.assigned_to is not None and not ask.assigned_to.is_active:
-        raise CannotBeAssigned("assigned_to")
-    urgency = URGENCY[ask.priority]
-    workflow.open_count += 1
-    workflow.state = WorkflowState.SUSPENDED
-    workflow.suspended_at = workflow.suspended_at or now
-    workflow.urgency = min(urgency, urgency if workflow.urgency is None else workflow.urgency)
-    if new:
-        rows.WORKFLOW.save(workflow)
-    else:
-        rows.count(workflow)
-    pointer = amount_pointer(ask.input, rules.key_fields)
-    frozen = _frozen(workflow, ask, now) | {
-        "amount_pointer": pointer,
-        "amount": amount_at(ask.input, pointer),
-        "control": rules.control or None,
-        "secrets": [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None,
-    }
-    request = ApprovalRequest(**frozen, requested_by=requester, **more)
-    if (scopes := rows.store_request(request)) is not None:
-        scoping.place(request, scopes)
-    # Who may decide it depends on the scopes that fit it.
-    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, request):
-        raise CannotBeAssigned("assigned_to")
-    attachments.attach(request, ask.attachments)
-    index_request(request)
-    record = publishing.request_record(request)
-    publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
-    if rules.granted:
-        approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
-    return request
 
 
 #: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.
@@ -268,29 +213,3 @@ def _same_call(scope: str, ask: Ask) -> ApprovalRequest | None:
         .filter(scope=scope, tool_call_id=ask.tool_call_id, kind=ask.kind, attempt=ask.attempt)
         .first()
     )
-
-
-def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
-    fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
-    fields.pop("default_response")
-    # A title stands alone in mails and lists, so invisible characters in it are made visible.
-    fields["title"] = visible(ask.title)[:MAX_TITLE]
-    default = ask.default
-    return fields | {
-        "workflow": workflow,
-        "scope": workflow.scope,
-        "agent": workflow.agent,
-        "input": dict(ask.input),
-        "input_digest": ask.input_digest,
-        "attachments": [file.known.stored for file in ask.attachments] or None,
-        "options": [dict(option) for option in ask.options],
-        "suggestions": list(ask.suggestions),
-        "said_before": [dict(message) for message in ask.said_before],
-        "step_path": list(ask.step_path),
-        "urgency": URGENCY[ask.priority],
-        "words": ask.words,
-        "has_default": default is not ABSENT,
-        "default_response": None if default is ABSENT else default,
-        "created_at": now,
-        "changed_at": now,
-    }

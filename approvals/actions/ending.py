@@ -18,6 +18,7 @@ from approvals.asking.answers import ABSENT, Answer
 from approvals.db.transactions import after_commit
 from approvals.models import ApprovalRequest, Decision, Grant, Workflow
 from approvals.models.actors import Signatory
+from approvals.record.audit import Entry
 from approvals.states import CLIENT, OUTCOMES, PROGRAMS, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
 
 EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}
@@ -38,7 +39,48 @@ def end_request(
         raise IntegrityError(f"request {request.pk} was decided behind its lock")
     request.status, request.changed_at = status, now
     _count_down(request, workflow, now)
-    decision = Decision(
+    decision = _decision(request, answer, by=by, via=via, at=now, grant=grant)
+    rows.DECISION.save(decision)
+    index_decision(request, decision)
+    event = EVENTS.get(answer.verdict, "request.decided")
+    record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    if answer.break_glass:
+        record |= {"break_glass": True}
+    if request.halted:
+        record |= {"halted": True}
+    if grant is not None:
+        record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
+    publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
+    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=via)
+    return decision
+
+
+def decide_at_once(request: ApprovalRequest, workflow: Workflow, answer: Answer, *, asked_by: Signatory) -> None:
+    """Write the decision of a request that a rule has ended as it was stored, with its status; it never waited.
+
+    Both entries go into the record at once, nothing is indexed, and no one is notified: most requests may be of this kind.
+    """
+    decision = _decision(request, answer, by=None, via=Door.RULE, at=request.created_at)
+    rows.DECISION.save(decision)
+    decided = publishing.decision_record(decision) | publishing.rule_record(request)
+    entries = [
+        Entry(event="request.created", data=publishing.request_record(request), actor=asked_by, via=workflow.source),
+        Entry(event="request.decided", data=decided, actor=None, via=Door.RULE),
+    ]
+    publishing.publish_at_once(entries, request, workflow)
+    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=Door.RULE)
+
+
+def _decision(
+    request: ApprovalRequest,
+    answer: Answer,
+    *,
+    by: Signatory | None,
+    via: Door,
+    at: datetime,
+    grant: Grant | None = None,
+) -> Decision:
+    return Decision(
         request=request,
         verdict=answer.verdict,
         by_id=by.pk if by else None,
@@ -48,22 +90,11 @@ def end_request(
         edited_input=None if answer.edited_input is ABSENT else answer.edited_input,
         approved_digest=checking.approved_digest(request, answer),
         answer=None if answer.answer is ABSENT else answer.answer,
-        decided_at=now,
+        decided_at=at,
         grant=grant,
         grant_use=grant.used if grant else None,
         break_glass=answer.break_glass or None,
     )
-    rows.DECISION.save(decision)
-    index_decision(request, decision)
-    event = EVENTS.get(answer.verdict, "request.decided")
-    record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
-    if answer.break_glass:
-        record |= {"break_glass": True}
-    if grant is not None:
-        record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
-    publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
-    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=via)
-    return decision
 
 
 def _count_down(request: ApprovalRequest, workflow: Workflow, now: datetime) -> None:
@@ -83,10 +114,15 @@ def _count_down(request: ApprovalRequest, workflow: Workflow, now: datetime) -> 
 
 def _end_state(request: ApprovalRequest) -> WorkflowState:
     """Return how a workflow of one request ends: to the agent, a question without an answer is a failure."""
-    if request.status == Status.CANCELLED:
+    if request.status == Status.CANCELLED or request.halted:
         return WorkflowState.CANCELLED
     unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
     return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED
+
+
+def ends_with_first(workflow: Workflow, request: ApprovalRequest) -> bool:
+    """Whether a new workflow ends with its first request, because it was made for it."""
+    return workflow.source in PROGRAMS and (workflow.source != CLIENT or workflow.key == str(request.pk))
 
 
 def _ends_by_itself(workflow: Workflow, request: ApprovalRequest) -> bool:

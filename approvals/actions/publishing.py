@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+
+from django.conf import settings
 
 from approvals.db.transactions import after_commit
 from approvals.live import doorbell
@@ -39,7 +41,9 @@ def publish_event(
     data |= {name: record[name] for name in ("break_glass",) if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
     callback = request.callback_url
-    outbox.enqueue(event, stream=stream, data=data, callback_url=callback, heard=heard, calls=calls)
+    outbox.enqueue(
+        event, stream=stream, data=data, callback_url=callback, heard=heard, notices=calls or event == "request.created"
+    )
     message = {
         "type": "workflow.changed",
         "workflow": workflow.pk,
@@ -49,6 +53,28 @@ def publish_event(
     _notify(message, workflow, request.requested_by_id, request.assigned_to_id)
 
 
+def publish_at_once(entries: Sequence[audit.Entry], request: ApprovalRequest, workflow: Workflow) -> None:
+    """Put what happened to a request as it was stored on record and into the outbox; no page and no person is notified."""
+    subject = audit.subject_of(request, workflow)
+    heard = audit.record_together(entries, subject, at=request.created_at, open_after=workflow.open_count)
+    if not (heard or request.callback_url or settings.HITL_EVENT_HANDLERS):
+        return
+    stream = outbox.stream_of(workflow.scope, workflow.key)
+    for entry in entries:
+        data = outbox.request_data(request, workflow) | {
+            "by": entry.actor.get_username() if entry.actor else None,
+            "via": entry.via,
+        }
+        data |= {name: mask_text(entry.data[name]) for name in ("verdict", "comment") if name in entry.data}
+        callback = request.callback_url
+        outbox.enqueue(entry.event, stream=stream, data=data, callback_url=callback, heard=heard)
+
+
+def rule_record(request: ApprovalRequest) -> dict[str, Any]:
+    """Return what the record keeps of the policy that a request was asked under."""
+    return {} if request.policy_version is None else {"policy_version": request.policy_version, "rule": request.rule}
+
+
 def request_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what the record keeps of a new request."""
     names = ("kind", "title", "input", "input_digest")
@@ -56,6 +82,7 @@ def request_record(request: ApprovalRequest) -> dict[str, Any]:
     return (
         {name: getattr(request, name) for name in names}
         | ({"attachments": files} if files else {})
+        | rule_record(request)
         | hidden_record(request)
     )
 

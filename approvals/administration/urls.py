@@ -8,6 +8,7 @@ from approvals.administration import first_run
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
+from approvals.administration.policy import views as policy
 from approvals.administration.preferences import profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as rules
@@ -51,6 +52,10 @@ urlpatterns = [
     path("rules/", rules.rules, name="rules"),
     path("rules/<int:pk>/", rules.rule, name="rule"),
     path("rules/<int:pk>/remove/", rules.remove, name="remove-rule"),
+    path("policy/", policy.policy, name="policy"),
+    path("policy/change/", policy.change, name="change-policy"),
+    path("policy/<int:number>/", policy.version, name="policy-version"),
+    path("policy/<int:number>/settle/", policy.settle, name="settle-policy"),
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),

@@ -12,6 +12,7 @@ from approvals.models import ApprovalRequest
 from approvals.states import ASK_HUMAN, Door, Verdict
 
 UNANSWERED = "No one answered before the deadline."
+HALTED = "No one answered before the deadline, and the policy stops the run."
 CANCELLED = "The request was cancelled."
 DECLINED = "The person declined to answer."
 
@@ -88,7 +89,7 @@ def ended(request: ApprovalRequest) -> Ended:
         value=value,
         text=answer_text(decision.answer),
         comment=decision.comment,
-        stopped=decision.via == Door.STOP,
+        stopped=decision.via == Door.STOP or request.halted,
     )
 
 
@@ -103,6 +104,8 @@ def error_of(request: Asked, ended: Ended) -> str | None:
     """Return why the agent gets no answer; None if it gets one. An expired approval counts as rejected, which is an answer."""
     if ended.status == "cancelled":
         return f"{CANCELLED} {ended.comment}" if ended.comment else CANCELLED
+    if ended.status == "expired" and ended.stopped:
+        return HALTED
     if ended.status == "expired" and not ended.has_value and request.kind != "approval":
         return UNANSWERED
     return None

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from approvals.api.fields import Moment
 from approvals.asking.secrets import masked_data
 from approvals.models import ApprovalRequest, Decision
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 from approvals.text.numbers import grouped
 
 #: Characters of the error that a program reports as the result of a call.
@@ -25,6 +25,13 @@ class GrantUseDocument(BaseModel):
     use: int = Field(description="Which use of it this was, from 1.")
     uses: int | None = Field(description="How many it has; null if as many as its time allows.")
     until: Moment | None = Field(description="When it ends; null if it ends by uses alone.")
+
+
+class RuleDocument(BaseModel):
+    """The rule of the policy that decided without asking."""
+
+    name: str
+    policy_version: int = Field(description="The version of the policy that it is in.")
 
 
 class DecisionDocument(BaseModel):
@@ -43,6 +50,10 @@ class DecisionDocument(BaseModel):
         description="The grant that approved it, which `by` has given; null if it was decided."
     )
     break_glass: bool = Field(description="Whether `by` decided alone what several people had to.")
+    rule: RuleDocument | None = Field(description="The rule of the policy that decided it; null if a person did.")
+    halted: bool = Field(
+        description="Whether the run has to stop: no one decided in time, and the policy says that it stops then."
+    )
 
 
 class ReportDocument(BaseModel):
@@ -85,7 +96,15 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         approved_digest=made.approved_digest or None,
         grant=_grant_use(made),
         break_glass=bool(made.break_glass),
+        rule=_rule(request, made),
+        halted=request.halted,
     )
+
+
+def _rule(request: ApprovalRequest, made: Decision) -> RuleDocument | None:
+    if made.via != Door.RULE or request.rule is None or request.policy_version is None:
+        return None
+    return RuleDocument(name=request.rule, policy_version=request.policy_version)
 
 
 def _grant_use(made: Decision) -> GrantUseDocument | None:

@@ -117,15 +117,15 @@ class Insert(Generic[Stored]):
         assert parameters.keys() <= fields.keys(), parameters.keys() - fields.keys()
         return written.row(_column_values(fields, parameters, written.connection))
 
-    def rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add several rows with one statement, which returns nothing of them.
+    def rows(self, rows: Sequence[Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+        """Add several rows with one statement; return what `returning` names of each.
 
         Not with `executemany`: psycopg's pipeline ends with a message behind which PostgreSQL no longer ends a session that
         idles in its transaction, so a process that freezes there would hold its locks for ever.
         """
         assert not self._computed
         fields, written = self._statement()
-        written.many([_column_values(fields, row, written.connection) for row in rows])
+        return written.many([_column_values(fields, row, written.connection) for row in rows])
 
     def save(self, instance: Stored, **parameters: Any) -> bool:
         """Add a new instance; False if it was left out. `parameters` are for what is computed."""
@@ -235,13 +235,15 @@ class _Written:
             cursor.execute(self._sql, [*values, *self._more])
             return int(cursor.rowcount)
 
-    def many(self, rows: Sequence[Sequence[Any]]) -> None:
-        assert not self._converters, "several rows return nothing"
+    def many(self, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
         head, values, tail = self._sql.partition(" VALUES ")
-        group, _, conflicts = tail.partition(")")
+        group, _, rest = tail.partition(")")
         groups = ", ".join([f"{group})"] * len(rows))
         with self.connection.cursor() as cursor:
-            cursor.execute(f"{head}{values}{groups}{conflicts}", [value for row in rows for value in row])
+            parameters = [value for row in rows for value in row]
+            cursor.execute(f"{head}{values}{groups}{rest}", [*parameters, *self._more])
+            added = cursor.fetchall() if self._converters else []
+        return [tuple(map(self._converted, self._converters, row)) for row in added]
 
     def _converted(self, converters: tuple[Any, Sequence[Any]], value: Any) -> Any:
         expression, functions = converters

@@ -14,6 +14,7 @@ from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
 from approvals.models.requests import ApprovalRequest, Decision, Workflow
 from approvals.models.resuming import ResumeState, Resumption
+from approvals.models.rules import PolicyVersion
 from approvals.models.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
@@ -34,6 +35,7 @@ __all__ = [
     "OutboxEvent",
     "PendingChange",
     "PersonSession",
+    "PolicyVersion",
     "Preferences",
     "PrioritySettings",
     "PushSubscription",

@@ -110,6 +110,8 @@ class ApprovalRequest(models.Model):
     #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
     policy_version = models.PositiveIntegerField(null=True)
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: The priority that it was asked with; null unless that rule has raised it.
+    asked_priority = models.CharField(max_length=8, choices=Priority, null=True)  # noqa: DJ001 - as above
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)
@@ -216,6 +218,11 @@ class ApprovalRequest(models.Model):
         return str(self.proposal["digest"]) if self.proposal else self.input_digest
 
     @property
+    def halted(self) -> bool:
+        """Whether no one decided before the deadline, and its terms (`approvals.policy.terms`) then stop the run."""
+        return self.status == Status.EXPIRED and bool(self.terms) and self.terms.get("on_expire") == "halt"
+
+    @property
     def taken(self) -> str:
         """Which call has taken the decision, and when; empty if none has."""
         return f"{self.taken_by}, at {utc(self.taken_at)}" if self.taken_at else ""
@@ -259,6 +266,11 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} by {self.by_name or 'no one'}"
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether a rule of the policy decided, and no one was asked."""
+        return self.via == Door.RULE
 
     @property
     def actor(self) -> RecordedActor | None:

@@ -32,6 +32,7 @@ from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.mentions import TOLD, mentions_in
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
+from approvals.policy.terms import terms_of
 from approvals.queries.languages import in_language_of, languages_of
 from approvals.queries.policy.ballots import wanted_voters
 from approvals.states import Channel, Priority, Route, Status
@@ -86,6 +87,10 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
         if urgent and rule.tool_name in {"", request.tool_name}:
             recipients |= dict(_recipients(rule, request, chosen, only))
     recipients |= dict(_browsers(request, wanted))
+    chosen_channels = terms_of(request.terms).channels
+    if chosen_channels:
+        # The rule that it was asked under says by which ways people are notified.
+        recipients = {target: each for target, each in recipients.items() if each[0] in chosen_channels}
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [

@@ -91,12 +91,12 @@ def enqueue(
     data: Mapping[str, Any],
     callback_url: str = "",
     heard: bool = True,
-    calls: bool = False,
+    notices: bool = False,
 ) -> None:
     """Write an event for every target; call this inside the transaction of what it reports.
 
     `heard` is false if the caller has read in this transaction that no one gets events (`models.subscriptions.heard`).
-    People are notified of new requests, and if the event `calls` others.
+    With `notices`, people are notified of it.
     """
     assert name in EVENTS, name
     rows = [OutboxEvent(channel=Channel.HANDLER, target=path) for path in settings.HITL_EVENT_HANDLERS]
@@ -104,7 +104,7 @@ def enqueue(
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in targets if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))
-    if (calls or name == "request.created") and any(pk is None for pk, _url, _events in targets):
+    if notices and any(pk is None for pk, _url, _events in targets):
         rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return

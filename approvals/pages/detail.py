@@ -13,7 +13,9 @@ from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
+from approvals.policy.rules import Rule
 from approvals.policy.terms import terms_of
+from approvals.queries.policy.ruling import rule_of, settings_under
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.queries.suggestions import last_messages
@@ -36,28 +38,33 @@ class Detail:
     tabs: Sequence[tuple[str, str]]
     offers: Sequence[str]
     reason_required: bool
+    #: The rule of the policy that it was asked under.
+    rule: Rule | None
 
 
 def detail_of(user: Person, card: Card) -> Detail:
     """Return what surrounds a card on its page, for one person."""
     request = card.request
     settings = settings_of_tools({request.tool_name}).get(request.tool_name)
+    rule = rule_of(request)
+    shown_first = settings_under(rule, settings)
     decides = card.may_close and request.kind == Kind.APPROVAL
     precedents = precedents_of(user, request)
     # Earlier requests of the tool are not read with their schemas.
     schema = None if card.asks else request.response_schema
     return Detail(
-        key_values=key_values(request.input, settings, request.tool_name, schema)
+        key_values=key_values(request.input, shown_first, request.tool_name, schema)
         if card.may_close and not card.asks
         else (),
         precedents=precedents,
         earlier=[
-            (past, key_values(masked_input(past, read_beginning(past.gist)), settings, past.tool_name, schema))
+            (past, key_values(masked_input(past, read_beginning(past.gist)), shown_first, past.tool_name, schema))
             for past in (precedents.listed if precedents else ())
         ],
         tabs=_tabs(request, precedents),
         offers=_offers(user, request.tool_name, settings) if decides else (),
         reason_required=decides and _needs_reason(request, settings),
+        rule=rule,
     )
 
 

@@ -203,10 +203,18 @@ class Match:
 
     def fits(self, facts: Facts) -> bool:
         """Return whether a request fits."""
+        return self.fits_lists(facts) and self.fits_input(facts)
+
+    def fits_lists(self, facts: Facts) -> bool:
+        """Return whether a request fits all but the conditions."""
         # With loops, which take half the time of generators.
         for name, items in self._named.items():
             if not (_fits_one(items, facts.names[name]) if name in NAMES else vars(facts)[FACTS[name]] in items):
                 return False
+        return True
+
+    def fits_input(self, facts: Facts) -> bool:
+        """Return whether a request fits the conditions."""
         for condition in self.conditions:  # noqa: SIM110 - as above
             if not condition.fits(facts.input):
                 return False

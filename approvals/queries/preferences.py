@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import BigIntegerField, CharField, Exists, QuerySet, Subquery, Value
@@ -12,7 +13,16 @@ from django.db.models import BigIntegerField, CharField, Exists, QuerySet, Subqu
 from approvals.access.permissions import Person
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
-from approvals.models import ApprovalRequest, AskAlways, Grant, Preferences, PrioritySettings, ToolSettings
+from approvals.models import (
+    ApprovalRequest,
+    AskAlways,
+    Grant,
+    PolicyVersion,
+    Preferences,
+    PrioritySettings,
+    ToolSettings,
+)
+from approvals.models.rules import VersionState
 from approvals.states import Kind
 
 
@@ -48,7 +58,8 @@ def page_state(user: User) -> PageState:
 @dataclass(frozen=True, slots=True)
 class AskingRules:
     """What holds for a new request of a tool: its least priority, empty if it is up to who asks; its key and secret fields;
-    who decides it (`states.Control`); and whether the user who asks has any grant for it.
+    who decides it (`states.Control`); whether the user who asks has any grant for it; the version of the policy that is
+    live, with its digest, null without any; and whether *Ask about everything* is on.
     """
 
     min_priority: str = ""
@@ -56,15 +67,21 @@ class AskingRules:
     secret_fields: Sequence[str] = ()
     control: str = ""
     granted: bool = False
+    policy_version: int | None = None
+    policy_digest: str = ""
+    asks_always: bool = False
 
 
-def _rules() -> QuerySet[User, tuple[str | None, list[str] | None, list[str] | None, str | None, bool]]:
+def _rules() -> QuerySet[User, tuple[Any, ...]]:
     tool, requester = Parameter("tool", CharField()), Parameter("requester", BigIntegerField())
     settings = ToolSettings.objects.filter(tool_name=tool)
     grants = Grant.objects.filter(requested_by_id=requester, tool_name=tool, ended_at=None)
+    live = PolicyVersion.objects.filter(state=VersionState.LIVE)
     # Of the user, so that there is one row, whether or not the tool has settings.
     chosen = [Subquery(settings.values(name)) for name in ("min_priority", "key_fields", "secret_fields", "control")]
-    return User.objects.filter(pk=requester).values_list(*chosen, Exists(grants))
+    policy = [Subquery(live.values(name)) for name in ("number", "digest")]
+    always = Exists(AskAlways.objects.all())
+    return User.objects.filter(pk=requester).values_list(*chosen, Exists(grants), *policy, always)
 
 
 _RULES = Prepared(_rules)
@@ -72,8 +89,20 @@ _RULES = Prepared(_rules)
 
 def rules_for_asking(tool_name: str, requester_id: int) -> AskingRules:
     """Return what holds for a new request of a tool by this user."""
-    row = _RULES.first(tool=tool_name, requester=requester_id) if tool_name else None
-    return AskingRules(row[0] or "", row[1] or (), row[2] or (), row[3] or "", row[4]) if row else AskingRules()
+    row = _RULES.first(tool=tool_name, requester=requester_id)
+    if row is None:
+        return AskingRules()
+    priority, key_fields, secret_fields, control, granted, version, digest, always = row
+    return AskingRules(
+        min_priority=priority or "",
+        key_fields=key_fields or (),
+        secret_fields=secret_fields or (),
+        control=control or "",
+        granted=granted,
+        policy_version=version,
+        policy_digest=digest or "",
+        asks_always=always,
+    )
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:

@@ -22,7 +22,7 @@ from chats.actions.claiming import (
     wake_turn,
 )
 from chats.actions.delegating import delegate_calls, settle_delegated
-from chats.actions.ending import abandon_turn, end_stopped, fail_turn, finish_turn, stop_turn
+from chats.actions.ending import abandon_turn, end_stopped, fail_turn, finish_turn, halt_turn, stop_turn
 from chats.actions.posting import add_user_message, answer_again, find_or_create_chat, open_chat, post_message
 from chats.actions.pruning import (
     begin_pruning,
@@ -56,6 +56,7 @@ __all__ = [
     "find_or_create_chat",
     "finish_call",
     "finish_turn",
+    "halt_turn",
     "lease_owners",
     "old_chats",
     "open_chat",

@@ -15,10 +15,11 @@ from approvals.asking.asks import MAX_MESSAGE, Ask
 from approvals.asking.transcripts import fit_messages
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
-from approvals.states import Kind, Priority
+from approvals.states import Door, Kind, Priority, Status
 from chats import queries
 from chats.actions import transitions
 from chats.actions.locking import Locked
+from chats.actions.storing import Signed
 from chats.actions.writes import lock_workflow
 from chats.agent import events
 from chats.agent.agent import Agent
@@ -33,10 +34,13 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The requests about a turn's calls that wait for people, and the stream events about them and about calls that failed."""
+    """The requests about a turn's calls that wait for people, the stream events about them and about calls that have ended,
+    and by toolCallId who ended those.
+    """
 
     requests: Sequence[ApprovalRequest]
     events: Sequence[events.Event]
+    signed: Mapping[str, Signed]
 
 
 def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None = None) -> Asked:
@@ -71,25 +75,38 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
         requests[call.tool_call_id] = request
     approvals = {call_id for call_id, request in requests.items() if request.kind == Kind.APPROVAL}
     waiting = [request for request in requests.values() if request.pending]
-    if waiting:
-        # Also for what a grant has approved: AI SDK clients send nothing before each call of the step has an answer.
-        reported += (
-            events.ApprovalRequested(call_id, str(requests[call_id].pk)) for call_id in requests if call_id in approvals
-        )
+    denied = {call_id for call_id, request in requests.items() if request.status == Status.REJECTED}
+    # Also for what is approved: AI SDK clients send nothing before each call of the step has an answer. And for what is
+    # denied, because for them a denial answers a request.
+    reported += (
+        events.ApprovalRequested(call_id, str(requests[call_id].pk))
+        for call_id in requests
+        if call_id in (approvals if waiting else denied)
+    )
     ids = {call_id: str(request.pk) for call_id, request in requests.items()}
     locked.progress = transitions.ask(progress, ids, approvals)
     for call_id, request in requests.items():
         if not request.pending:
-            # A grant has approved it: the turn does not pause for it.
-            approved = request.decision.approved_digest
-            locked.progress = transitions.approve_unasked(locked.progress, call_id, approved)
-    return Asked(waiting, reported)
+            reported += _apply_decision(locked, call_id, request)
+    return Asked(waiting, reported, dict.fromkeys(denied, (None, Door.RULE.value)))
+
+
+def _apply_decision(locked: Locked, call_id: str, request: ApprovalRequest) -> list[events.Event]:
+    """Apply what a grant or a rule has decided as a request was stored: the turn does not pause for it."""
+    decision = request.decision
+    if request.status == Status.APPROVED:
+        locked.progress = transitions.approve_unasked(
+            locked.progress, call_id, decision.approved_digest, by_rule=decision.by_rule
+        )
+        return []
+    locked.progress = transitions.deny_unasked(locked.progress, call_id, decision.comment)
+    return [events.ToolDenied(call_id)]
 
 
 def has_asked_nothing(locked: Locked, agent: Agent) -> bool:
     """Return whether neither a turn nor its sub-agents can have asked anyone, so that there is no workflow yet."""
     has_sub_agents = any(tool.agent is not None for tool in agent.tools)
-    # A turn does not pause for what a grant has approved.
+    # A turn does not pause for what a grant or a rule has decided.
     has_asked = any(call.request_id for step in locked.progress.steps for call in step.calls)
     return locked.never_paused and locked.turn.root_id is None and not has_sub_agents and not has_asked
 

@@ -183,12 +183,12 @@ def _copy_paused_turn(
     rows.MESSAGE.row(chat_id=branch.pk, message_id=turn.message_id, role="assistant", parts=[])
     locked = lock_turn(turn.pk)
     assert locked is not None
-    requests = ask_people(locked, agent, notes=notes).requests
-    store(locked)
+    outcome = ask_people(locked, agent, notes=notes)
+    store(locked, outcome.signed)
     if subagents.at_rest(turn, locked.progress.calls):
-        suspend(locked, requests)
+        suspend(locked, outcome.requests)
     else:
-        # Grants have approved all calls; or the agent has changed, so that nothing could be asked, which is their result.
+        # Grants or rules have decided all calls; or the agent has changed, so that nothing could be asked, which is their result.
         parts = projection.message_parts(locked.progress.steps)
         write_checkpoint(turn, parts, CheckpointKind.PARTIAL, FinishReason.OTHER)
         queue_turn(turn.pk)

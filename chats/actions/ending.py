@@ -1,4 +1,4 @@
-"""End a turn: finished, failed, or stopped by a person."""
+"""End a turn: finished, failed, or stopped by a person or by the policy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from approvals.access import permissions
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import after_commit
 from approvals.exceptions import NotAllowed
-from approvals.models import Workflow
+from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor
 from approvals.record import audit
-from approvals.states import Door, WorkflowState
+from approvals.states import Door, Status, WorkflowState
 from chats import doorbell, queries
 from chats.actions import rows, transitions
 from chats.actions.calling import Written
@@ -45,6 +45,7 @@ from chats.queries.usage import message_metadata
 from chats.states import CLOSED, UNFINISHED, CheckpointKind, FinishReason, TurnState
 
 STOPPED = "The turn was stopped before this was done."
+HALTED = "No one decided before the deadline, and the policy stops the run then."
 NOT_RUN = "The answer was broken off before this call was run."
 TURN_FAILED = "The turn failed before this was done."
 
@@ -142,7 +143,25 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
         return turn is not None and _stop(turn.pk, by=by, via=via)
 
 
-def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
+def halt_turn(turn_id: int) -> bool:
+    """Stop a suspended turn if a request of its run has expired on terms that stop the run; whether it did.
+
+    A turn of a sub-agent is stopped from the top, with all that it is part of.
+    """
+    with transaction.atomic():
+        turn = Turn.objects.select_related("chat", "root__chat").filter(pk=turn_id).first()
+        if turn is None or turn.state != TurnState.SUSPENDED:
+            return False
+        top = turn.top
+        expired = ApprovalRequest.objects.filter(
+            scope=top.chat.scope, workflow__key=str(top.run_id), status=Status.EXPIRED, terms__isnull=False
+        )
+        return any(request.halted for request in expired.only("status", "terms")) and _stop(
+            top.pk, by=None, via=Door.DEADLINE, reason=HALTED
+        )
+
+
+def _stop(turn_id: int, *, by: Actor | None, via: str, reason: str = STOPPED) -> bool:
     locked = lock_turn(turn_id)
     if locked is None or not locked.turn.unfinished or locked.turn.stopped:
         return False
@@ -153,7 +172,7 @@ def _stop(turn_id: int, *, by: Actor | None, via: str) -> bool:
     if turn.state == TurnState.RUNNING:
         after_commit(doorbell.notify_stop, turn.pk)
     else:
-        workflow, _closed = _close_calls(locked, (), by=by, via=Door.STOP, reason=STOPPED)
+        workflow, _closed = _close_calls(locked, (), by=by, via=Door.STOP, reason=reason)
         _end(locked, TurnState.STOPPED, FinishReason.OTHER, workflow, message_metadata(turn, locked.progress))
     notify_after_commit(turn.chat_id)
     return True
@@ -213,7 +232,7 @@ def _close_calls(
     waiting = [call.recovery_id or call.request_id for call in locked.progress.calls if call.state in WAITING]
     desk.cancel_requests([UUID(pk) for pk in waiting if pk], by=by, via=Door(via), comment=reason)
     for _call, below in delegated:
-        _stop(below.pk, by=by, via=via)
+        _stop(below.pk, by=by, via=via, reason=reason)
     open_calls = [call.tool_call_id for call in locked.progress.calls if call.state not in CLOSED]
     locked.progress = transitions.cancel_open(locked.progress, reason)
     store(locked, dict.fromkeys(open_calls, (by, via)))

@@ -131,7 +131,7 @@ def pause_turn(
 
     `new` is a step to store in the same commit: a step without a call to run needs none of its own, which would only cost
     another disk flush. The last event that is added is `TurnPaused`, unless the turn goes on because nothing could be
-    asked, grants have approved all calls, or a sub-agent has moved in the meantime.
+    asked, grants or rules have decided all calls, or a sub-agent has moved in the meantime.
     """
     with claimed_turn(claim) as locked:
         turn = locked.turn
@@ -145,7 +145,7 @@ def pause_turn(
         if new is not None:
             add_step(locked, new)
         outcome = ask_people(locked, agent)
-        store(locked)
+        store(locked, outcome.signed)
         closing = list(outcome.events)
         resting = subagents.at_rest(turn, locked.progress.calls)
         if resting:

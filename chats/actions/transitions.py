@@ -186,14 +186,24 @@ def approve(progress: Progress, tool_call_id: str) -> Progress:
     return _one_call(progress, tool_call_id, lambda call: _to(call, CallState.READY))
 
 
-def approve_unasked(progress: Progress, tool_call_id: str, approved_digest: str) -> Progress:
-    """A grant has approved a call as its request was stored."""
+def approve_unasked(progress: Progress, tool_call_id: str, approved_digest: str, *, by_rule: bool) -> Progress:
+    """A grant or a rule has approved a call as its request was stored."""
 
     def approve_call(call: CallView) -> CallView:
-        decided = replace(call, approved=True, decided=True, approved_digest=approved_digest)
+        decided = replace(call, approved=True, decided=True, approved_digest=approved_digest, by_rule=by_rule)
         return _to(decided, CallState.READY)
 
     return _one_call(progress, tool_call_id, approve_call)
+
+
+def deny_unasked(progress: Progress, tool_call_id: str, reason: str) -> Progress:
+    """A rule has denied a call as its request was stored."""
+
+    def deny_call(call: CallView) -> CallView:
+        decided = replace(call, approved=False, decided=True, reason=reason, by_rule=True)
+        return _to(decided, CallState.DENIED, error_text=reason)
+
+    return _one_call(progress, tool_call_id, deny_call)
 
 
 def delegate(progress: Progress, tool_call_id: str) -> Progress:

@@ -30,4 +30,6 @@ def on_decided(sender: object, *, request_id: UUID, source: str, via: str, **_: 
     if source in PROGRAMS or via == Door.AI_SDK:
         return
     for turn_id in _ASKED.all(request=request_id):
-        actions.wake_turn(turn_id)
+        # What is cancelled with a run that stops comes here too, before or after the request that has expired.
+        if via != Door.DEADLINE or not actions.halt_turn(turn_id):
+            actions.wake_turn(turn_id)

@@ -66,7 +66,8 @@ def resume_nested_turns() -> None:
 def _resume(turn_ids: Iterable[int]) -> None:
     for turn_id in turn_ids:
         try:
-            actions.resume_turn(turn_id, waits=False)
+            if not actions.halt_turn(turn_id):
+                actions.resume_turn(turn_id, waits=False)
         except pool.AWAY:
             raise
         except Exception:

@@ -248,6 +248,8 @@ def _result_text(call: CallView) -> tuple[str, bool]:
             return f"The person declined to answer. Their words: {call.error_text}", True
         case CallState.FAILED | CallState.CANCELLED:
             return _note_of_edit(call) + call.error_text, True
+        case CallState.DENIED if call.by_rule:
+            return f"The policy denies this call. It was not run; do not try it again. {call.reason}", False
         case CallState.DENIED:
             why = f" Their reason: {call.reason}" if call.reason else ""
             return f"A person decided against this call. It was not run; do not try it again.{why}", False

@@ -11,7 +11,7 @@ from django.db.models import BigAutoField, CharField, IntegerField, QuerySet
 
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, Decision
-from approvals.states import Kind, Status
+from approvals.states import Door, Kind, Status
 from chats.agent.provider import ModelMessage
 from chats.models import Message, Step, ToolCall, Turn
 from chats.queries.attachments import file_contents
@@ -52,6 +52,7 @@ _ASKED = (
     "approval__decision__comment",
     "approval__decision__edited_input",
     "approval__decision__approved_digest",
+    "approval__decision__via",
 )
 
 
@@ -128,6 +129,7 @@ def _call(
     comment: str | None,
     edited_input: Any,
     approved_digest: str | None,
+    via: str | None,
 ) -> CallView:
     asks_approval = kind == Kind.APPROVAL
     request_status = recovery if state == CallState.UNKNOWN else status
@@ -149,6 +151,7 @@ def _call(
         request_id=str(request_id or ""),
         recovery_id=str(recovery_id or ""),
         approved_digest=(approved_digest or "") if decided else "",
+        by_rule=decided and via == Door.RULE,
         executed_digest=executed_digest,
         attempt=attempt,
     )
@@ -166,6 +169,7 @@ def call_view(call: ToolCall) -> CallView:
         decision.comment if decision is not None else None,
         decision.edited_input if decision is not None else None,
         decision.approved_digest if decision is not None else None,
+        decision.via if decision is not None else None,
     ]
     return _call(*columns)
 

@@ -17,9 +17,9 @@ class CallView:
 
     `approval_id` is the id of its approval request, or "", and `request_id` that of the request that it made of any kind.
     `approved` is None until someone decides; `edited_input` is the input as a person changed it, or None, and
-    `approved_digest` is that of the input that may run. `declined` means that a person declined to answer; `error_text` then
-    holds their comment. `decided` says that the request about the call has ended: of a call whose outcome is unknown, the
-    recovery. `attempt` counts the runs and fences the result of each.
+    `approved_digest` is that of the input that may run. `by_rule` says that a rule of the policy decided. `declined` means
+    that a person declined to answer; `error_text` then holds their comment. `decided` says that the request about the call
+    has ended: of a call whose outcome is unknown, the recovery. `attempt` counts the runs and fences the result of each.
     """
 
     tool_call_id: str
@@ -37,6 +37,7 @@ class CallView:
     request_id: str = ""
     recovery_id: str = ""
     approved_digest: str = ""
+    by_rule: bool = False
     executed_digest: str = ""
     attempt: int = 0
 

@@ -77,13 +77,13 @@ def words_of(may: str, limit: float | None, match: Match) -> str:
         May.ANSWER: _("May see %(requests)s, and answer questions and forms among them."),
         May.DECIDE: _("May see, answer and decide %(requests)s."),
     }
-    text = sentences[May(may)] % {"requests": _requests(match)}
+    text = sentences[May(may)] % {"requests": requests_in_words(match)}
     if limit is not None and may == May.DECIDE:
         text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": amount_words(limit)}
     return text
 
 
-def _requests(match: Match) -> str:
+def requests_in_words(match: Match) -> str:
     labels = {
         "tools": _("of the tools %(names)s"),
         "agents": _("of the agents %(names)s"),

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from approvals.api.hooks.agents import Event
+from approvals.api.hooks.agents import CLAUDE_CODE, Event
 from approvals.api.hooks.asks import QUESTION, questions_of
 from approvals.api.hooks.bodies import HookCall
 from approvals.api.outcomes import approved_words
@@ -17,10 +18,11 @@ from approvals.asking.answers import answer_text
 from approvals.db.canonical_json import same_json
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.policy.deciders import warnings_of
-from approvals.states import Kind, Verdict
+from approvals.states import Door, Kind, Verdict
 
 #: Longer inputs are not repeated to a model that has to send them itself.
 MAX_REPEATED = 4_000
+_HALTED = gettext_lazy("No one decided in time, and the policy stops the run then. Do nothing more.")
 
 Answer = dict[str, Any]
 
@@ -38,7 +40,13 @@ def answer_of(call: HookCall, request: ApprovalRequest) -> Answer:
         return _allowed(call, decision, call.input, changed=False)
     if decision.verdict == Verdict.EDIT:
         return _allowed(call, decision, decision.edited_input, changed=True)
-    return denied(call, _refusal(request, decision))
+    answer = denied(call, _refusal(request, decision))
+    # Of the agents, only Claude Code takes this; with a field that it does not know, Codex would let the call run.
+    return (
+        answer | {"continue": False, "stopReason": str(_HALTED)}
+        if request.halted and call.agent == CLAUDE_CODE
+        else answer
+    )
 
 
 def deferred(call: HookCall, request: ApprovalRequest) -> Answer:
@@ -141,12 +149,16 @@ def _refusal(request: ApprovalRequest, decision: Decision) -> str:
     comment = decision.comment.strip()
     reason = f": {comment}" if comment else ""
     reason += "" if comment.endswith((".", "!", "?")) else "."
+    if request.halted:
+        return str(_HALTED)
     if decision.verdict == Verdict.EXPIRE:
         return _("No one decided in time, so this call was not run.")
     if decision.verdict == Verdict.CANCEL:
         return _("This call was cancelled%(reason)s Do not repeat it.") % {"reason": reason}
     if request.kind in {Kind.QUESTION, Kind.FORM}:
         return _("A person declined to answer%(reason)s") % {"reason": reason}
+    if decision.via == Door.RULE:
+        return _("The policy denies this call%(reason)s Do not repeat it.") % {"reason": reason}
     return _("A person declined this call%(reason)s Do not repeat it.") % {"reason": reason}
 
 

@@ -13,7 +13,7 @@ from approvals.api.votes import waiting_words
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.deciders import warnings_of
-from approvals.states import ASKS, Kind, Status, Verdict
+from approvals.states import ASKS, Door, Kind, Status, Verdict
 
 MAX_ERRORS = 20
 
@@ -41,6 +41,8 @@ OUTCOME: Mapping[str, Any] = {
             "type": "object",
             "description": "The grant, given by `by`, that approved it without asking: its id and which use this was.",
         },
+        "halted": {"type": "boolean", "description": "Whether you have to stop: do nothing more, and say so."},
+        "rule": {"type": "object", "description": "The rule of the policy that decided it without asking."},
         "input": {"type": "object", "description": "The approved input, which may differ from the requested one."},
         "result": {"type": "object", "description": "What the approved action has done, if it was reported."},
     },
@@ -66,6 +68,12 @@ _GRANTED = (
     "Approved by a grant that a person gave earlier. Run it with exactly this input, then call report_result. The next "
     "call may have to wait for a person."
 )
+_ALLOWED = "Allowed by a rule of the policy. Run it with exactly this input, then call report_result."
+_DENIED = "A rule of the policy denies this. Do not run it, and do not ask for the same again."
+_HALTED = (
+    "No one decided before the deadline, and the policy stops the run now. Do not run it, do nothing else, and tell the "
+    "person you work for."
+)
 _HAS_RUN = "This has run already, and its result was reported. Do not run it again."
 _DEFAULT = "No one answered before the deadline, so this is the default answer."
 
@@ -82,16 +90,22 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
     made = decision(request, request.decision)
     answered = made.verdict == Verdict.RESPOND or (status == Status.EXPIRED and request.has_default)
     reported = report(request)
-    if reported is not None and made.approved_input is not None:
+    if made.halted:
+        message = _HALTED
+    elif reported is not None and made.approved_input is not None:
         message = _HAS_RUN
     elif made.verdict == Verdict.EDIT:
         message = _CHANGED
     elif made.grant is not None:
         message = _GRANTED
+    elif made.rule is not None:
+        message = _ALLOWED if made.verdict == Verdict.APPROVE else _DENIED
     elif answered and status == Status.EXPIRED:
         message = _DEFAULT
     more: dict[str, Any] = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}
     more["grant"] = None if made.grant is None else made.grant.model_dump(mode="json", exclude_none=True)
+    more["halted"] = made.halted or None
+    more["rule"] = None if made.rule is None else made.rule.model_dump()
     more["result"] = None if reported is None else reported.model_dump(mode="json", exclude_none=True)
     document |= {name: value for name, value in more.items() if value is not None}
     return document | ({"answer": made.answer} if answered else {}) | {"message": message}
@@ -125,10 +139,12 @@ def permission(request: ApprovalRequest) -> dict[str, Any]:
     }.get(Status(request.status))
     if message is None:
         cancelled = request.status == Status.CANCELLED
-        message = "The request was cancelled" if cancelled else "A person rejected this"
+        by_rule = request.decision.via == Door.RULE
+        rejected = "The policy denies this" if by_rule else "A person rejected this"
+        message = "The request was cancelled" if cancelled else rejected
         comment = request.decision.comment.strip()
         message = f"{message}: {comment}" if comment else f"{message}. Do not repeat it."
-    return denial(message)
+    return denial(_HALTED) | {"interrupt": True} if request.halted else denial(message)
 
 
 def allowed(approved_input: Mapping[str, Any] | None) -> dict[str, Any]:

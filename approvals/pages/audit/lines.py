@@ -73,6 +73,9 @@ EVENT_LABELS = {
     "scope.deleted": gettext_lazy("Approver scope deleted"),
     "tool.changed": gettext_lazy("Settings of a tool changed"),
     "priority.changed": gettext_lazy("Settings of priorities changed"),
+    "policy.proposed": gettext_lazy("Policy proposed"),
+    "policy.applied": gettext_lazy("Policy applied"),
+    "policy.declined": gettext_lazy("Proposed policy declined"),
     "grant.given": gettext_lazy("Grant given"),
     "grant.used": gettext_lazy("Grant used"),
     "grant.revoked": gettext_lazy("Grant revoked"),
@@ -166,6 +169,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     if data.get("break_glass"):
         alone = _("%(verdict)s alone, the glass was broken")
         return alone % {"verdict": verdict_label(kind, entry.verdict) if kind in Kind.values else label}
+    if entry.event == "request.decided" and entry.via == Door.RULE:
+        return _("Approved by rule") if entry.verdict == Verdict.APPROVE else _("Rejected by rule")
     if entry.verdict in Verdict.values and entry.event == "request.decided":
         return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)
     if entry.event == "request.created":

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -24,6 +25,7 @@ from approvals.pages.lists.short_times import brief
 from approvals.queries.described import read_schema
 from approvals.queries.filters import Filters
 from approvals.queries.policy.ballots import ballots_of
+from approvals.queries.policy.ruling import rules_of_requests, settings_under
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
 from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
@@ -119,6 +121,11 @@ class InboxRow:
         if self.decision is None:
             return status_label(self.request.kind, self.request.status)
         label = verdict_label(self.request.kind, self.decision.verdict)
+        if self.decision.by_rule:
+            return _("%(outcome)s by rule %(name)s") % {
+                "outcome": label,
+                "name": f"“{visible(self.request.rule or '')}”",
+            }
         if not self.decision.by_name:
             return label
         if self.decision.via == Door.GRANT:
@@ -139,7 +146,11 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     """Return the rows of requests that `request_list.listed` has read."""
     requests = list(requests)
     settings = settings_of_tools({request.tool_name for request in requests})
-    longer = _longer_beginnings(requests, settings)
+    rules = rules_of_requests(requests)
+    settings_of = {
+        request.pk: settings_under(rules.get(request.pk), settings.get(request.tool_name)) for request in requests
+    }
+    longer = _longer_beginnings(requests, settings_of)
     ballots = ballots_of(request for request in requests if request.pending)
     # Looked up once for all rows: a long list is rendered for every page and push.
     home = reverse("approvals:requests")
@@ -149,7 +160,7 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
             decision=None if request.pending else getattr(request, "decision", None),
             pickable=_may_be_picked(user, request),
             section=section_of(user, request),
-            values=_values(request, settings.get(request.tool_name), longer.get(str(request.pk), request.gist)),
+            values=_values(request, settings_of[request.pk], longer.get(str(request.pk), request.gist)),
             address=f"{home}{request.pk}/",
             progress=ballots[request.pk].words if request.pk in ballots else "",
         )
@@ -170,12 +181,14 @@ def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: 
     return key_values(value, settings, request.tool_name, read_schema(request.described))
 
 
-def _longer_beginnings(requests: Iterable[ApprovalRequest], settings: Mapping[str, ToolSettings]) -> dict[str, str]:
+def _longer_beginnings(
+    requests: Iterable[ApprovalRequest], settings_of: Mapping[UUID, ToolSettings | None]
+) -> dict[str, str]:
     """Return more of the inputs that were cut off and whose tool has key fields, by id: these may be further back."""
     wanted = [
         request.pk
         for request in requests
-        if len(request.gist) >= GIST and request.tool_name in settings and settings[request.tool_name].key_fields
+        if len(request.gist) >= GIST and (settings := settings_of[request.pk]) is not None and settings.key_fields
     ]
     if not wanted:
         return {}

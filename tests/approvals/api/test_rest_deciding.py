@@ -48,10 +48,11 @@ def test_an_approval_says_what_may_run_now():
         "via": "rest",
         "decided_at": decided.body["changed_at"],
         "comment": "Fine.",
+        "halted": False,
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
         "break_glass": False,
-        **dict.fromkeys(["edited_input", "answer", "grant"]),
+        **dict.fromkeys(["edited_input", "answer", "grant", "rule"]),
     }
     assert agent.get(f"/requests/{asked['id']}").body == decided.body
 

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, models, transaction
 from approvals import actions
 from approvals.checks import check_triggers
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, Workflow
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, PolicyVersion, Workflow
 from approvals.models.comments import RequestComment
 from approvals.record import audit
 from approvals.states import Door, Verdict
@@ -131,7 +131,11 @@ def test_triggers_lost_in_a_migration_are_reported_by_the_check_and_created_agai
 def expected_triggers() -> list[tuple[str, str]]:
     """Table and name of each."""
     changes = ["update", "delete", *["delete_all"] * (connection.vendor == "postgresql")]
-    return [(table, f"{table}_no_{change}") for table in [*TABLES, Grant._meta.db_table] for change in changes]
+    return [
+        (table, f"{table}_no_{change}")
+        for table in [*TABLES, Grant._meta.db_table, PolicyVersion._meta.db_table]
+        for change in changes
+    ]
 
 
 @pytest.mark.django_db(transaction=True)

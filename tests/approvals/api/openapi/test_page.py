@@ -11,6 +11,7 @@ from approvals.api.requests import NewRequest
 from approvals.api.rest.openapi import operations
 from approvals.api.rest.urls import schema
 from approvals.models import Grant
+from tests.support.desk.ruling import administrator
 from tests.support.machine import Machine
 from tests.support.markup import parse
 from tests.support.people import alice, bob
@@ -30,7 +31,7 @@ def test_the_page_lists_every_operation_and_every_field():
     html = parse(page())
     shown = {one.words for one in html.find("code")}
     listed = operations(schema())
-    assert len(listed) == 24
+    assert len(listed) == 28
     assert {f"{one['method']} {one['path']}" for one in listed} - shown == set()
     assert set(NewRequest.model_fields) - shown == set()
 
@@ -80,6 +81,10 @@ def test_operations_have_descriptive_names():
         "revoke_grant",
         "list_scopes",
         "get_scope",
+        "get_policy",
+        "list_policy_versions",
+        "get_policy_version",
+        "evaluate_policy",
         "get_workflow",
         "end_workflow",
         "list_entries",
@@ -134,10 +139,12 @@ def test_the_examples_of_the_page_work():
     decider.decide(asker.ask(agent="billing"), "approve", grant={"covers": "input", "audience": "agent", "uses": 1})
     grant = str(Grant.objects.get().pk)
     send(decider, "revoke_grant")
+    send(Machine(administrator()), "evaluate_policy")
     assert statuses == {
         "claim_request": 200, "release_request": 200, "assign_request": 200, "create_comment": 201,
         "decide_request": 200, "report_result": 201, "end_workflow": 200, "cancel_request": 200,
         "revoke_grant": 200, "take_resume": 200, "renew_resume": 200, "release_resume": 200, "complete_resume": 200,
+        "evaluate_policy": 200,
     }  # fmt: skip
     assert set(statuses) | {"create_request"} == {name for name, one in shown.items() if one["body"] is not None}
 

@@ -35,6 +35,8 @@ def test_equal_calls_run_without_asking_until_the_uses_are_used_up():
         "approved_digest": first["input_digest"],
         "grant": {"id": given["id"], "use": 2, "uses": 2, "until": None},
         "break_glass": False,
+        "rule": None,
+        "halted": False,
     }
     ended = agent.get(f"/grants/{given['id']}").body
     assert (ended["used"], ended["ended_why"], ended["ended_by"]) == (2, "used_up", None)

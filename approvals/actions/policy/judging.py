@@ -1,0 +1,85 @@
+"""What the policy says about a request that is about to be stored, and what becomes of the request by it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from approvals.asking.answers import ABSENT, Answer
+from approvals.asking.asks import Ask, most_urgent
+from approvals.models import Workflow
+from approvals.policy.match import Facts, server_of
+from approvals.policy.rules import AtDeadline, RuleFacts, Then, Verdict, evaluate
+from approvals.queries.policy.ruling import in_installation, requester_of, rules_of
+from approvals.queries.preferences import AskingRules
+from approvals.record.amounts import amount_at, amount_pointer
+from approvals.states import ASKS, Control, Priority
+from approvals.states import Verdict as Decided
+
+#: The comment of a call that a rule denies without a message of its own.
+DENIED = "The rule “{name}” of the policy denies this."
+
+#: What no policy says.
+UNRULED = Verdict()
+
+
+def judge(rules: AskingRules, ask: Ask, workflow: Workflow, *, by: User, now: datetime) -> Verdict:
+    """Return what the live policy says about a request."""
+    if rules.policy_version is None:
+        return UNRULED
+    facts = RuleFacts(
+        match=Facts(
+            agent=workflow.agent,
+            tool=ask.tool_name,
+            kind=ask.kind,
+            source=workflow.source,
+            server=server_of(ask.tool_name),
+            requester=by.pk,
+            priority=ask.priority,
+            input=ask.input,
+        ),
+        at=in_installation(now),
+        requester=lambda: requester_of(by),
+        context=ask.context,
+        # As for grants: while everything is to be asked, and after the deadline, nothing is allowed.
+        may_allow=not rules.asks_always and (ask.deadline_at is None or ask.deadline_at > now),
+    )
+    return evaluate(rules_of(rules.policy_version, rules.policy_digest), facts)
+
+
+def answer_of(verdict: Verdict) -> Answer | None:
+    """Return the decision that a rule makes; None if people are asked."""
+    if verdict.then == Then.ASK or verdict.rule is None:
+        return None
+    if verdict.then == Then.ALLOW:
+        return Answer(Decided.APPROVE)
+    return Answer(Decided.REJECT, comment=verdict.rule.message or DENIED.format(name=verdict.rule.name))
+
+
+def fields_of(verdict: Verdict, rules: AskingRules, ask: Ask, now: datetime) -> dict[str, Any]:
+    """Return what the policy and the settings of the tool make of a request, by column."""
+    asking = verdict.asking
+    pointer = amount_pointer(ask.input, asking.key_fields or rules.key_fields)
+    strict = verdict.control == Control.FOUR_EYES and ask.kind not in ASKS
+    fields: dict[str, Any] = {
+        "amount_pointer": pointer,
+        "amount": amount_at(ask.input, pointer),
+        "control": (Control.FOUR_EYES if strict else rules.control) or None,
+        "terms": asking.terms.document() or None,
+        "policy_version": rules.policy_version,
+        "rule": verdict.rule.name if verdict.rule is not None else None,
+        "asked_priority": ask.priority if priority_of(verdict, ask) != ask.priority else None,
+    }
+    if (deadline := asking.deadline) is not None:
+        at = now + timedelta(seconds=deadline.after)
+        fields["deadline_at"] = at if ask.deadline_at is None else min(at, ask.deadline_at)
+        if deadline.then != AtDeadline.DEFAULT and ask.default is not ABSENT:
+            fields |= {"has_default": False, "default_response": None}
+    return fields
+
+
+def priority_of(verdict: Verdict, ask: Ask) -> Priority:
+    """Return the priority of a request: a rule can raise it."""
+    return most_urgent(ask.priority, verdict.asking.priority)

@@ -1,0 +1,159 @@
+"""Write the policy: propose, apply and decline versions, on record.
+
+A version holds for what is asked after its commit. What waits keeps the version that it was asked under.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access.permissions import may_administer
+from approvals.actions.logins import SUBJECT
+from approvals.db.canonical_json import clean_text, digest
+from approvals.db.transactions import lock_name
+from approvals.exceptions import Conflict, Invalid, NotAllowed
+from approvals.models import PolicyVersion
+from approvals.models.rules import VersionState
+from approvals.policy.grants import MAX_REASON
+from approvals.policy.policies import MAX_BYTES, InvalidPolicy, stored_form
+from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, needs_second_person
+from approvals.record import audit
+from approvals.states import Door
+from approvals.text.numbers import grouped
+from approvals.text.translation import translated
+
+#: Held by whoever changes which version is live.
+LOCK = "policy"
+
+
+def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, via: Door) -> PolicyVersion:
+    """Store a policy, as people write it, as a new version: live at once, or proposed if it needs a second person.
+
+    `based_on` is the version that was live when it was written. Invalid with every fault by its path; Conflict if another
+    version is live by now, or if it changes nothing; NotAllowed.
+    """
+    _require_administrator(by)
+    reason = clean_text(reason.strip())
+    if not 0 < len(reason) <= MAX_REASON:
+        limit = {"limit": grouped(MAX_REASON)}
+        raise Invalid(
+            _("Say why the policy changes."), {"reason": _("must be text of 1 to %(limit)s characters") % limit}
+        )
+    try:
+        stored = stored_form(document, directory_of(document))
+    except InvalidPolicy as error:
+        raise Invalid(translated(error), {path: translated(fault) for path, fault in error.faults.items()}) from error
+    with transaction.atomic():
+        lock_name(LOCK)
+        live = live_version()
+        _require_current(live, based_on)
+        if stored == (live.document if live is not None else EMPTY):
+            raise Conflict(_("This policy is live already."))
+        last = PolicyVersion.objects.order_by("-number").values_list("number", flat=True).first()
+        version = PolicyVersion(
+            number=(last or 0) + 1,
+            based_on=based_on,
+            document=stored,
+            digest=digest(stored, max_bytes=2 * MAX_BYTES),
+            author_id=by.pk,
+            author_name=by.get_username(),
+            reason=reason,
+            created_at=timezone.now(),
+            via=via,
+            state=VersionState.PROPOSED,
+        )
+        version.save(force_insert=True)
+        if needs_second_person():
+            _record("policy.proposed", version, by=by, via=via)
+        else:
+            _go_live(version, live, by=by, via=via)
+    return version
+
+
+def confirm_policy(number: int, *, by: User, via: Door) -> PolicyVersion:
+    """Make a proposed version live, as a second person. NotFound, NotAllowed, Conflict."""
+    _require_administrator(by)
+    with transaction.atomic():
+        lock_name(LOCK)
+        version = find_version(number)
+        _require_proposed(version)
+        if version.author_id == by.pk:
+            raise NotAllowed(_("You have proposed this version. Ask another administrator to confirm it."))
+        live = live_version()
+        _require_current(live, version.based_on)
+        _go_live(version, live, by=by, via=via)
+    return version
+
+
+def decline_policy(number: int, *, by: User, via: Door) -> PolicyVersion:
+    """Decline a proposed version, or take one's own back. NotFound, NotAllowed, Conflict."""
+    _require_administrator(by)
+    with transaction.atomic():
+        lock_name(LOCK)
+        version = find_version(number)
+        _require_proposed(version)
+        _settle(version, VersionState.DECLINED, by=by)
+        _record("policy.declined", version, by=by, via=via)
+    return version
+
+
+def _require_administrator(by: User) -> None:
+    if not may_administer(by):
+        raise NotAllowed(_("Only administrators can change the policy."))
+
+
+def _require_proposed(version: PolicyVersion) -> None:
+    if version.state != VersionState.PROPOSED:
+        state = str(VersionState(version.state).label)
+        raise Conflict(_("Version %(number)s is %(state)s already.") % {"number": version.number, "state": state})
+
+
+def _require_current(live: PolicyVersion | None, based_on: int | None) -> None:
+    if (live.number if live is not None else None) == based_on:
+        return
+    if live is None:
+        raise Conflict(_("No version of the policy is live. Base the change on none."))
+    words = {"live": live.number, "name": live.settled_by_name}
+    if based_on is None:
+        raise Conflict(
+            _("Version %(live)s, which %(name)s applied, is live. Look at what it says, and base the change on it.")
+            % words
+        )
+    raise Conflict(
+        _(
+            "This is a change of version %(based_on)s, but version %(live)s, which %(name)s applied, is live by now. "
+            "Look at what it says, and make the change again."
+        )
+        % (words | {"based_on": based_on})
+    )
+
+
+def _go_live(version: PolicyVersion, live: PolicyVersion | None, *, by: User, via: Door) -> None:
+    if live is not None:
+        live.state, live.replaced_at = VersionState.REPLACED, timezone.now()
+        live.save(update_fields=["state", "replaced_at"])
+    _settle(version, VersionState.LIVE, by=by)
+    _record("policy.applied", version, by=by, via=via)
+
+
+def _settle(version: PolicyVersion, state: VersionState, *, by: User) -> None:
+    version.state, version.settled_at = state, timezone.now()
+    version.settled_by_id, version.settled_by_name = by.pk, by.get_username()
+    version.save(update_fields=["state", "settled_at", "settled_by_id", "settled_by_name"])
+
+
+def _record(event: str, version: PolicyVersion, *, by: User, via: Door) -> None:
+    data = {
+        "version": version.number,
+        "based_on": version.based_on,
+        "digest": version.digest,
+        "author": version.author_name,
+        "reason": version.reason,
+        "rules": len(version.document.get("rules", ())),
+    }
+    audit.record(event, SUBJECT, data=data, actor=by, via=via)

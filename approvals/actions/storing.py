@@ -1,0 +1,123 @@
+"""Store what is asked: a request in its workflow, on the terms of the policy, which may end it at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions
+from approvals.actions import attachments, publishing, rows
+from approvals.actions.ending import decide_at_once, ends_with_first
+from approvals.actions.indexing import index_request
+from approvals.actions.locking import Locked
+from approvals.actions.policy import scoping
+from approvals.actions.policy.judging import answer_of, fields_of, judge, priority_of
+from approvals.actions.policy.using import approve_by_grant
+from approvals.actions.publishing import publish_event
+from approvals.asking.answers import ABSENT, Answer
+from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
+from approvals.asking.secrets import secrets_in_schema
+from approvals.exceptions import CannotBeAssigned, Conflict
+from approvals.models import ApprovalRequest, Workflow
+from approvals.models.actors import Actor, person_behind
+from approvals.queries.preferences import rules_for_asking
+from approvals.states import OUTCOMES, WorkflowState
+from approvals.text.text import visible
+
+
+def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **more: Any) -> ApprovalRequest:
+    """Write a request into its locked workflow; a grant that covers it ends it at once. Conflict if the workflow has ended;
+    CannotBeAssigned. `alone` says that the transaction stores no other request.
+    """
+    if workflow.ended:
+        raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
+    now, new = timezone.now(), workflow.pk is None
+    requester = person_behind(by)
+    rules = rules_for_asking(ask.tool_name, requester.pk)
+    ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
+    # Nobody at all is no row that a request could name.
+    if ask.assigned_to is not None and not ask.assigned_to.is_active:
+        raise CannotBeAssigned("assigned_to")
+    verdict = judge(rules, ask, workflow, by=requester, now=now)
+    made = fields_of(verdict, rules, ask, now) | more
+    made["secrets"] = [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None
+    ask = replace(ask, priority=priority_of(verdict, ask))
+    if (answer := answer_of(verdict)) is not None:
+        return _store_decided(workflow, ask, answer, now, by=by, made=made)
+    _count_up(workflow, URGENCY[ask.priority], now)
+    if new:
+        rows.WORKFLOW.save(workflow)
+    else:
+        rows.count(workflow)
+    request = _insert(ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=requester), ask)
+    index_request(request)
+    record = publishing.request_record(request) | ({"why_asked": verdict.why.value} if verdict.why else {})
+    publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
+    if rules.granted and verdict.for_grants:
+        approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
+    return request
+
+
+def _store_decided(
+    workflow: Workflow, ask: Ask, answer: Answer, now: datetime, *, by: Actor, made: dict[str, Any]
+) -> ApprovalRequest:
+    """Write a request that a rule decides: it never waits, so that nothing is counted, and nobody is told."""
+    status = OUTCOMES[answer.verdict]
+    request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=person_behind(by), status=status)
+    if workflow.pk is None:
+        if ends_with_first(workflow, request):
+            workflow.state, workflow.ended_at = WorkflowState.COMPLETED, now
+        rows.WORKFLOW.save(workflow)
+        request.workflow = workflow
+    _insert(request, ask)
+    decide_at_once(request, workflow, answer, asked_by=by)
+    return request
+
+
+def _count_up(workflow: Workflow, urgency: int, now: datetime) -> None:
+    """Count a request that waits, without storing it."""
+    workflow.open_count += 1
+    workflow.state = WorkflowState.SUSPENDED
+    workflow.suspended_at = workflow.suspended_at or now
+    workflow.urgency = min(urgency, urgency if workflow.urgency is None else workflow.urgency)
+
+
+def _insert(request: ApprovalRequest, ask: Ask) -> ApprovalRequest:
+    """Store a new request with its scopes and its files. CannotBeAssigned."""
+    if (scopes := rows.store_request(request)) is not None:
+        scoping.place(request, scopes)
+    # Who may decide it depends on the scopes that fit it.
+    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, request):
+        raise CannotBeAssigned("assigned_to")
+    attachments.attach(request, ask.attachments)
+    return request
+
+
+def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
+    fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
+    fields.pop("default_response")
+    # A title stands alone in mails and lists, so invisible characters in it are made visible.
+    fields["title"] = visible(ask.title)[:MAX_TITLE]
+    default = ask.default
+    return fields | {
+        "workflow": workflow,
+        "scope": workflow.scope,
+        "agent": workflow.agent,
+        "input": dict(ask.input),
+        "input_digest": ask.input_digest,
+        "attachments": [file.known.stored for file in ask.attachments] or None,
+        "options": [dict(option) for option in ask.options],
+        "suggestions": list(ask.suggestions),
+        "said_before": [dict(message) for message in ask.said_before],
+        "step_path": list(ask.step_path),
+        "urgency": URGENCY[ask.priority],
+        "words": ask.words,
+        "has_default": default is not ABSENT,
+        "default_response": None if default is ABSENT else default,
+        "created_at": now,
+        "changed_at": now,
+    }

@@ -1,0 +1,228 @@
+"""Administration of the policy. What a change would have done is shown before it is applied."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from approvals.actions import policy as actions
+from approvals.administration.forms import REFUSED
+from approvals.administration.guards import administrators_only
+from approvals.administration.policy.forms import RuleForm
+from approvals.administration.policy.queries import Draft, draft_of, rows_of, rows_of_document
+from approvals.db.canonical_json import digest
+from approvals.exceptions import Invalid, Refusal
+from approvals.http import SignedIn
+from approvals.models import PolicyVersion
+from approvals.models.rules import VersionState
+from approvals.policy.policies import MAX_BYTES
+from approvals.policy.policy_text import difference, write_text
+from approvals.policy.rules import MAX_RULES
+from approvals.queries.policy import ruling
+from approvals.queries.policy.replay import MAX_DAYS, Replay, Worry, replay
+from approvals.queries.policy.rule_suggestions import Suggestion, suggested_rules
+from approvals.states import Door
+
+DAYS = 30
+#: Versions that the page of the policy lists.
+LISTED = 20
+
+
+@administrators_only
+@require_safe
+def policy(request: SignedIn) -> HttpResponse:
+    """The rules that are live, proposals, and earlier versions."""
+    live = ruling.live_version()
+    versions = ruling.versions().defer("document")
+    context = {
+        "here": "policy",
+        "live": live,
+        "rows": rows_of(live),
+        "four_eyes": live is not None and live.document.get("four_eyes", False),
+        "proposals": list(versions.filter(state=VersionState.PROPOSED)),
+        "versions": versions[:LISTED],
+        "second_person": ruling.needs_second_person(),
+        "suggestions": _suggestions(request, live),
+    }
+    return render(request, "approvals/administration/policy/policy.html", context)
+
+
+@administrators_only
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request: SignedIn) -> HttpResponse:
+    """The draft of a version: the rules in order, a form for one of them, the document as JSON, and what it would have done."""
+    live = ruling.live_version()
+    if request.method != "POST":
+        base = _chosen(request, live)
+        text = write_text(ruling.written(ruling.EMPTY if base is None else base.document))
+        return _page(request, draft_of(text), {"based_on": "" if live is None else live.number})
+    draft, step = draft_of(request.POST.get("document", "")), request.POST.get("step", "")
+    context: dict[str, Any] = {"based_on": request.POST.get("based_on", ""), "reason": request.POST.get("reason", "")}
+    action, _separator, number = step.partition(":")
+    place = int(number) if number.isdecimal() and len(number) < 4 else None
+    if draft.document is not None and action in {"edit", "store", "remove", "up", "down"}:
+        draft = _edited(request, draft, action, place, context)
+    elif action == "four_eyes" and draft.document is not None:
+        on = not draft.document.get("four_eyes", False)
+        draft = draft_of(write_text({"four_eyes": on} | {k: v for k, v in draft.document.items() if k != "four_eyes"}))
+    elif draft.policy is not None and action in {"preview", "apply"}:
+        previewed = digest(draft.stored, max_bytes=2 * MAX_BYTES)
+        if action == "apply" and request.POST.get("previewed") == previewed:
+            applied = _apply(request, draft, context)
+            if applied is not None:
+                return applied
+        context |= {"previewed": previewed, "replay": _replayed(request, draft)}
+    return _page(request, draft, context)
+
+
+@administrators_only
+@require_safe
+def version(request: SignedIn, number: int) -> HttpResponse:
+    """One version: what it says, and what it changes of the one before."""
+    shown = ruling.find_version(number)
+    before = PolicyVersion.objects.filter(number=shown.based_on).first() if shown.based_on else None
+    text = write_text(ruling.written(shown.document))
+    base = write_text(ruling.written(ruling.EMPTY if before is None else before.document))
+    context = {
+        "here": "policy",
+        "version": shown,
+        "rows": rows_of_document(shown.document),
+        "difference": [(line[:1], line) for line in difference(base, text)],
+        "text": text,
+        "own": shown.author_id == request.user.pk,
+    }
+    return render(request, "approvals/administration/policy/version.html", context)
+
+
+@administrators_only
+@require_POST
+def settle(request: SignedIn, number: int) -> HttpResponse:
+    """Confirm a proposed version, or decline it."""
+    if request.POST.get("action") == "confirm":
+        actions.confirm_policy(number, by=request.user, via=Door.DASHBOARD)
+        messages.success(
+            request, _("Version %(number)s is live. It applies to what is asked from now on.") % {"number": number}
+        )
+    else:
+        actions.decline_policy(number, by=request.user, via=Door.DASHBOARD)
+        messages.success(request, _("Version %(number)s is declined.") % {"number": number})
+    return redirect("approvals:policy")
+
+
+def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Suggestion, str]]:
+    """Return what people's decisions suggest, each with the draft that adds it behind all other rules."""
+    document = ruling.written(ruling.EMPTY if live is None else live.document)
+    rules = document.get("rules", [])
+    taken = [rule["name"] for rule in rules]
+    suggestions = suggested_rules(request.user, taken) if len(rules) < MAX_RULES else []
+    return [(each, write_text(document | {"rules": [*rules, dict(each.rule)]})) for each in suggestions]
+
+
+def _chosen(request: SignedIn, live: PolicyVersion | None) -> PolicyVersion | None:
+    """Return the version that a draft begins with."""
+    number = request.GET.get("version", "")
+    return ruling.find_version(int(number)) if number.isdecimal() and len(number) < 9 else live
+
+
+def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpResponse:
+    defaults: dict[str, Any] = {
+        "here": "policy",
+        "draft": draft,
+        "rows": [] if draft.stored is None else rows_of_document(draft.stored),
+        "four_eyes": draft.document is not None and bool(draft.document.get("four_eyes")),
+        "form": RuleForm(),
+        "place": "",
+        "days": _days(request),
+        "second_person": ruling.needs_second_person(),
+    }
+    context = defaults | context
+    refused = draft.faults or context["form"].errors or context.get("refusal")
+    status = REFUSED if request.method == "POST" and refused else 200
+    return render(request, "approvals/administration/policy/change.html", context, status=status)
+
+
+def _edited(request: SignedIn, draft: Draft, action: str, place: int | None, context: dict[str, Any]) -> Draft:
+    """Return the draft as a button of the form has changed it; `context` gets the form of the rule that is being edited."""
+    assert draft.document is not None
+    document: dict[str, Any] = json.loads(json.dumps(draft.document))
+    rules = document.get("rules")
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules) or len(rules) > MAX_RULES:
+        return draft
+    known = place is not None and 0 <= place < len(rules)
+    if action == "store":
+        form = RuleForm(request.POST)
+        if not form.is_valid():
+            context |= {"form": form, "place": place if known else ""}
+            return draft
+        if known and place is not None:
+            rules[place] = form.rule(rules[place])
+        else:
+            rules.append(form.rule({}))
+    elif known and place is not None:
+        if action == "edit":
+            try:
+                context |= {"form": RuleForm.of(rules[place]), "place": place}
+            except (AttributeError, KeyError, TypeError):
+                # A rule of another shape; its faults are shown.
+                return draft
+            return draft
+        rule = rules.pop(place)
+        if action in {"up", "down"}:
+            rules.insert(max(0, place - 1) if action == "up" else place + 1, rule)
+    return draft_of(write_text(document))
+
+
+def _apply(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpResponse | None:
+    """Write the version; None, with the refusal in `context`, if that is not possible."""
+    based_on = str(context["based_on"])
+    try:
+        written = actions.write_policy(
+            draft.document,
+            based_on=int(based_on) if based_on.isdecimal() and len(based_on) < 9 else None,
+            reason=str(context["reason"]),
+            by=request.user,
+            via=Door.DASHBOARD,
+        )
+    except Invalid as error:
+        context["refusal"] = str(error)
+        return None
+    except Refusal as error:
+        context["refusal"] = str(error)
+        return None
+    text = (
+        _("Version %(number)s is live. It applies to what is asked from now on.")
+        if written.live
+        else _("Version %(number)s is proposed. Another administrator has to confirm it.")
+    )
+    messages.success(request, text % {"number": written.number})
+    return redirect("approvals:policy")
+
+
+def _days(request: SignedIn) -> int:
+    days = request.POST.get("days", "")
+    return min(max(1, int(days)), MAX_DAYS) if days.isdecimal() and len(days) < 4 else DAYS
+
+
+def _replayed(request: SignedIn, draft: Draft) -> dict[str, Any]:
+    """Return what a draft would have done, for the page."""
+    assert draft.policy is not None
+    done = replay(draft.policy, request.user, days=_days(request))
+    labels = {
+        Worry.ALLOWED_REJECTED: _("Would have been allowed, but a person rejected it"),
+        Worry.ALLOWED_CHANGED: _("Would have been allowed as it was asked, but a person changed it"),
+        Worry.DENIED_APPROVED: _("Would have been denied, but was approved"),
+        Worry.ASKED_AGAIN: _("Would have been asked, but was decided without a person"),
+    }
+    worries = [(labels[worry], done.worries[worry], done.cases.get(worry, [])) for worry in Worry]
+    counts = [count for name, count in done.rules.items() if name is not None or count.total]
+    return {"done": done, "worries": [each for each in worries if each[1]], "counts": counts, **_hours(done)}
+
+
+def _hours(done: Replay) -> dict[str, float]:
+    return {"saved": done.saved / 3600, "added": done.added / 3600, "waited": done.waited / 3600}

@@ -1,0 +1,118 @@
+"""`manage.py policy`: show the live policy, and check, compare and apply a file with one."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management import CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from approvals.actions.policy import write_policy
+from approvals.exceptions import Invalid, Refusal
+from approvals.management.refusing import RefusingCommand
+from approvals.policy.policies import InvalidPolicy, stored_form
+from approvals.policy.policy_text import difference, line_of, read_text, write_text
+from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, written
+from approvals.states import Door
+from approvals.text.translation import translated
+
+
+class Command(RefusingCommand):
+    help = gettext_noop(
+        "The policy in files: show the one that is live, check a file without changing anything, compare it with the live"
+        " policy, or apply it."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        show = actions.add_parser("show", help=_("print the live policy, or another version"))
+        show.add_argument("--number", type=int, help=_("which version"))
+        for name, text in (
+            ("check", _("name every fault in a file with its line")),
+            ("diff", _("show what a file changes; ends with code 1 if it changes anything")),
+            ("apply", _("make a file the live policy")),
+        ):
+            action = actions.add_parser(name, help=text)
+            action.add_argument("file", help=_("the file, or - for standard input"))
+            if name == "apply":
+                action.add_argument("--by", required=True, help=_("the username of the administrator who applies it"))
+                action.add_argument("--reason", required=True, help=_("why, for the record"))
+                action.add_argument("--based-on", type=int, help=_("refuse unless this version is live (0 for none)"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        action = options["action"]
+        if action == "show":
+            self._show(options["number"])
+            return
+        text = self._text(options["file"])
+        document = self._document(text, options["file"])
+        if action == "check":
+            rules = len(document.get("rules", ()))
+            self.stdout.write(
+                _("%(file)s is a policy of %(number)s rules.") % {"file": options["file"], "number": rules}
+            )
+        elif action == "diff":
+            self._diff(document)
+        else:
+            self._apply(document, text, options)
+
+    def _show(self, number: int | None) -> None:
+        try:
+            version = live_version() if number is None else find_version(number)
+        except Refusal as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(write_text(written(EMPTY if version is None else version.document)), ending="")
+
+    def _text(self, name: str) -> str:
+        try:
+            return sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(_("Cannot read %(file)s: %(error)s") % {"file": name, "error": error}) from error
+
+    def _document(self, text: str, name: str) -> Any:
+        try:
+            document = read_text(text)
+            stored_form(document, directory_of(document))
+        except InvalidPolicy as error:
+            self._refuse(text, name, {path: translated(fault) for path, fault in error.faults.items()})
+        return document
+
+    def _refuse(self, text: str, name: str, faults: dict[str, str]) -> None:
+        lines = [
+            f"{name}:{line_of(text, path)}: {path}: {fault}" if path else f"{name}: {fault}"
+            for path, fault in faults.items()
+        ]
+        raise CommandError("\n".join(lines))
+
+    def _diff(self, document: Any) -> None:
+        live = live_version()
+        lines = difference(write_text(written(EMPTY if live is None else live.document)), write_text(document))
+        for line in lines:
+            self.stdout.write(line)
+        if lines:
+            sys.exit(1)
+
+    def _apply(self, document: Any, source: str, options: dict[str, Any]) -> None:
+        person = User.objects.filter(username=options["by"], is_active=True).first()
+        if person is None:
+            raise CommandError(_("No active user is named %(user)r.") % {"user": options["by"]})
+        live = live_version()
+        based_on = options["based_on"]
+        based_on = (live.number if live is not None else None) if based_on is None else based_on or None
+        try:
+            version = write_policy(document, based_on=based_on, reason=options["reason"], by=person, via=Door.SYSTEM)
+        except Invalid as error:
+            self._refuse(source, options["file"], error.errors)
+        except Refusal as error:
+            raise CommandError(str(error)) from error
+        text = (
+            _("Version %(number)s is live.")
+            if version.live
+            else _("Version %(number)s waits for another administrator.")
+        )
+        self.stdout.write(text % {"number": version.number})

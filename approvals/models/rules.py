@@ -1,0 +1,62 @@
+"""The policy: the rules by which requests are allowed, denied or asked, one row for each version."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from approvals.db.json_field import ExactJSONField
+from approvals.models.keys import MAX_ACTOR_NAME
+
+#: The columns of a version that are written after it was made.
+VERSION_MAY_CHANGE = frozenset({"state", "settled_at", "settled_by_id", "settled_by_name", "replaced_at"})
+
+
+class VersionState(models.TextChoices):
+    """Where a version of the policy stands."""
+
+    PROPOSED = "proposed", _("proposed")
+    LIVE = "live", _("live")
+    REPLACED = "replaced", _("replaced")
+    DECLINED = "declined", _("declined")
+
+
+class PolicyVersion(models.Model):
+    """A version of the policy: what it says, who wrote it and why. All of that is frozen: triggers refuse to change it.
+
+    A request names the version that it was asked under, so no version is ever deleted.
+    """
+
+    number = models.PositiveIntegerField(primary_key=True)
+    #: The version that was live when it was written; null for the first. It can only go live while that one still is.
+    based_on = models.PositiveIntegerField(null=True)
+    #: As `approvals.policy.policies` stores it.
+    document = ExactJSONField()
+    digest = models.CharField(max_length=71)
+    author_id = models.BigIntegerField()
+    author_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+    via = models.CharField(max_length=20)
+    state = models.CharField(max_length=8, choices=VersionState)
+    #: When it went live or was declined, and by whom.
+    settled_at = models.DateTimeField(null=True)
+    settled_by_id = models.BigIntegerField(null=True)
+    settled_by_name = models.CharField(max_length=MAX_ACTOR_NAME, blank=True)
+    replaced_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["state"], name="policy_one_live", condition=Q(state="live")),
+            models.CheckConstraint(condition=Q(state__in=VersionState.values), name="policy_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+    @property
+    def live(self) -> bool:
+        return self.state == VersionState.LIVE

@@ -1,0 +1,169 @@
+"""The conditions of rules in CEL, the Common Expression Language: checked when they are saved, bounded when they run.
+
+A condition has no regular expressions and makes no lists: without both, what it costs can be told before it runs, from its
+text and from the size of what it reads. One that would cost too much does not run. Whatever goes wrong, the outcome is None,
+which is neither true nor false.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cel_expr_python import cel
+
+from approvals.text.translatable import TranslatableError, gettext_noop
+
+MAX_LENGTH = 2_000
+#: What all conditions of one request may cost together, in steps of at most two nanoseconds.
+MAX_STEPS = 15_000_000
+#: CEL ends a condition itself after so many rounds of its loops.
+_MAX_ROUNDS = 10_000
+_ENVIRONMENT = """
+name: policy
+stdlib:
+  exclude_macros: [map, filter]
+  exclude_functions: [{name: matches}]
+variables:
+  - {name: tool, type_name: string}
+  - {name: agent, type_name: string}
+  - {name: kind, type_name: string}
+  - {name: source, type_name: string}
+  - {name: server, type_name: string}
+  - {name: priority, type_name: string}
+  - {name: input, type_name: map, params: [{type_name: string}, {type_name: dyn}]}
+  - {name: context, type_name: dyn}
+  - {name: requester, type_name: map, params: [{type_name: string}, {type_name: dyn}]}
+  - {name: hour, type_name: int}
+  - {name: weekday, type_name: int}
+  - {name: now, type_name: timestamp}
+"""
+#: CEL's message, such as `INVALID_ARGUMENT: ERROR: <input>:1:8: undeclared reference to 'tol' (in container '')`.
+_FAULT = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
+_LOOPS = re.compile(r"\.\s*(?:all|exists|exists_one)\s*\(")
+#: What takes time in proportion to what is read, and the function that takes the most.
+_OPERATIONS = re.compile(r"[=<>!+]=?|\w+\s*\(|\b(?:in|input|context)\b")
+_SEARCHES = re.compile(r"\bcontains\s*\(")
+_NAMES = re.compile(r"\brequester\b")
+
+
+class InvalidExpression(TranslatableError, ValueError):
+    """The text is no condition; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What there is to read in the values that a condition gets: its bytes, and the items of its longest list or object."""
+
+    bytes: int
+    longest: int
+
+
+@dataclass(slots=True)
+class Budget:
+    """The steps that are left for the conditions of one request."""
+
+    left: int = MAX_STEPS
+
+    def take(self, steps: int) -> bool:
+        """Take steps; False, and nothing taken, if there are not so many."""
+        if steps > self.left:
+            return False
+        self.left -= steps
+        return True
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition. InvalidExpression if its text is none."""
+
+    text: str
+    _compiled: Any = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_compiled", _compile(self.text))
+
+    @functools.cached_property
+    def reads_requester(self) -> bool:
+        """Whether it may need the name, the teams and the roles of who asks."""
+        return _NAMES.search(self.text) is not None
+
+    def holds(self, values: Mapping[str, Any], size: Size, budget: Budget) -> bool | None:
+        """Return whether it is true of these values; None if that cannot be said."""
+        if not budget.take(self._cost(size)):
+            return None
+        try:
+            value = self._compiled.eval(data=values)
+            # What is missing, and most errors, come back as a value of another type.
+            return value.value() is True if value.type() == cel.Type.BOOL else None
+        except Exception:
+            return None
+
+    @functools.cached_property
+    def _weight(self) -> int:
+        return 1 + len(_OPERATIONS.findall(self.text)) + 4 * len(_SEARCHES.findall(self.text))
+
+    @functools.cached_property
+    def _loops(self) -> int:
+        return len(_LOOPS.findall(self.text))
+
+    def _cost(self, size: Size) -> int:
+        """Return the most steps that this takes."""
+        listed = max(size.longest, self.text.count(",") + 1)
+        rounds = min(listed**self._loops, _MAX_ROUNDS) if self._loops else 1
+        return self._weight * (size.bytes + len(self.text)) * rounds
+
+
+def size_of(*values: Any) -> Size:
+    """Return what there is to read in JSON values."""
+    total = longest = 0
+    for value in _all_values(values):
+        total += 50
+        if isinstance(value, str):
+            total += len(value)
+        elif isinstance(value, Mapping | list | tuple):
+            longest = max(longest, len(value))
+            if isinstance(value, Mapping):
+                total += sum(len(name) for name in value)
+    return Size(total, longest)
+
+
+def _all_values(values: Any) -> Iterator[Any]:
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        yield value
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+
+
+@functools.cache
+def _environment() -> Any:
+    return cel.NewEnv(config=cel.NewEnvConfigFromYaml(_ENVIRONMENT))
+
+
+@functools.lru_cache(maxsize=1_000)
+def _compile(text: str) -> Any:
+    if not text.strip() or len(text) > MAX_LENGTH:
+        raise InvalidExpression(gettext_noop("must be text of 1 to %(limit)s characters"), limit=MAX_LENGTH)
+    try:
+        compiled = _environment().compile(text)
+    except (RuntimeError, UnicodeError) as error:
+        fault = _FAULT.search(str(error))
+        if fault is None or int(fault[1]) < 1:
+            raise InvalidExpression(gettext_noop("is too deeply nested, or cannot be read")) from error
+        line, column, message = int(fault[1]), int(fault[2]), fault[3].partition(" (in container")[0]
+        raise InvalidExpression(
+            gettext_noop("line %(line)s, column %(column)s: %(message)s"),
+            line=line,
+            column=column,
+            message=message[:300],
+        ) from error
+    if compiled.return_type() != cel.Type.BOOL:
+        raise InvalidExpression(gettext_noop("must be true or false; compare a value, as in input.urgent == true"))
+    return compiled

@@ -1,0 +1,157 @@
+"""The policy: its versions, what they name, and its rules as they are evaluated."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from copy import copy
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access.permissions import Person, may_administer, reads_record
+from approvals.db.many import any_of
+from approvals.exceptions import NotAllowed, NotFound
+from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
+from approvals.models.rules import VersionState
+from approvals.policy.match import Facts, server_of
+from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
+from approvals.policy.rules import Policy, Requester, Rule, RuleFacts
+
+#: What a new policy begins with.
+EMPTY: Mapping[str, Any] = {"rules": []}
+
+
+def may_read_policy(user: Person) -> bool:
+    """Return whether this person may read the rules and what they would say: administrators, and who reads the audit log."""
+    return may_administer(user) or reads_record(user)
+
+
+def require_reader(user: Person) -> None:
+    """Raise NotAllowed for who may not read the policy."""
+    if not may_read_policy(user):
+        raise NotAllowed(_("Only administrators and auditors can read the policy."))
+
+
+def live_version() -> PolicyVersion | None:
+    """Return the version of the policy that is live; None before the first."""
+    return PolicyVersion.objects.filter(state=VersionState.LIVE).first()
+
+
+def versions() -> QuerySet[PolicyVersion]:
+    """Return all versions, the newest first."""
+    return PolicyVersion.objects.order_by("-number")
+
+
+def find_version(number: int) -> PolicyVersion:
+    """Return a version. NotFound."""
+    version = PolicyVersion.objects.filter(number=number).first()
+    if version is None:
+        raise NotFound(_("There is no such version of the policy."))
+    return version
+
+
+def needs_second_person() -> bool:
+    return bool(settings.HITL_POLICY_SECOND_PERSON)
+
+
+def directory_of(document: Any) -> Directory:
+    """Return the ids of who a document of anyone names; who is missing there does not exist, or is inactive."""
+    named = names_in(document)
+    people = User.objects.filter(username__in=any_of(named.people, str), is_active=True) if named.people else ()
+    teams = Group.objects.filter(role=None, name__in=any_of(named.teams, str)) if named.teams else ()
+    return Directory(
+        people={person.get_username(): person.pk for person in people},
+        teams={team.name: team.pk for team in teams},
+        roles=_roles(),
+    )
+
+
+def written(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored policy as people write it, with the names that hold now."""
+    ids = ids_in(stored)
+    people = User.objects.filter(pk__in=any_of(ids.people, int)) if ids.people else ()
+    teams = Group.objects.filter(role=None, pk__in=any_of(ids.teams, int)) if ids.teams else ()
+    directory = Directory(
+        people={person.get_username(): person.pk for person in people},
+        teams={team.name: team.pk for team in teams},
+        roles=_roles(),
+    )
+    return written_form(stored, directory)
+
+
+def _roles() -> dict[str, int]:
+    return dict(Role.objects.values_list("name", "group_id"))
+
+
+@functools.lru_cache(maxsize=20)
+def rules_of(number: int, digest: str) -> Policy:
+    """Return the rules of a version, compiled once in each process. Its digest makes sure that it is that version."""
+    return policy_of(PolicyVersion.objects.values_list("document", flat=True).get(number=number, digest=digest))
+
+
+def rule_of(request: ApprovalRequest) -> Rule | None:
+    """Return the rule that a request was asked under; None without one."""
+    return rules_of_requests([request]).get(request.pk)
+
+
+def rules_of_requests(requests: Iterable[ApprovalRequest]) -> dict[UUID, Rule]:
+    """Return the rules that requests were asked under, by request id, in one statement; in none if there are no rules."""
+    ruled = {
+        request.pk: (request.policy_version, request.rule)
+        for request in requests
+        if request.policy_version is not None and request.rule
+    }
+    numbers = {number for number, _name in ruled.values()}
+    if not numbers:
+        return {}
+    rows = PolicyVersion.objects.filter(number__in=any_of(numbers, int)).values_list("number", "digest")
+    compiled = {number: rules_of(number, digest) for number, digest in rows}
+    rules = {pk: compiled[number].rule(name) for pk, (number, name) in ruled.items()}
+    return {pk: rule for pk, rule in rules.items() if rule is not None}
+
+
+def settings_under(rule: Rule | None, settings: ToolSettings | None) -> ToolSettings | None:
+    """Return the settings of a tool with the key fields of a rule in place of its own, if the rule has any."""
+    if rule is None or rule.ask is None or not rule.ask.key_fields:
+        return settings
+    under = ToolSettings() if settings is None else copy(settings)
+    under.key_fields = list(rule.ask.key_fields)
+    return under
+
+
+def requester_of(user: User) -> Requester:
+    """Return who asks, for conditions."""
+    groups = list(Group.objects.filter(user=user.pk).order_by("name").values_list("name", "role__name"))
+    return Requester(
+        name=user.get_username(),
+        teams=[name for name, role in groups if role is None],
+        roles=[role for _name, role in groups if role is not None],
+    )
+
+
+def in_installation(moment: datetime) -> datetime:
+    """Return a moment in the time zone of the installation, by which rules count hours and days."""
+    return timezone.localtime(moment, timezone.get_default_timezone())
+
+
+def facts_of_request(request: ApprovalRequest, requester: Requester, *, source: str) -> RuleFacts:
+    """Return what rules are evaluated over, as it was when a request was asked."""
+    match = Facts(
+        agent=request.agent,
+        tool=request.tool_name,
+        kind=request.kind,
+        source=source,
+        server=server_of(request.tool_name),
+        requester=request.requested_by_id,
+        priority=request.asked_priority or request.priority,
+        input=request.input,
+    )
+    at = in_installation(request.created_at)
+    return RuleFacts(match=match, at=at, requester=lambda: requester, context=request.context)

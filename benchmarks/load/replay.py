@@ -1,0 +1,50 @@
+"""A policy of 200 rules, replayed over many requests, and what its rules add to an ask."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals.policy.match import Facts
+from approvals.policy.policies import policy_of
+from approvals.policy.rules import Policy, Requester, RuleFacts, evaluate
+from approvals.queries.policy.replay import replay
+from benchmarks.load.many_requests import fill
+
+RULES = 200
+
+
+def prepare(number: int) -> None:
+    fill(number, asker=User.objects.get(username="requester"))
+
+
+def policy() -> Policy:
+    return policy_of({"rules": [_rule(number) for number in range(RULES)]})
+
+
+def _rule(number: int) -> dict[str, Any]:
+    rule: dict[str, Any] = {"name": f"Rule {number}", "match": {"tools": [f"tool-{number}"]}, "then": "ask"}
+    if number % 10 == 0:
+        rule["match"] = {"kinds": ["approval"]}
+        rule["when"] = f'tool == "tool-{number}" && input.amount < {number}'
+    return rule
+
+
+def measure(rounds: int) -> dict[str, list[float]]:
+    """Return the times in ms of a replay of all requests, and of one evaluation."""
+    person, rules = User.objects.get(username="approver"), policy()
+    taken: dict[str, list[float]] = {"replay": [], "judge": []}
+    for _round in range(rounds):
+        began = time.perf_counter()
+        done = replay(rules, person, days=366)
+        taken["replay"].append((time.perf_counter() - began) * 1000)
+        assert done.total, "there are no requests"
+    match = Facts(agent="billing", tool="refund", kind="approval", source="api", requester=1, input={"amount": 120})
+    for _round in range(1000):
+        began = time.perf_counter()
+        evaluate(rules, RuleFacts(match=match, at=timezone.now(), requester=lambda: Requester("alice")))
+        taken["judge"].append((time.perf_counter() - began) * 1000)
+    return taken

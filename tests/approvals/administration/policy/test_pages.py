@@ -1,0 +1,183 @@
+"""The pages of the policy: a change is drafted as rules or as JSON, replayed, applied with a reason, and confirmed."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+from django.test import Client
+
+from approvals import actions
+from approvals.asking.answers import Answer
+from approvals.models import PolicyVersion
+from approvals.queries.policy.ruling import live_version
+from approvals.states import Door, Verdict
+from tests.approvals.actions.policy.granting import ask
+from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.people import alice, bob, mallory
+
+pytestmark = pytest.mark.django_db
+
+CHANGE = "/settings/policy/change/"
+ALLOW = {"name": "Small refunds", "match": {"tools": ["refund"]}, "when": "input.amount < 500", "then": "allow"}
+RULE = {"rule-name": "Small refunds", "rule-tools": "refund", "rule-when": "input.amount < 500", "rule-then": "allow"}
+
+
+def signed_in(person) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
+@pytest.fixture
+def client() -> Client:
+    return signed_in(administrator())
+
+
+def draft_in(page) -> dict:
+    """What the page would send: its document."""
+    text = re.search(r'<textarea name="document"[^>]*>(.*?)</textarea>', page.content.decode(), re.DOTALL)[1]
+    return json.loads(html.unescape(text))
+
+
+def words(page) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.content.decode())).split())
+
+
+def post(client: Client, document: object, step: str, **more: str):
+    text = document if isinstance(document, str) else json.dumps(document)
+    return client.post(CHANGE, {"document": text, "step": step, "based_on": "", **more})
+
+
+def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
+    page = post(client, {"rules": []}, "store:", **RULE)
+    assert (page.status_code, draft_in(page)) == (200, {"rules": [ALLOW]})
+    assert "1. Small refunds Allows requests of the tools refund without asking. input.amount < 500" in words(page)
+    edited = post(client, draft_in(page), "edit:0")
+    assert 'value="Small refunds"' in edited.content.decode()
+    page = post(
+        client, draft_in(edited), "store:0", **RULE | {"rule-then": "ask", "rule-people": "bob", "rule-votes": "1"}
+    )
+    assert page.status_code == 422, "there is no bob"
+    bob()
+    page = post(
+        client,
+        {"rules": [ALLOW]},
+        "store:0",
+        **RULE | {"rule-then": "ask", "rule-people": "bob", "rule-minutes": "10", "rule-at_deadline": "halt"},
+    )
+    [rule] = draft_in(page)["rules"]
+    assert rule["ask"] == {"stages": [{"groups": [{"people": ["bob"]}]}], "deadline": {"after": 600, "then": "halt"}}
+    assert "Has to be approved by 1 of bob. Stops the run if no one decides within 10 minutes." in words(page)
+
+
+def test_what_the_form_has_no_field_for_stays(client):
+    bob()
+    said = {"stages": [{"groups": [{"people": ["bob"]}, {}]}], "reminders": [60], "channels": ["mail"]}
+    rule = {"name": "a", "then": "ask", "match": {"servers": ["crm"]}, "ask": said}
+    page = post(client, {"rules": [rule]}, "store:0", **{"rule-name": "b", "rule-then": "ask", "rule-veto": "on"})
+    assert draft_in(page)["rules"] == [rule | {"name": "b", "ask": said | {"veto": True}}]
+
+
+def test_rules_are_moved_and_removed(client):
+    rules = [{"name": name, "then": "ask"} for name in "abc"]
+
+    def order(step: str) -> str:
+        return "".join(rule["name"] for rule in draft_in(post(client, {"rules": rules}, step))["rules"])
+
+    assert [order(step) for step in ("up:2", "down:0", "up:0", "down:2", "remove:1")] == [
+        "acb",
+        "bac",
+        "abc",
+        "abc",
+        "ac",
+    ]
+    assert [order(step) for step in ("remove:9", "edit:x", "up:-1", "nonsense")] == ["abc"] * 4
+    assert draft_in(post(client, {"rules": []}, "four_eyes")) == {"four_eyes": True, "rules": []}
+
+
+def test_a_change_is_replayed_and_then_applied_with_a_reason(client):
+    decider, asker = bob(), alice()
+    rejected = ask(asker, {"amount": 7})
+    actions.decide(rejected.pk, Answer(Verdict.REJECT), by=decider, via=Door.DASHBOARD)
+    page = post(client, {"rules": [ALLOW]}, "preview")
+    text = words(page)
+    assert "Would have been allowed, but a person rejected it: 1 Refund?" in text
+    assert f"/requests/{rejected.pk}/" in page.content.decode()
+    previewed = re.search(r'name="previewed" value="([^"]+)"', page.content.decode())[1]
+    without = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason=" ")
+    assert (without.status_code, live_version()) == (422, None)
+    other = post(client, {"rules": []}, "apply", previewed=previewed, reason="Because.")
+    assert (other.status_code, live_version()) == (200, None), "only what was previewed is applied"
+    applied = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason="Because.")
+    assert (applied.status_code, applied["Location"]) == (302, "/settings/policy/")
+    assert ask(asker, {"amount": 7}).status == "approved"
+    text = words(client.get("/settings/policy/"))
+    assert "Version 1 is live." in text
+    assert "1. Small refunds" in text
+
+
+def test_a_change_that_someone_overtook_is_refused_in_words(client):
+    page = post(client, {"rules": [ALLOW]}, "preview")
+    previewed = re.search(r'name="previewed" value="([^"]+)"', page.content.decode())[1]
+    apply_policy(ALLOW, four_eyes=True, by=administrator("eve"))
+    refused = post(client, {"rules": [ALLOW]}, "apply", previewed=previewed, reason="Because.")
+    assert refused.status_code == 422
+    assert "Version 1, which eve applied, is live." in words(refused)
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        ('{"rules": [}', "not valid JSON"),
+        ("[]", ""),
+        ('{\n"rules": [\n{"name": "a", "then": "ask",\n"when": "tol == 1"}]}', "Line 4: rules.0.when line 1, column 1"),
+        ('{"rules": [{"name": "<b>", "then": "<script>"}]}', "Line 1: rules.0.then"),
+        ('{"rules": [7]}', "Line 1: rules.0"),
+        ("\x00", "not valid JSON"),
+    ],
+)
+@pytest.mark.parametrize("step", ["preview", "apply", "store:0", "edit:0", "up:0", "four_eyes", ""])
+def test_faults_are_shown_with_their_lines(client, document, fault, step):
+    page = post(client, document, step, **RULE)
+    # The other buttons change the document, and so may mend it.
+    if step in {"preview", "apply", "edit:0", ""}:
+        assert (page.status_code, fault in words(page)) == (422, True)
+    assert '<script>"' not in page.content.decode()
+    assert live_version() is None
+
+
+def test_a_version_shows_what_it_changes_and_begins_a_change(client):
+    apply_policy(ALLOW)
+    apply_policy(ALLOW | {"then": "deny"}, reason="Too much <fraud>.")
+    text = words(client.get("/settings/policy/2/"))
+    assert '- "then": "allow" + "then": "deny"' in text
+    assert "Too much <fraud>." in text
+    assert draft_in(client.get(f"{CHANGE}?version=1")) == {"rules": [ALLOW]}
+    assert draft_in(client.get(CHANGE))["rules"][0]["then"] == "deny"
+    assert client.get("/settings/policy/9/").status_code == 404
+
+
+def test_a_proposal_is_confirmed_by_another_administrator(client, settings):
+    settings.HITL_POLICY_SECOND_PERSON = True
+    apply_policy(ALLOW)
+    assert "root has proposed version 1." in words(client.get("/settings/policy/"))
+    own = client.get("/settings/policy/1/")
+    assert "Another administrator has to confirm it." in words(own)
+    assert client.post("/settings/policy/1/settle/", {"action": "confirm"}).status_code == 403
+    other = signed_in(administrator("eve"))
+    assert other.post("/settings/policy/1/settle/", {"action": "confirm"}).status_code == 302
+    assert PolicyVersion.objects.get().state == "live"
+    assert other.post("/settings/policy/1/settle/", {"action": "decline"}).status_code == 409
+
+
+def test_there_are_no_such_pages_for_anyone_else():
+    apply_policy(ALLOW)
+    for person in (mallory(), bob()):
+        client = signed_in(person)
+        for address in ("/settings/policy/", CHANGE, "/settings/policy/1/"):
+            assert client.get(address).status_code == 404
+        assert client.post("/settings/policy/1/settle/", {"action": "decline"}).status_code == 404
+        assert post(client, {"rules": []}, "apply").status_code == 404

@@ -1,0 +1,82 @@
+"""Pages say which rule a request was asked under or decided by, and show first what the rule says."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from approvals.models import OutboxEvent
+from approvals.models.subscriptions import NotificationRule
+from approvals.outbound import notifications
+from approvals.states import Route
+from tests.approvals.actions.policy.granting import ask
+from tests.support.desk.ruling import apply_policy
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+VALUE = {"amount": 120, "order": "4711", "iban": "DE02"}
+ASK = {
+    "name": "Refunds <b>",
+    "match": {"tools": ["refund"]},
+    "then": "ask",
+    "message": "Look at the contract.",
+    "ask": {"key_fields": ["/iban"], "channels": ["slack"]},
+}
+
+
+def words(client: Client, address: str) -> str:
+    page = client.get(address).content.decode()
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+@pytest.fixture
+def client() -> Client:
+    client = Client()
+    client.force_login(bob())
+    return client
+
+
+def test_a_request_shows_its_rule_its_message_and_its_key_fields(client):
+    apply_policy(ASK)
+    request = ask(alice(), VALUE)
+    text = words(client, request.get_absolute_url())
+    assert "Asked by the rule “Refunds <b>” of the policy." in text
+    assert "Look at the contract." in text
+    page = client.get(request.get_absolute_url()).content.decode()
+    [first] = re.findall(r'<dl class="key-values".*?</dl>', page, re.DOTALL)
+    assert ("DE02" in first, "4711" in first) == (True, False)
+    assert "iban DE02" in words(client, "/")
+
+
+def test_what_a_rule_has_decided_says_so(client):
+    apply_policy({"name": "Small", "then": "allow"})
+    request = ask(alice(), VALUE)
+    assert "by rule “Small”, version 1" in words(client, request.get_absolute_url())
+    assert "by rule “Small”, version 1" in words(client, f"{request.get_absolute_url()}record/")
+    assert "Approved by rule “Small”" in words(client, "/?status=decided")
+
+
+def test_people_are_notified_by_the_ways_that_the_rule_names(client, settings):
+    settings.HITL_MAIL = True
+    person = bob_with_mail()
+    NotificationRule.objects.create(person=person, route=Route.MAIL)
+    NotificationRule.objects.create(person=person, route=Route.SLACK, slack_url="https://hooks.example.org/1")
+    apply_policy(ASK)
+    asker = alice()
+    ask(asker)
+    ask(asker, tool="other")
+    notifications.spread_due_notices()
+    rows = OutboxEvent.objects.exclude(channel="notice").order_by("pk").values_list("channel", "payload__tool_name")
+    assert list(rows) == [("slack", "refund"), ("mail", "other"), ("slack", "other")]
+
+
+def bob_with_mail():
+    person = User.objects.get(username="bob")
+    person.email = "bob@example.org"
+    person.save()
+    return person

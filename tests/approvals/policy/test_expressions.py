@@ -1,0 +1,135 @@
+"""Conditions in CEL are checked when they are saved, bounded when they run, and an error is neither true nor false."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.expressions import MAX_LENGTH, Budget, Expression, InvalidExpression, size_of
+from tests.approvals.policy.writing import facts
+
+
+def holds(text: str, value=None, **more) -> bool | None:
+    found = facts(value, **more)
+    return Expression(text).holds(found.values_with_requester, found.size_with_requester, Budget())
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("tol == 1", "line 1, column 1: undeclared reference to 'tol'"),
+        ("tool == 1", "line 1, column 6: found no matching overload for '_==_' applied to '(string, int)'"),
+        ('tool == "a" &&\n  tol == 1', "line 2, column 3: undeclared reference to 'tol'"),
+        ("tool", "must be true or false; compare a value, as in input.urgent == true"),
+        ("input.urgent", "must be true or false; compare a value, as in input.urgent == true"),
+        ("", f"must be text of 1 to {MAX_LENGTH} characters"),
+        ("true || " * 300 + "true", f"must be text of 1 to {MAX_LENGTH} characters"),
+        ("(" * 200 + "true" + ")" * 200, "is too deeply nested, or cannot be read"),
+        ("input" + ".a" * 60 + " == 1", "is too deeply nested, or cannot be read"),
+        ('tool.matches("(a+)+$")', "line 1, column 13: undeclared reference to 'matches'"),
+        ('matches(tool, "a")', "line 1, column 8: undeclared reference to 'matches'"),
+        ("input.items.map(i, i.price) == []", "line 1, column 17: undeclared reference to 'i'"),
+    ],
+)
+def test_what_is_no_condition_is_refused_with_its_place(text, fault):
+    with pytest.raises(InvalidExpression) as refusal:
+        Expression(text)
+    assert str(refusal.value).startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('tool == "refund" && input.amount < 500', {"amount": 250}),
+        ("input.amount < 500", {"amount": 250.5}),
+        ("input.amount == 250.0", {"amount": 250}),
+        ('has(input.to) && input.to.all(a, a.endsWith("@ourcompany.com"))', {"to": ["bob@ourcompany.com"]}),
+        ('"support" in requester.teams && requester.name == "alice"', {}),
+        ("hour == 14 && weekday == 2", {}),
+        ('now > timestamp("2026-11-24T00:00:00Z")', {}),
+        ("!has(input.discount)", {}),
+        ("input.note == null", {"note": None}),
+        ('context.ticket.startsWith("T-")', {}),
+        # What is true whatever else is missing is true.
+        ('input.missing == 1 || tool == "refund"', {}),
+    ],
+)
+def test_true_is_true(text, value):
+    assert holds(text, value, context={"ticket": "T-1"}) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("input.missing == 1", {}),
+        ("input.a.b.c == 1", {"a": {}}),
+        ("input.amount < 500", {"amount": "250"}),
+        ("input.amount < 500", {"amount": None}),
+        ("input.amount < 500", {"amount": True}),
+        ("100 / input.amount > 1", {"amount": 0}),
+        ("input.amount * 9007199254740991 > 0", {"amount": 9007199254740991}),
+        ("input.items.all(i, i > 0)", {"items": "text"}),
+        ("context.ticket == 1", {}),
+        ("input.items.all(a, input.items.all(b, input.items.all(c, a + b + c >= 0)))", {"items": list(range(60))}),
+    ],
+)
+def test_what_is_missing_wrong_or_too_costly_is_neither_true_nor_false(text, value):
+    assert holds(text, value) is None
+
+
+LONG = "ab" * 240_000
+HOSTILE = [
+    ("input.t.contains('" + "a" * 900 + "c')", {"t": "a" * 490_000}),
+    (" && ".join(["input.t.contains('aaaaaaab')"] * 40), {"t": "a" * 490_000}),
+    ("input.n.all(x, !input.t.contains('" + "a" * 40 + "b'))", {"n": list(range(1000)), "t": "a" * 100_000}),
+    ("input.n.all(x, input.n.all(y, input.n.all(z, input.n.all(w, x + y + z + w >= 0))))", {"n": list(range(60))}),
+    ("input.n.all(x, input == input)", {"n": list(range(1000)), "t": LONG}),
+    ("input.n.all(x, [input, input, input] == [input, input, input])", {"n": list(range(1000)), "t": LONG}),
+    ("input.n.all(x, input.t + input.t + input.t != '')", {"n": list(range(9_000)), "t": LONG}),
+    ("[" + "1," * 700 + "1].all(x, input.t + input.t != input.t + 'x')", {"t": LONG}),
+    ("input.m.all(k, input.m[k] != input.t)", {"m": {str(n): LONG[:50] for n in range(9_000)}, "t": LONG}),
+    ("input.n.exists_one(x, string(x) + input.t == input.t)", {"n": list(range(5_000)), "t": LONG}),
+    ("!" * 1_900 + "true", {}),
+    ("true" + " && true" * 240, {}),
+    ("size(input) == 0 || " * 70 + "size(input.t) > 1", {"t": LONG, "n": list(range(9_000))}),
+    ("input" + ".a" * 25 + " == 1", {"a": {"a": {"a": 1}}}),
+    ('input.t == "\\u0000\\U0001F600"', {"t": LONG}),
+    ("timestamp(input.t) < now && duration(input.t) < duration('1s') && double(input.t) > 1.0", {"t": "9" * 490_000}),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), HOSTILE, ids=range(len(HOSTILE)))
+def test_a_hostile_condition_ends_within_fifty_milliseconds(text, value):
+    expression, found = Expression(text), facts(value)
+    best = 1.0
+    for _ in range(3):
+        begun = time.perf_counter()
+        expression.holds(found.values, size_of(value), Budget())
+        best = min(best, time.perf_counter() - begun)
+    assert best < 0.05
+
+
+def test_conditions_of_one_request_share_their_budget():
+    expression, found, budget = Expression("input.t.contains('b')"), facts({"t": "a" * 100_000}), Budget()
+    found_values = [expression.holds(found.values, found.size, budget) for _ in range(200)]
+    spent = found_values.index(None)
+    assert 0 < spent < 200
+    assert found_values == [False] * spent + [None] * (200 - spent)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abxyz"), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from("abxyz"), JSON, max_size=4), JSON)
+def test_a_comparison_is_what_python_says_of_numbers_and_nothing_of_anything_else(value, context):
+    amount = value.get("a")
+    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    assert holds("input.a < 500", value, context=context) == ((amount < 500) if is_number else None)
+    assert holds("has(input.a) && has(input.b)", value, context=context) == ({"a", "b"} <= value.keys())

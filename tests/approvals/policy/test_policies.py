@@ -1,0 +1,150 @@
+"""The policy is read strictly: every fault has its path, and what is stored has ids in place of names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.policies import InvalidPolicy, names_in, policy_of, stored_form, written_form
+from approvals.policy.policy_schema import POLICY_SCHEMA
+from approvals.policy.rules import MAX_RULES
+from approvals.policy.terms import Group, Stage, Step
+from approvals.schema.check import schema_problem
+from tests.approvals.policy.writing import DIRECTORY
+
+WHOLE = {
+    "four_eyes": True,
+    "rules": [
+        {
+            "name": "Large refunds",
+            "match": {"tools": ["refund"], "requesters": ["alice"], "input": [{"pointer": "/amount", "at_least": 500}]},
+            "when": "hour >= 8",
+            "then": "ask",
+            "message": "Look at the contract first.",
+            "ask": {
+                "stages": [
+                    {"groups": [{"teams": ["finance"], "roles": ["approver"], "votes": 2}, {"people": ["bob"]}], "any": True},
+                    {"groups": [{}]},
+                ],
+                "with_requester": True, "veto": True, "reason": "always", "typed_name": True, "fresh_sign_in": True,
+                "deadline": {"after": 3600, "then": "halt"},
+                "reminders": [600, 1200],
+                "escalation": [{"after": 1800, "roles": ["approver"]}],
+                "working_hours": True, "priority": "high", "channels": ["mail"], "key_fields": ["/amount"],
+            },
+        },
+        {"name": "Rest", "then": "deny"},
+    ],
+}  # fmt: skip
+
+
+def faults_of(document: object) -> dict[str, str]:
+    with pytest.raises(InvalidPolicy) as refusal:
+        stored_form(document, DIRECTORY)
+    return {path: str(fault) for path, fault in refusal.value.faults.items()}
+
+
+def rule(**changes):
+    return {"rules": [{"name": "a", "then": "ask", **changes}]}
+
+
+def ask(**said):
+    return rule(ask=said)
+
+
+def test_a_whole_policy_is_read():
+    stored = stored_form(WHOLE, DIRECTORY)
+    first = policy_of(stored).rules[0]
+    terms = first.ask.terms
+    assert terms.stages == (
+        Stage(groups=(Group(teams=(5, 9), votes=2), Group(people=(2,))), any=True),
+        Stage(groups=(Group(),)),
+    )
+    assert (terms.escalation, terms.reminders, terms.channels) == (
+        (Step(after=1800, teams=(9,)),),
+        (600, 1200),
+        ("mail",),
+    )
+    assert (first.match.requesters, first.ask.key_fields, first.ask.priority) == ((1,), ("/amount",), "high")
+    assert terms.document()["on_expire"] == "halt"
+
+
+def test_what_is_stored_is_written_as_it_was_read():
+    assert written_form(stored_form(WHOLE, DIRECTORY), DIRECTORY) == WHOLE
+    assert (names_in(WHOLE).people, names_in(WHOLE).teams) == ({"alice", "bob"}, {"finance"})
+
+
+def test_the_schema_is_one():
+    assert schema_problem(POLICY_SCHEMA) == ""
+
+
+@pytest.mark.parametrize(
+    ("document", "paths"),
+    [
+        ([], [""]),
+        ({"rule": []}, [""]),
+        ({"rules": {}}, ["rules"]),
+        ({"rules": [{"name": f"{number}", "then": "ask"} for number in range(MAX_RULES + 1)]}, ["rules"]),
+        ({"rules": [{"then": "ask"}, {"name": "a"}]}, ["rules.0.name", "rules.1.then"]),
+        (rule(then="approve"), ["rules.0.then"]),
+        (rule(name=""), ["rules.0.name"]),
+        (rule(name="a\u200bb"), ["rules.0.name"]),
+        ({"rules": [{"name": "Rest", "then": "ask"}, {"name": "rest", "then": "deny"}]}, ["rules.1.name"]),
+        (rule(match=[]), ["rules.0.match"]),
+        (rule(match={"tool": ["x"]}), ["rules.0.match.tool"]),
+        (rule(match={"requesters": ["mallory"]}), ["rules.0.match.requesters.0"]),
+        (rule(match={"requesters": [1]}), ["rules.0.match.requesters"]),
+        (rule(match={"requesters": "alice"}), ["rules.0.match.requesters"]),
+        (rule(when="tol == 1"), ["rules.0.when"]),
+        (rule(when=1), ["rules.0.when"]),
+        (ask(stages=[]), ["rules.0.ask.stages"]),
+        (ask(stages=[{"groups": [{"people": ["mallory"]}]}]), ["rules.0.ask.stages.0.groups.0.people.0"]),
+        (ask(stages=[{"groups": [{"teams": ["ops"]}]}]), ["rules.0.ask.stages.0.groups.0.teams.0"]),
+        (ask(stages=[{"groups": [{"roles": ["boss"]}]}]), ["rules.0.ask.stages.0.groups.0.roles.0"]),
+        (ask(stages=[{"groups": [{"people": ["bob"], "votes": 2}]}]), ["rules.0.ask.stages.0.groups.0.votes"]),
+        (ask(stages=[{"groups": [{"people": ["bob", "bob"]}]}]), ["rules.0.ask.stages.0.groups.0.people"]),
+        (ask(deadline={"after": 60}), ["rules.0.ask.deadline.then"]),
+        (ask(deadline={"after": 1, "then": "halt"}), ["rules.0.ask.deadline.after"]),
+        (ask(reminders=[120, 60]), ["rules.0.ask.reminders"]),
+        (ask(escalation=[{"after": 60}]), ["rules.0.ask.escalation.0"]),
+        (ask(key_fields=["amount"]), ["rules.0.ask.key_fields.0"]),
+        (ask(on_expire="halt"), ["rules.0.ask"]),
+        (ask(veto="yes"), ["rules.0.ask.veto"]),
+    ],
+)
+def test_every_fault_is_named_by_its_path(document, paths):
+    assert list(faults_of(document)) == paths
+
+
+def test_faults_come_in_the_order_of_the_document():
+    document = {"rules": [{"name": f"{number}", "then": "ask", "when": "x"} for number in range(12)]}
+    assert list(faults_of(document)) == [f"rules.{number}.when" for number in range(12)]
+
+
+def test_a_document_that_is_too_large_is_refused():
+    assert list(faults_of({"rules": [{"name": "a", "then": "ask", "message": "x" * 500_000}]})) == [""]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["rules", "name", "then", "match", "ask", "stages", "groups", "people"]), inner
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@given(ANYTHING)
+def test_a_forged_document_is_refused_or_is_a_policy(document):
+    try:
+        stored = stored_form(document, DIRECTORY)
+    except InvalidPolicy as error:
+        assert error.faults
+    else:
+        policy_of(json.loads(json.dumps(stored)))

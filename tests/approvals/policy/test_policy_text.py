@@ -1,0 +1,80 @@
+"""The text of a policy: faults have the line of what they are about, and differences are readable."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.policies import InvalidPolicy
+from approvals.policy.policy_text import difference, line_of, read_text, write_text
+
+TEXT = """{
+  "four_eyes": false, "rules": [
+    {"name": "a, {\\"}", "then": "ask"},
+    {
+      "name": "b",
+      "when": "x",
+      "ask": {"stages": [
+        {"groups": [{},
+          {"people": ["bob",
+            "eve"]}]}
+      ]}
+    }
+  ]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("", 1),
+        ("four_eyes", 2),
+        ("rules", 2),
+        ("rules.0", 3),
+        ("rules.0.then", 3),
+        ("rules.1", 4),
+        ("rules.1.when", 6),
+        ("rules.1.ask.stages.0.groups.0", 8),
+        ("rules.1.ask.stages.0.groups.1.people", 9),
+        ("rules.1.ask.stages.0.groups.1.people.1", 10),
+        ("rules.1.then", 4),
+        ("nowhere", 1),
+    ],
+)
+def test_a_path_has_the_line_of_its_member(path, line):
+    assert line_of(TEXT, path) == line
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('ab{}[],:"\\', max_size=3), inner, max_size=3),
+)
+
+
+@given(JSON)
+def test_every_text_has_lines(document):
+    text = json.dumps(document, indent=1)
+    assert 1 <= line_of(text, "a.0.b") <= text.count("\n") + 1
+
+
+def test_what_is_no_json_is_refused_with_its_place():
+    with pytest.raises(InvalidPolicy) as refusal:
+        read_text('{\n  "rules": [}')
+    assert str(refusal.value.faults[""]) == "not valid JSON: Expecting value: line 2 column 13 (char 14)"
+    for text in ("[" * 100_000, '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 500_000):
+        with pytest.raises(InvalidPolicy):
+            read_text(text)
+
+
+def test_a_difference_shows_what_changes():
+    before = {"rules": [{"name": f"{number}", "then": "ask"} for number in range(9)]}
+    after = json.loads(json.dumps(before))
+    after["rules"][4]["then"] = "deny"
+    assert difference(write_text(before), write_text(before)) == []
+    lines = difference(write_text(before), write_text(after))
+    assert [line for line in lines if line[0] in "+-"] == ['-       "then": "ask"', '+       "then": "deny"']
+    assert (lines[0], lines[-1], len(lines)) == ("…", "…", 10)

@@ -1,0 +1,154 @@
+"""What the policy says about a request: the first rule that fits, and never more than asking after an error."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.rules import NO_POLICY, Then, Verdict, Why, evaluate
+from approvals.policy.terms import OnExpire
+from approvals.states import Control, Kind, Priority
+from tests.approvals.policy.writing import facts, policy
+
+ALLOW, DENY, ASK = ({"then": then} for then in ("allow", "deny", "ask"))
+SMALL = {"when": "input.amount < 500"}
+
+
+def said(found: Verdict) -> tuple[str, str | None, str | None]:
+    return found.then.value, found.rule.name if found.rule else None, found.why.value if found.why else None
+
+
+def test_without_rules_people_are_asked_as_before():
+    assert evaluate(NO_POLICY, facts()) == Verdict()
+    assert evaluate(policy(four_eyes=True), facts()) == Verdict(control=Control.FOUR_EYES)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([ALLOW], ("allow", "rule 1", None)),
+        ([DENY, ALLOW], ("deny", "rule 1", None)),
+        ([{"match": {"tools": ["wire"]}} | ALLOW, DENY], ("deny", "rule 2", None)),
+        ([SMALL | ALLOW], ("allow", "rule 1", None)),
+        ([{"when": "input.amount > 500"} | ALLOW], ("ask", None, None)),
+        # An error asks, and hides every later rule.
+        ([{"when": "input.missing == 1"} | ALLOW, ALLOW], ("ask", "rule 1", "condition")),
+        ([{"when": "input.missing == 1"} | DENY, ALLOW], ("ask", "rule 1", "condition")),
+        ([{"when": "input.missing == 1"} | ASK, ALLOW], ("ask", "rule 1", "condition")),
+        # The match is looked at first, so the condition may rely on it.
+        ([{"match": {"tools": ["wire"]}, "when": "input.missing == 1"} | DENY, ALLOW], ("allow", "rule 2", None)),
+    ],
+)
+def test_the_first_rule_that_fits_decides(rules, expected):
+    assert said(evaluate(policy(*rules), facts())) == expected
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.APPROVAL])
+def test_only_approvals_are_allowed_or_denied(kind):
+    found = evaluate(policy(ALLOW, DENY, {"then": "ask"}), facts(kind=kind))
+    assert said(found) == ("ask", "rule 3", None)
+
+
+@pytest.mark.parametrize(
+    ("match", "expected"),
+    [
+        ({}, ("ask", "rule 1", "critical")),
+        ({"tools": ["refund"]}, ("ask", "rule 1", "critical")),
+        ({"priorities": ["critical"]}, ("allow", "rule 1", None)),
+    ],
+)
+def test_a_critical_call_is_allowed_only_by_a_rule_that_names_critical_calls(match, expected):
+    found = evaluate(policy({"match": match} | ALLOW, ALLOW), facts(priority=Priority.CRITICAL))
+    assert said(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "four_eyes", "control"),
+    [
+        (ASK, False, Control.FOUR_EYES),
+        ({"ask": {"with_requester": True}} | ASK, True, None),
+        ({"when": "input.no == 1"} | ALLOW, False, None),
+        ({"when": "input.no == 1"} | ALLOW, True, Control.FOUR_EYES),
+        ({"when": "input.no == 1", "ask": {"veto": True}} | ALLOW, False, Control.FOUR_EYES),
+        (ALLOW, True, None),
+    ],
+)
+def test_who_runs_the_agent_decides_only_if_the_rule_says_so(rule, four_eyes, control):
+    assert evaluate(policy(rule, four_eyes=four_eyes), facts()).control == control
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (ASK, True),
+        ({"ask": {"priority": "high", "reminders": [60], "channels": ["mail"]}} | ASK, True),
+        ({"ask": {"reason": "rejection"}} | ASK, True),
+        ({"ask": {"reason": "always"}} | ASK, False),
+        ({"ask": {"stages": [{"groups": [{"teams": ["finance"]}]}]}} | ASK, False),
+        ({"ask": {"typed_name": True}} | ASK, False),
+        ({"ask": {"fresh_sign_in": True}} | ASK, False),
+        ({"when": "input.no == 1"} | ALLOW, False),
+    ],
+)
+def test_a_grant_does_not_pass_by_what_a_rule_says_about_people(rule, expected):
+    assert evaluate(policy(rule), facts()).for_grants is expected
+
+
+def test_a_rule_that_stops_the_run_says_so_in_the_terms():
+    found = evaluate(policy({"ask": {"deadline": {"after": 600, "then": "halt"}}} | ASK), facts())
+    assert (found.asking.terms.on_expire, found.asking.deadline.after) == (OnExpire.HALT, 600)
+
+
+def test_who_asks_is_read_only_for_a_rule_that_needs_it():
+    def unread() -> None:
+        raise AssertionError
+
+    found = facts()
+    vars(found)["requester"] = unread
+    assert said(evaluate(policy(SMALL | ALLOW), found)) == ("allow", "rule 1", None)
+
+
+#: Conditions with what they are of an input: true, false, or an error.
+CONDITIONS = {
+    None: lambda value: True,
+    "input.amount < 500": lambda value: (value["amount"] < 500) if type(value.get("amount")) is int else None,
+    "has(input.vip)": lambda value: "vip" in value,
+    "input.vip == true": lambda value: value["vip"] is True if "vip" in value else None,
+    'tool == "refund"': lambda value: True,
+}
+RULES = st.lists(
+    st.tuples(st.sampled_from(["refund", "ref*", "wire"]), st.sampled_from([*CONDITIONS]), st.sampled_from([*Then])),
+    max_size=6,
+)
+VALUES = st.fixed_dictionaries(
+    {},
+    optional={
+        "amount": st.sampled_from([0, 499, 500, "499", None, True]),
+        "vip": st.sampled_from([True, False, 1, None]),
+    },
+)
+
+
+@given(RULES, VALUES, st.sampled_from(["approval", "question"]), st.booleans())
+def test_the_policy_says_what_a_plain_reading_of_its_rules_says(rules, value, kind, critical):
+    written = [
+        {"match": {"tools": [tool]}, "then": then} | ({"when": when} if when else {}) for tool, when, then in rules
+    ]
+    priority = "critical" if critical else "normal"
+    found = evaluate(policy(*written), facts(value, kind=kind, priority=priority))
+    assert said(found) == model(rules, value, kind, critical)
+
+
+def model(rules, value, kind, critical):
+    for number, (tool, when, then) in enumerate(rules, 1):
+        if tool == "wire" or (kind != "approval" and then != "ask"):
+            continue
+        match CONDITIONS[when](value):
+            case None:
+                return "ask", f"rule {number}", Why.CONDITION
+            case True if then == "allow" and critical:
+                return "ask", f"rule {number}", Why.CRITICAL
+            case True:
+                return then, f"rule {number}", None
+    return "ask", None, None

@@ -1,0 +1,81 @@
+"""A replay says what a policy would have done, first of all where it would have allowed what a person rejected."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from approvals import actions
+from approvals.asking.answers import Answer
+from approvals.models import ApprovalRequest
+from approvals.queries.policy.replay import Worry, replay
+from approvals.states import Door, Verdict
+from tests.approvals.actions.policy.granting import approve, ask
+from tests.approvals.policy.writing import policy
+from tests.support.desk.replaying import ask_at_random, differences
+from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+SMALL = {"name": "Small", "when": "input.amount < 500", "then": "allow"}
+REST = {"name": "Rest", "then": "deny"}
+
+
+def reject(request: ApprovalRequest, by) -> None:
+    actions.decide(request.pk, Answer(Verdict.REJECT), by=by, via=Door.DASHBOARD)
+
+
+def test_what_it_would_have_allowed_and_a_person_rejected_comes_first():
+    asker, decider = alice(), bob()
+    approved, rejected, large = (ask(asker, {"amount": amount}) for amount in (1, 2, 900))
+    approve(approved, decider)
+    reject(rejected, decider)
+    approve(large, decider)
+    done = replay(policy(SMALL, REST), administrator(), days=7)
+    assert (done.total, done.complete) == (3, True)
+    assert {name: count.then for name, count in done.rules.items()} == {
+        "Small": {"allow": 2},
+        "Rest": {"deny": 1},
+        None: {},
+    }
+    assert [(worry, [case.pk for case in cases]) for worry, cases in done.cases.items()] == [
+        (Worry.DENIED_APPROVED, [large.pk]),
+        (Worry.ALLOWED_REJECTED, [rejected.pk]),
+    ]
+    assert done.saved > 30
+
+
+def test_what_is_asked_again_and_by_more_people_takes_time():
+    asker, decider = alice(), bob()
+    apply_policy({"name": "All", "then": "allow"})
+    ask(asker)
+    apply_policy()
+    approve(ask(asker), decider)
+    twice = {"stages": [{"groups": [{"votes": 2}, {"votes": 1}]}]}
+    done = replay(policy({"then": "ask", "ask": twice}), administrator(), days=7)
+    seconds = done.added / (3 + 2)
+    assert (done.saved, done.worries, seconds > 10) == (0, {Worry.ASKED_AGAIN: 1}, True)
+
+
+def test_it_is_bounded_by_days_by_number_and_by_what_one_may_see():
+    asker = alice()
+    for _number in range(3):
+        ask(asker)
+    ApprovalRequest.objects.update(created_at=timezone.now() - timedelta(days=3))
+    ask(asker)
+    rules, person = policy(SMALL), administrator()
+    totals = [
+        (each.total, each.complete) for each in (replay(rules, person, days=1), replay(rules, person, days=7, most=2))
+    ]
+    assert totals == [(1, True), (2, False)]
+    assert replay(rules, make_person("mallory"), days=7).total == 0
+
+
+def test_a_replay_says_what_the_live_policy_said():
+    ask_at_random(150)
+    assert differences() == []
+    rules = set(ApprovalRequest.objects.values_list("rule", flat=True))
+    assert rules >= {"Wire", "Low", "Context"}

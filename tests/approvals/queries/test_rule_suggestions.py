@@ -1,0 +1,102 @@
+"""Decisions of people suggest rules: only for what they approved unchanged every time, and never wider than what they saw."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from approvals import actions
+from approvals.asking.answers import Answer
+from approvals.policy.rules import evaluate
+from approvals.queries.policy.rule_suggestions import suggested_rules
+from approvals.states import Door, Priority, Verdict
+from tests.approvals.actions.policy.granting import approve, ask
+from tests.approvals.policy.writing import facts, policy
+from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+
+def decide(values: list[tuple[dict, bool]], tool: str = "sendEmail", **more) -> None:
+    asker, decider = asker_and_decider()
+    for value, good in values:
+        request = ask(asker, value, tool=tool, **more)
+        if good:
+            approve(request, decider)
+        else:
+            actions.decide(request.pk, Answer(Verdict.REJECT), by=decider, via=Door.DASHBOARD)
+
+
+def asker_and_decider():
+    known = {person.username: person for person in User.objects.filter(username__in=["alice", "bob"])}
+    return known.get("alice") or alice(), known.get("bob") or bob()
+
+
+def outcome(suggestion, value: dict, **more) -> str:
+    return evaluate(policy(dict(suggestion.rule)), facts(value, tool=suggestion.tool, **more)).then.value
+
+
+def test_mail_to_one_domain_is_suggested_with_its_evidence():
+    ours = [({"to": [f"p{number}@ours.com"], "text": "x"}, True) for number in range(22)]
+    decide([*ours, ({"to": ["a@evil.com"], "text": "x"}, False), ({"to": ["a@other.com"], "text": "x"}, True)])
+    [suggestion] = suggested_rules(administrator())
+    assert (suggestion.rule["name"], suggestion.approved, suggestion.total) == (
+        "sendEmail to @ours.com: approved every time",
+        22,
+        24,
+    )
+    assert outcome(suggestion, {"to": ["new@ours.com"], "text": "y"}) == "allow"
+    for value in (
+        {"to": ["a@other.com"]},
+        {"to": ["a@ours.com", "a@evil.com"]},
+        {"to": ["a@evil.com,b@ours.com"]},
+        {"to": ["a@ours.com"], "bcc": ["a@evil.com"]},
+        {"to": "a@ours.com"},
+        {"to": []} | {"text": "x", "cc": []},
+        {},
+    ):
+        assert outcome(suggestion, value) == "ask", value
+
+
+def test_numbers_are_suggested_below_the_first_that_was_not_approved():
+    decide([({"amount": number}, number < 90) for number in range(0, 100, 3)], tool="refund")
+    [suggestion] = suggested_rules(administrator())
+    assert suggestion.rule["match"] == {
+        "tools": ["refund"],
+        "input": [{"pointer": "/amount", "at_least": 0, "at_most": 87}],
+    }
+    assert [outcome(suggestion, {"amount": amount}) for amount in (87, 88, -1, "5")] == ["allow", "ask", "ask", "ask"]
+
+
+def test_a_whole_tool_is_suggested_but_not_one_that_runs_what_it_is_told():
+    for tool in ("lookUp", "bash"):
+        decide([({"q": f"{number}"}, True) for number in range(20)], tool=tool)
+    assert [each.tool for each in suggested_rules(administrator())] == ["lookUp"]
+
+
+def test_too_few_critical_ones_and_what_one_may_not_see_suggest_nothing():
+    decide([({"q": 1}, True)] * 19)
+    decide([({"q": 1}, True)] * 25, tool="pay", priority=Priority.CRITICAL)
+    assert suggested_rules(administrator()) == []
+    decide([({"q": 1}, True)])
+    assert len(suggested_rules(administrator())) == 1
+    assert suggested_rules(make_person("mallory")) == []
+
+
+def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
+    decide([({"q": "x"}, True)] * 20, tool="lookUp")
+    client = Client()
+    client.force_login(administrator())
+    page = client.get("/settings/policy/").content.decode()
+    assert "approved unchanged 20 of 20 times in 60 days" in " ".join(page.split())
+    [text] = re.findall(r'name="document" value="([^"]*)"', page)
+    draft = client.post("/settings/policy/change/", {"document": html.unescape(text), "step": "preview", "days": "60"})
+    assert (draft.status_code, "What it would have done" in draft.content.decode()) == (200, True)
+    [suggestion] = suggested_rules(administrator())
+    apply_policy(dict(suggestion.rule))
+    assert "approved unchanged" not in client.get("/settings/policy/").content.decode()

@@ -1,0 +1,17 @@
+"""A replay of the live policy says of ten thousand random requests what it said when each was asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals.models import ApprovalRequest
+from tests.support.desk.replaying import ask_at_random, differences
+from tests.support.services import ROUNDS
+
+
+@pytest.mark.django_db
+def test_a_replay_equals_what_the_live_policy_did():
+    number = 1_000 * ROUNDS
+    ask_at_random(number, seed=ROUNDS)
+    assert ApprovalRequest.objects.count() == number
+    assert differences() == []
