@@ -18,7 +18,7 @@ from approvals.access import permissions
 from approvals.actions import attachments, publishing, repeating, rows
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import Locked, lock_known_workflow, lock_workflow
-from approvals.actions.policy import scoping
+from approvals.actions.policy import following_up, scoping
 from approvals.actions.policy.using import approve_by_grant
 from approvals.actions.publishing import publish_event
 from approvals.actions.resuming import keep_state
@@ -227,6 +227,7 @@ def _store(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True, **mor
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     if rules.granted:
         approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
+    following_up.schedule_follow_ups(request)
     return request
 
 
@@ -249,9 +250,7 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     if origin.idempotency_key is None and ask.tool_call_id is None:
         return None
     requests = _SAME.all(scope=origin.scope, idempotency_key=origin.idempotency_key, tool_call_id=ask.tool_call_id)
-    by_key = next(
-        (request for request in requests if request.idempotency_key == origin.idempotency_key is not None), None
-    )
+    by_key = next((row for row in requests if row.idempotency_key == origin.idempotency_key is not None), None)
     # One call asks one thing, of whatever kind.
     known = by_key or next(iter(requests), None)
     if known is not None and known.ask_digest != origin.digest:

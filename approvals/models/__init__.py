@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from approvals.models.absence import Absence, FollowUp, TeamSettings
 from approvals.models.attachments import RequestAttachment
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
@@ -19,6 +20,7 @@ from approvals.models.search import SearchText
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 
 __all__ = [
+    "Absence",
     "ApiKey",
     "ApprovalRequest",
     "ApproverScope",
@@ -26,6 +28,7 @@ __all__ = [
     "AuditEntry",
     "Decision",
     "EventStream",
+    "FollowUp",
     "Grant",
     "Invitation",
     "LastNotice",
@@ -47,6 +50,7 @@ __all__ = [
     "ScopeWalk",
     "SearchText",
     "Snooze",
+    "TeamSettings",
     "ToolSettings",
     "Worker",
     "Workflow",

@@ -239,6 +239,9 @@ class Decision(models.Model):
         "approvals.Grant", on_delete=models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
     grant_use = models.PositiveIntegerField(null=True)
+    #: For whom it was decided, by someone who could do so only in their absence; null if for no one else.
+    for_id = models.BigIntegerField(null=True)
+    for_name = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - null means "for no one else"
 
     class Meta:
         indexes: ClassVar = [

@@ -8,7 +8,7 @@ agents and links only, so that people read the rest logged in.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from smtplib import SMTPRecipientsRefused
@@ -20,20 +20,18 @@ from django.db import connections, transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext, override
 
 from approvals.access import permissions
-from approvals.asking.asks import URGENCY
 from approvals.db import pool
-from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
+from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.mentions import MENTIONED, mentions_in
-from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
+from approvals.outbound.recipients import audience_of, recipients_of
 from approvals.queries.languages import in_language_of, languages_of
-from approvals.states import Channel, Priority, Route, Status
+from approvals.states import Channel, Route, Status
 
 logger = logging.getLogger(__name__)
 
@@ -75,60 +73,12 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
     request = ApprovalRequest.objects.filter(pk=row.payload["request_id"], status=Status.PENDING).first()
     if request is None:
         return []
-    recipients: dict[str, tuple[Channel, str, datetime]] = {}
-    chosen = preferences_of_people({person.pk for rule in rules for person in _audience(rule)})
-    for rule in rules:
-        urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
-        if urgent and rule.tool_name in {"", request.tool_name}:
-            recipients |= dict(_recipients(rule, request, chosen))
-    recipients |= dict(_browsers(request))
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [
         OutboxEvent(**copied, channel=channel, target=target, lane=lane, next_attempt_at=at)
-        for target, (channel, lane, at) in recipients.items()
+        for target, channel, lane, at in recipients_of(row, request, rules)
     ]
-
-
-def _recipients(
-    rule: NotificationRule, request: ApprovalRequest, chosen: Mapping[int, Preferences]
-) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
-    audience, now = _audience(rule), timezone.now()
-    if rule.route == Route.SLACK:
-        # Everyone reads a channel, so all of them must be allowed to see the request.
-        if audience and all(permissions.may_see(person, request) for person in audience):
-            yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url), now)
-        return
-    for person in audience:
-        preferences = chosen.get(person.pk)
-        muted = preferences is not None and f"{Channel.MAIL}:{request.kind}" in preferences.muted
-        if person.email and not muted and permissions.may_see(person, request):
-            critical = request.priority == Priority.CRITICAL
-            at = now if critical else may_leave_at(preferences, now)
-            yield f"mail:{person.pk}", (Channel.MAIL, "mail", at)
-
-
-def _browsers(request: ApprovalRequest) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
-    """Yield the browsers of the people who may decide the request."""
-    if not push.is_available():
-        return
-    subscriptions = list(
-        PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
-    )
-    people = {subscription.person_id: subscription.person for subscription in subscriptions}
-    permissions.load_permissions(people.values())
-    chosen, now = preferences_of_people(people), timezone.now()
-    for subscription in subscriptions:
-        preferences = chosen.get(subscription.person_id)
-        muted = preferences is not None and f"{Channel.PUSH}:{request.kind}" in preferences.muted
-        if not muted and permissions.may_close(people[subscription.person_id], request):
-            at = now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)
-            yield f"push:{subscription.pk}", (Channel.PUSH, outbox.lane_of(subscription.endpoint), at)
-
-
-def _audience(rule: NotificationRule) -> list[User]:
-    people = [rule.person] if rule.person else list(rule.group.user_set.all()) if rule.group else []
-    return [person for person in people if person.is_active]
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
@@ -218,7 +168,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
 
 def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     rule = NotificationRule.objects.filter(pk=pk, active=True, route=Route.SLACK).first()
-    readers = _audience(rule) if rule else []
+    readers = audience_of(rule) if rule else []
     requests = _still_waiting(rows, readers) if readers else []
     if rule is None or not requests:
         return False

@@ -41,6 +41,8 @@ EVENTS = (
     "request.decided",
     "request.cancelled",
     "request.expired",
+    "request.reminded",
+    "request.escalated",
     "turn.suspended",
     "turn.completed",
     "tool.result",
@@ -57,6 +59,9 @@ ASSIGNED = f"{Channel.MAIL}:assigned"
 
 #: Events about the end of a request, which its `callback_url` gets.
 FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
+
+#: Events of which people are always notified, whom the terms of the request name.
+FOLLOW_UPS = frozenset({"request.reminded", "request.escalated"})
 
 #: The channels of which only the first event of each stream and target is tried.
 ORDERED = (Channel.HANDLER, Channel.WEBHOOK)
@@ -94,7 +99,8 @@ def enqueue(name: str, *, stream: str, data: Mapping[str, Any], callback_url: st
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in targets if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))
-    if name == "request.created" and any(pk is None for pk, _url, _events in targets):
+    notifies = name == "request.created" and any(pk is None for pk, _url, _events in targets)
+    if notifies or name in FOLLOW_UPS:
         rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return

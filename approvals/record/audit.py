@@ -31,6 +31,7 @@ EVENTS = (
     "request.released",
     "request.assigned",
     "request.commented",
+    *("request.reminded", "request.escalated"),
     "request.taken",
     "request.secret_shown",
     "resume.taken",

@@ -37,6 +37,8 @@ EVENT_LABELS = {
     "request.released": pgettext_lazy("audit", "Unassigned"),
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
+    "request.reminded": gettext_lazy("Reminder sent"),
+    "request.escalated": gettext_lazy("Escalated"),
     "request.taken": gettext_lazy("Approval used by a call"),
     "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),
@@ -98,6 +100,8 @@ TONES = {
     "tool.other_input": ("triangle-alert", "bad"),
     "tool.denied": ("ban", "bad"),
     "request.created": ("inbox", "plain"),
+    "request.reminded": ("bell", "plain"),
+    "request.escalated": ("bell", "warn"),
     "resume.lost": ("triangle-alert", "warn"),
     "turn.failed": ("triangle-alert", "bad"),
     "turn.refused": ("ban", "warn"),
@@ -167,6 +171,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     if entry.event == "request.assigned" and "to" in data:
         name = visible(str(data["to"] or ""))
         return _("Assigned to %(name)s") % {"name": name} if name else str(EVENT_LABELS["request.released"])
+    if entry.event == "request.escalated" and (names := data.get("to")):
+        return _("Escalated to %(names)s") % {"names": visible(", ".join(map(str, names)))}
     if entry.event == "request.taken" and "call" in data:
         return _("Used by %(call)s") % {"call": visible(str(data["call"]))}
     if entry.event == "tool.result" and (state := STATE_LABELS.get(str(data.get("state")))):

@@ -1,0 +1,118 @@
+"""Who is notified of a request, and on which way: people whom rules name, or whom its reminders and escalation name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals.access import permissions
+from approvals.asking.asks import URGENCY
+from approvals.db.many import any_of
+from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
+from approvals.models.subscriptions import NotificationRule
+from approvals.outbound import outbox, push
+from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
+from approvals.policy.follow_ups import follow_ups
+from approvals.policy.terms import People, terms_of
+from approvals.states import Channel, Priority, Route
+
+#: The outbox target of a message, its channel and lane, and when it may leave.
+Recipient = tuple[str, Channel, str, datetime]
+
+
+def recipients_of(row: OutboxEvent, request: ApprovalRequest, rules: Sequence[NotificationRule]) -> list[Recipient]:
+    """Return who gets the notice in this row of the outbox, each once."""
+    terms = terms_of(request.terms)
+    to = People()
+    if row.name in outbox.FOLLOW_UPS:
+        to = follow_ups(terms)[row.payload["step"] - 1].to
+    recipients = _of_named(to, request, rules) if to.people or to.teams else _of_new_request(request, rules)
+    wanted = [recipient for recipient in recipients if not terms.channels or recipient[1] in terms.channels]
+    return list({target: (target, channel, lane, at) for target, channel, lane, at in wanted}.values())
+
+
+def audience_of(rule: NotificationRule) -> list[User]:
+    """Return the active people whom a rule names."""
+    people = [rule.person] if rule.person else list(rule.group.user_set.all()) if rule.group else []
+    return [person for person in people if person.is_active]
+
+
+def _of_new_request(request: ApprovalRequest, rules: Iterable[NotificationRule]) -> Iterator[Recipient]:
+    fitting = [
+        rule
+        for rule in rules
+        if request.urgency <= URGENCY[Priority(rule.min_priority)] and rule.tool_name in {"", request.tool_name}
+    ]
+    people = {person.pk: person for rule in fitting if rule.route == Route.MAIL for person in audience_of(rule)}
+    yield from _channels(fitting, request)
+    yield from _mails(people.values(), request)
+    if push.is_available():
+        subscriptions = _subscriptions(None)
+        permissions.load_permissions(people_of(subscriptions).values())
+        yield from _browsers([each for each in subscriptions if permissions.may_close(each.person, request)], request)
+
+
+def _of_named(to: People, request: ApprovalRequest, rules: Iterable[NotificationRule]) -> Iterator[Recipient]:
+    """Yield the recipients of a notice to these people and teams, whatever else the rules say."""
+    named = User.objects.filter(pk__in=any_of(to.people, int), is_active=True)
+    members = User.objects.filter(groups__in=any_of(to.teams, int), is_active=True)
+    people = {person.pk: person for person in [*named, *members]}
+    permissions.load_permissions(people.values())
+    yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)
+    if settings.HITL_MAIL:
+        yield from _mails(people.values(), request)
+    if push.is_available():
+        subscriptions = _subscriptions(people)
+        seeing = {pk for pk, person in people.items() if permissions.may_see(person, request)}
+        yield from _browsers([each for each in subscriptions if each.person_id in seeing], request)
+
+
+def _channels(rules: Iterable[NotificationRule], request: ApprovalRequest) -> Iterator[Recipient]:
+    for rule in rules:
+        audience = audience_of(rule) if rule.route == Route.SLACK else []
+        # Everyone reads a channel, so all of them must be allowed to see the request.
+        if audience and all(permissions.may_see(person, request) for person in audience):
+            yield f"slack:{rule.pk}", Channel.SLACK, outbox.lane_of(rule.slack_url), timezone.now()
+
+
+def _mails(people: Iterable[User], request: ApprovalRequest) -> Iterator[Recipient]:
+    readers = [person for person in people if person.email and permissions.may_see(person, request)]
+    chosen = preferences_of_people({person.pk for person in readers})
+    for person in readers:
+        if not _muted(chosen.get(person.pk), Channel.MAIL, request):
+            yield f"mail:{person.pk}", Channel.MAIL, "mail", _leaves_at(chosen.get(person.pk), request)
+
+
+def _subscriptions(people: Collection[int] | None) -> list[PushSubscription]:
+    """Return the browsers of these people, or of everyone."""
+    active = PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
+    return list(active if people is None else active.filter(person__in=any_of(people, int)))
+
+
+def people_of(subscriptions: Iterable[PushSubscription]) -> dict[int, User]:
+    """Return the people of these browsers by id, one object for each."""
+    people: dict[int, User] = {}
+    for subscription in subscriptions:
+        subscription.person = people.setdefault(subscription.person_id, subscription.person)
+    return people
+
+
+def _browsers(subscriptions: Sequence[PushSubscription], request: ApprovalRequest) -> Iterator[Recipient]:
+    chosen = preferences_of_people({subscription.person_id for subscription in subscriptions})
+    for each in subscriptions:
+        if not _muted(chosen.get(each.person_id), Channel.PUSH, request):
+            at = _leaves_at(chosen.get(each.person_id), request)
+            yield f"push:{each.pk}", Channel.PUSH, outbox.lane_of(each.endpoint), at
+
+
+def _muted(preferences: Preferences | None, channel: Channel, request: ApprovalRequest) -> bool:
+    return preferences is not None and f"{channel}:{request.kind}" in preferences.muted
+
+
+def _leaves_at(preferences: Preferences | None, request: ApprovalRequest) -> datetime:
+    now = timezone.now()
+    return now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)
