@@ -24,11 +24,18 @@ EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"
 
 
 def end_request(
-    locked: Locked, answer: Answer, *, by: Signatory | None, via: Door, grant: Grant | None = None
+    locked: Locked,
+    answer: Answer,
+    *,
+    by: Signatory | None,
+    via: Door,
+    grant: Grant | None = None,
+    absent: Signatory | None = None,
 ) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction.
 
-    `grant` is the one that has just been used for it; `by` is then who gave it.
+    `grant` is the one that has just been used for it; `by` is then who gave it. `absent` is for whom it is decided, if not
+    in the right of `by`.
     """
     # Not the time from before the lock: open pages ask for what has changed since they were made.
     request, workflow, now = locked.request, locked.workflow, timezone.now()
@@ -51,11 +58,15 @@ def end_request(
         decided_at=now,
         grant=grant,
         grant_use=grant.used if grant else None,
+        for_id=absent.pk if absent else None,
+        for_name=absent.get_username() if absent else None,
     )
     rows.DECISION.save(decision)
     index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    if absent is not None:
+        record["for"] = absent.get_username()
     if grant is not None:
         record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)

@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person
 from approvals.asking.secrets import masked_input
-from approvals.models import ApprovalRequest, ToolSettings
+from approvals.models import Absence, ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
+from approvals.queries.policy.absences import away_from
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.queries.suggestions import last_messages
@@ -35,6 +36,8 @@ class Detail:
     tabs: Sequence[tuple[str, str]]
     offers: Sequence[str]
     reason_required: bool
+    #: The absences of people on whom it waits, with who decides for them.
+    away: Sequence[Absence]
 
 
 def detail_of(user: Person, card: Card) -> Detail:
@@ -57,6 +60,7 @@ def detail_of(user: Person, card: Card) -> Detail:
         tabs=_tabs(request, precedents),
         offers=_offers(user, request.tool_name, settings) if decides else (),
         reason_required=decides and _needs_reason(request, settings),
+        away=away_from(request) if request.pending else (),
     )
 
 

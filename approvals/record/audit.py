@@ -59,6 +59,7 @@ EVENTS = (
     "invitation.accepted",
     "person.changed",
     "team.changed",
+    *("absence.set", "absence.ended"),
     "admin.changed",
     "webhook.changed",
     "rule.changed",

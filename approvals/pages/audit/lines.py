@@ -66,6 +66,8 @@ EVENT_LABELS = {
     "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
     "team.changed": gettext_lazy("Team changed"),
+    "absence.set": gettext_lazy("Absence set"),
+    "absence.ended": gettext_lazy("Absence ended or cancelled"),
     "admin.changed": gettext_lazy("Changed in the admin"),
     "webhook.changed": gettext_lazy("Webhook changed"),
     "rule.changed": gettext_lazy("Notification rule changed"),
