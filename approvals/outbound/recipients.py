@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -15,9 +15,11 @@ from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import outbox, push
+from approvals.outbound.attending import in_place_of_absent, members_on_duty
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.policy.follow_ups import follow_ups
 from approvals.policy.terms import People, terms_of
+from approvals.queries.policy.duty import on_duty_in
 from approvals.states import Channel, Priority, Route
 
 #: The outbox target of a message, its channel and lane, and when it may leave.
@@ -47,20 +49,51 @@ def _of_new_request(request: ApprovalRequest, rules: Iterable[NotificationRule])
         for rule in rules
         if request.urgency <= URGENCY[Priority(rule.min_priority)] and rule.tool_name in {"", request.tool_name}
     ]
-    people = {person.pk: person for rule in fitting if rule.route == Route.MAIL for person in audience_of(rule)}
+    duty = on_duty_in({rule.group_id for rule in fitting if rule.group_id} | set(_teams(request)))
+    by_mail = [rule for rule in fitting if rule.route == Route.MAIL]
+    people = {
+        person.pk: person
+        for rule in by_mail
+        for person in members_on_duty(audience_of(rule), duty.get(rule.group_id) if rule.group_id else None)
+    }
     yield from _channels(fitting, request)
     yield from _mails(people.values(), request)
     if push.is_available():
         subscriptions = _subscriptions(None)
-        permissions.load_permissions(people_of(subscriptions).values())
-        yield from _browsers([each for each in subscriptions if permissions.may_close(each.person, request)], request)
+        deciders = people_of(subscriptions)
+        permissions.load_permissions(deciders.values())
+        closing = [person for person in deciders.values() if permissions.may_close(person, request)]
+        may = {person.pk for person in closing}
+        wanted = may & {person.pk for person in in_place_of_absent(_on_duty(closing, request, duty))} or may
+        yield from _browsers([each for each in subscriptions if each.person_id in wanted], request)
+
+
+def _teams(request: ApprovalRequest) -> list[int]:
+    """Return the teams that the terms of a request name."""
+    return [team for stage in terms_of(request.terms).stages for group in stage.groups for team in group.teams]
+
+
+def _on_duty(people: list[User], request: ApprovalRequest, duty: Mapping[int, frozenset[int]]) -> list[User]:
+    """Return these people without those who are only in teams of the request in which others are on duty now."""
+    known = {team: duty[team] for team in _teams(request) if team in duty}
+    if not known:
+        return people
+    # Who is in none of these teams is notified as before.
+    members = User.groups.through._default_manager.filter(group__in=any_of(known, int)).values_list("user", "group")
+    teams: dict[int, set[int]] = {}
+    for person, team in members:
+        teams.setdefault(person, set()).add(team)
+    on = [each for each in people if each.pk not in teams or any(each.pk in known[team] for team in teams[each.pk])]
+    return on or people
 
 
 def _of_named(to: People, request: ApprovalRequest, rules: Iterable[NotificationRule]) -> Iterator[Recipient]:
     """Yield the recipients of a notice to these people and teams, whatever else the rules say."""
-    named = User.objects.filter(pk__in=any_of(to.people, int), is_active=True)
-    members = User.objects.filter(groups__in=any_of(to.teams, int), is_active=True)
-    people = {person.pk: person for person in [*named, *members]}
+    duty = on_duty_in(to.teams)
+    named = list(User.objects.filter(pk__in=any_of(to.people, int), is_active=True))
+    for team in to.teams:
+        named += members_on_duty(User.objects.filter(groups=team, is_active=True).order_by("pk"), duty.get(team))
+    people = {person.pk: person for person in in_place_of_absent(named)}
     permissions.load_permissions(people.values())
     yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)
     if settings.HITL_MAIL:
@@ -80,11 +113,16 @@ def _channels(rules: Iterable[NotificationRule], request: ApprovalRequest) -> It
 
 
 def _mails(people: Iterable[User], request: ApprovalRequest) -> Iterator[Recipient]:
-    readers = [person for person in people if person.email and permissions.may_see(person, request)]
+    everyone = list(people)
+    readers = _readers(in_place_of_absent(everyone), request) or _readers(everyone, request)
     chosen = preferences_of_people({person.pk for person in readers})
     for person in readers:
         if not _muted(chosen.get(person.pk), Channel.MAIL, request):
             yield f"mail:{person.pk}", Channel.MAIL, "mail", _leaves_at(chosen.get(person.pk), request)
+
+
+def _readers(people: Iterable[User], request: ApprovalRequest) -> list[User]:
+    return [person for person in people if person.email and permissions.may_see(person, request)]
 
 
 def _subscriptions(people: Collection[int] | None) -> list[PushSubscription]:

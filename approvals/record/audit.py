@@ -60,6 +60,7 @@ EVENTS = (
     "person.changed",
     "team.changed",
     *("absence.set", "absence.ended"),
+    *("duty.set", "duty.unreadable", "duty.readable"),
     "admin.changed",
     "webhook.changed",
     "rule.changed",

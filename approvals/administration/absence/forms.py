@@ -17,6 +17,7 @@ from approvals.administration.forms import combobox
 from approvals.administration.preferences.forms import zone_choices
 from approvals.models import TeamSettings
 from approvals.models.absence import MAX_REASON
+from approvals.models.subscriptions import check_address
 from approvals.policy.working_hours import parse_week
 from approvals.queries.policy.absences import default_delegate_of, delegates
 
@@ -79,10 +80,19 @@ class TeamSettingsForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to
         max_length=200,
         help_text=_("For example: Mon-Thu 09:00-17:00, Fri 09:00-15:00. Leave it empty for all hours."),
     )
+    duty_url = forms.CharField(
+        label=_("On-duty calendar"),
+        required=False,
+        max_length=500,
+        validators=[check_address],
+        help_text=_(
+            "An iCalendar address. Only those on duty are notified of requests of the team; others may still decide."
+        ),
+    )
 
     class Meta:
         model = TeamSettings
-        fields = ("default_delegate", "time_zone", "working_hours")
+        fields = ("default_delegate", "time_zone", "working_hours", "duty_url")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -19,6 +19,7 @@ from approvals.exceptions import Invalid, NotFound, Refusal
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import TeamSettings
 from approvals.queries.policy.absences import absences_seen_by
+from approvals.queries.policy.duty import duty_state
 from approvals.states import Door
 from approvals.text.text import visible
 
@@ -93,5 +94,6 @@ def team_settings(request: SignedIn, pk: int) -> HttpResponse:
         store_team_settings(pk, form.cleaned_data, by=request.user, via=Door.DASHBOARD)
         messages.success(request, _("The changes are saved."))
         return redirect("approvals:team-settings", pk)
-    context = {"team": team, "form": form, "here": "people"}
+    stored = TeamSettings.objects.filter(team=team).first()
+    context = {"team": team, "form": form, "duty": duty_state(stored) if stored else None, "here": "people"}
     return render(request, "approvals/administration/absence/team.html", context, status=status_of(form))

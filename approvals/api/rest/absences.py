@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 
 from approvals import queries
 from approvals.access.callers import Caller
-from approvals.actions.policy import absences
+from approvals.actions.policy import absences, duty
 from approvals.actions.policy.absences import Away
+from approvals.actions.policy.duty import MOST
 from approvals.api.fields import Document, Moment, shown_with
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.people_documents import UserName
@@ -64,6 +65,37 @@ class NewReturn(Document):
     """The end of an absence; it has no fields."""
 
     model_config = shown_with({})
+
+
+class NewDuty(Document):
+    """Who of a team is on duty from now on."""
+
+    model_config = shown_with({"team": "finance", "people": ["bob"], "until": "2026-11-30T09:00:00Z"})
+
+    team: UserName = Field(description="The name of the team.")
+    people: list[UserName] = Field(max_length=MOST, description="Usernames of members; none for everyone.")
+    until: Moment = Field(description="Within 31 days. After it, everyone in the team is notified.")
+
+
+class DutyDocument(BaseModel):
+    """Who of a team is on duty."""
+
+    team: str
+    people: list[str]
+    until: Moment
+
+
+@router.post(
+    "/on-duty", response=DutyDocument, summary="Set who is on duty", openapi_extra=problems(400, 404, 409, 413, 415)
+)
+@operation("absence")
+def set_on_duty(caller: Caller, sent: Annotated[NewDuty, JsonBody(...)]) -> DutyDocument:
+    """Needs the scope `absence`, and an administrator. Only those on duty are notified of requests of the team; others may still
+    decide. Replaces what was set before. 409 if a calendar says who is on duty.
+    """
+    people = [queries.user_named(name) for name in sent.people]
+    row = duty.set_on_duty(sent.team, people, sent.until, by=caller.actor, via=Door.REST)
+    return DutyDocument(team=row.team.name, people=[each["name"] for each in row.duty], until=sent.until)
 
 
 @router.get("/absences", response=Absences, summary="List absences", openapi_extra=problems())
