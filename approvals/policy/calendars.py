@@ -7,6 +7,7 @@ runs this module with a limit on the time of the processor: text in, JSON out. I
 from __future__ import annotations
 
 import json
+import resource
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -140,8 +141,6 @@ def _listed(value: Any) -> list[Any]:
 
 def main() -> int:
     """Read a line of JSON with `begin`, `end` and `zone`, and a calendar after it; write the shifts as JSON."""
-    import resource  # noqa: PLC0415 - not on every system, and only a process of its own may limit itself
-
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     wanted = json.loads(sys.stdin.buffer.readline())

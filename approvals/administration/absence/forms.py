@@ -49,7 +49,7 @@ class AbsenceForm(forms.Form):
             choices += [(each.get_username(), shown_person(each)) for each in delegates(person, by)]
             default = default_delegate_of(person)
             self.initial["delegate"] = default.get_username() if default is not None else ""
-        self.fields["delegate"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["delegate"] = forms.ChoiceField(label=_("Who decides meanwhile"), required=False, choices=choices)
 
     @property
     def away(self) -> Away:
