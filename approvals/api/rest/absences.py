@@ -57,8 +57,8 @@ class NewAbsence(Document):
     person: UserName | None = Field(None, description="A username; null for the key's user. Others: administrators.")
     delegate: UserName | None = Field(None, description="The name of an active user who may decide requests.")
     starts_at: Moment | None = Field(None, description="Null to start now.")
-    until: Moment
-    reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
+    until: Moment = Field(description="Within a year.")
+    reason: Annotated[str, Field(max_length=MAX_REASON, description="Shown to the delegate and administrators.")] = ""
 
 
 class NewReturn(Document):

@@ -34,6 +34,7 @@ TAGS = {
     "People": "Who works on a request, and their internal notes.",
     "Grants": "What runs without asking, until when, and ending it.",
     "Approver scopes": "Who may see, answer and decide which requests.",
+    "Absences": "Who is away, who decides meanwhile, and who is on duty.",
     "Workflows": "Runs of agents with their requests.",
     "Audit": "The append-only record.",
 }

@@ -50,7 +50,7 @@ def test_an_approval_says_what_may_run_now():
         "comment": "Fine.",
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
-        **dict.fromkeys(["edited_input", "answer", "grant"]),
+        **dict.fromkeys(["decided_for", "edited_input", "answer", "grant"]),
     }
     assert agent.get(f"/requests/{asked['id']}").body == decided.body
 
