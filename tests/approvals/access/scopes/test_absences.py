@@ -63,6 +63,19 @@ def test_a_delegate_decides_for_who_is_away_and_it_is_on_record(absent):
     assert (document.body["decision"]["by"], document.body["decision"]["decided_for"]) == ("erin", "bob")
 
 
+def test_the_inbox_of_a_delegate_has_what_the_absent_person_decides(absent):
+    erin, request = make_person("erin", DECIDER), refund(alice(), title="Refund for Zoë?")
+    before = browser(again(erin)).get("/requests/").text
+    away(absent, erin)
+    assert ("Refund for Zoë?" in before, "Refund for Zoë?" in browser(again(erin)).get("/requests/").text) == (
+        False,
+        True,
+    )
+    assert "erin decides for bob until" in " ".join(browser(again(erin)).get(request.get_absolute_url()).text.split())
+    machine = Machine(again(erin)).get("/requests?status=pending")
+    assert [row["id"] for row in machine.body["items"]] == [str(request.pk)]
+
+
 def test_in_their_own_right_no_one_decides_for_anyone(absent):
     erin = make_person("erin", DECIDER)
     make_scope(erin, by=User.objects.get(username="root"), tools=["refund"])

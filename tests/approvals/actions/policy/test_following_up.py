@@ -17,9 +17,10 @@ from approvals.policy.terms import Stage, Step, Terms
 from approvals.states import Channel, Verdict
 from tests.approvals.actions.test_races import race
 from tests.support.desk.carrying import carry, group_of, sent, tell, with_address
+from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, events, make_request, make_workflow
 from tests.support.desk.waiting import ask_under, steps_of, walk_to
-from tests.support.people import alice, bob, carol, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 
@@ -166,3 +167,12 @@ def test_steps_of_requests_of_one_workflow_do_not_disturb_each_other():
     first, second = (ask_under(THREE, owner, at=FRIDAY, workflow=workflow) for _ in range(2))
     walk_to(FRIDAY + 2 * HOUR)
     assert steps_of(first) == steps_of(second) == [("reminded", 1), ("escalated", 2)]
+
+
+def test_the_audit_page_says_what_happened_in_words():
+    step = Step(after=120, people=(bob().pk,))
+    request = ask_under(Terms(reminders=(60,), escalation=(step,)), alice(), at=FRIDAY)
+    walk_to(FRIDAY + HOUR)
+    auditor = make_person("carol", "view_approvalrequest", "view_auditentry")
+    page = browser(auditor).get(f"/audit/?request={request.pk}").text
+    assert ("Reminder sent" in page, "Escalated to bob" in page) == (True, True)
