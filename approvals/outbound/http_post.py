@@ -60,7 +60,7 @@ def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> byt
     if response.status != 200:
         raise Undelivered(_("answered %(status)s") % {"status": response.status})
     if len(body) > max_bytes:
-        raise Undelivered(_("the answer is longer than %(limit)s bytes") % {"limit": f"{max_bytes:,}"})
+        raise Undelivered(_("the answer is longer than %(limit)s bytes") % {"limit": grouped(max_bytes)})
     return body
 
 
