@@ -30,7 +30,7 @@ class ApprovalsConfig(AppConfig):
         from approvals import actions
         from approvals.access.usernames import validate_new_username
         from approvals.actions import policy
-        from approvals.actions.policy import scoping
+        from approvals.actions.policy import duty, following_up, scoping
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
@@ -56,6 +56,8 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.free_lost_resumes, lambda now: [actions.lost_leases(now)])
         sweep.register(scoping.compare_earlier_requests, lambda now: [scoping.uncompared(), scoping.unfinished_walks()])
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
+        sweep.register(following_up.carry_out_follow_ups, lambda now: [following_up.due_follow_ups(now)])
+        sweep.register(duty.read_due_calendars, lambda now: [duty.due_calendars(now)])
         sweep.register(policy.end_due_grants, lambda now: [due_grants(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])

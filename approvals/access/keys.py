@@ -8,11 +8,11 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import CharField, Exists, Q
+from django.db.models import CharField, Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from approvals.access import rights, scopes
+from approvals.access import rights, scopes, standing_in
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
 from approvals.models.keys import ApiKey
@@ -20,7 +20,7 @@ from approvals.models.scopes import ApproverScope
 
 #: The shape of what `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
-SCOPES = ("ask", "decide", "read", "audit", "grant")
+SCOPES = ("ask", "decide", "read", "audit", "grant", "absence")
 DEFAULT_SCOPES = ("ask", "read")
 #: Prefix of the scope of requests that a key has asked; the id of the key follows.
 KEY_SCOPE = "key:"
@@ -42,6 +42,7 @@ _LIVE: Prepared[ApiKey] = Prepared(
             **{
                 "decides": rights.holds(rights.DECIDE, "user"),
                 "views": rights.holds(rights.VIEW, "user"),
+                "stands_in": Exists(standing_in.absences_with(OuterRef("user"))),
                 "limited": Exists(ApproverScope.objects.all()) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
             }
         )
@@ -61,6 +62,7 @@ def find_key(text: str) -> ApiKey | None:
         return None
     rights.remember(key.user, {rights.DECIDE: key.decides, rights.VIEW: key.views})
     scopes.remember(key.user, limited=key.limited)
+    standing_in.remember(key.user, stands_in=key.stands_in)
     return key
 
 

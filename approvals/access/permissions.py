@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, QuerySet, Value
 
-from approvals.access import scopes
+from approvals.access import scopes, standing_in
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
 from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
 from approvals.db.many import Values, any_of
@@ -17,6 +17,7 @@ from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
 from approvals.models.actors import Actor, KeyActor, person_behind
 from approvals.models.scopes import May
+from approvals.policy import absence
 from approvals.states import ASKS, Control, Kind, Priority
 
 Person = Actor | AnonymousUser
@@ -81,11 +82,12 @@ def deciders() -> QuerySet[User]:
 class Decided:
     """What of a request says who may decide it, or the parameters of a prepared query in its place.
 
-    `barred` are the people who may not, and `confirming` those who may because they run the agent.
+    `runners` are the people who run the agent, `barred` those who may not, and `confirming` those who may because they run it.
     """
 
     scope_set: Any
     amount: Any
+    runners: Collection[int] | Parameter
     barred: Collection[int] | Parameter
     confirming: Collection[int] | Parameter
 
@@ -95,7 +97,7 @@ class Decided:
         confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL
         amount = None if request.amount is None else abs(request.amount)
         barred = runs if request.control == Control.FOUR_EYES else ()
-        return cls(request.scope_set_id, amount, barred, runs if confirms else ())
+        return cls(request.scope_set_id, amount, runs, barred, runs if confirms else ())
 
     @classmethod
     def parameters(cls) -> Decided:
@@ -104,6 +106,7 @@ class Decided:
         return cls(
             Parameter("scope_set", BigAutoField()),
             Parameter("amount", FloatField()),
+            Parameter("runners", values),
             Parameter("barred", values),
             Parameter("confirming", values),
         )
@@ -112,7 +115,9 @@ class Decided:
         """Return every active user who may decide it, as `may_decide` says."""
         unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
         allowing = scopes.allowing(self.scope_set, self.amount)
-        allowed = scopes.names(ApproverScope.objects.filter(allowing), OuterRef("pk"))
+        scopes_allowing = ApproverScope.objects.filter(allowing)
+        allowed = scopes.names(scopes_allowing, OuterRef("pk"))
+        allowed |= scopes.names_absent(scopes_allowing, OuterRef("pk"), without=self.runners)
         may = Q(is_superuser=True) | (holds(DECIDE, "pk") & (unlimited | allowed))
         may &= ~Q(pk__in=any_of(self.barred, int))
         return User.objects.filter(may | Q(pk__in=any_of(self.confirming, int)), is_active=True)
@@ -127,7 +132,8 @@ def readers_of(request: ApprovalRequest) -> QuerySet[User]:
     """Return the active people who may see a request, as `may_see` says."""
     own = Q(pk__in=[pk for pk in (request.requested_by_id, request.assigned_to_id) if pk])
     unlimited = ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
-    fitting = scopes.names(ApproverScope.objects.filter(scopes.fitting(request.scope_set_id)), OuterRef("pk"))
+    scopes_of_it = ApproverScope.objects.filter(scopes.fitting(request.scope_set_id))
+    fitting = scopes.names(scopes_of_it, OuterRef("pk")) | scopes.names_absent(scopes_of_it, OuterRef("pk"))
     everyone = Q(is_superuser=True) | ((holds(DECIDE, "pk") | holds(VIEW, "pk")) & (unlimited | fitting))
     return User.objects.filter(own | everyone, is_active=True)
 
@@ -199,6 +205,27 @@ def may_change_amount(user: Person, request: ApprovalRequest, amount: float | No
 
 def _decides_in_reach(user: Person, request: ApprovalRequest, may: May) -> bool:
     return user.has_perm(DECIDE) and in_reach(user, request, may)
+
+
+def seats(user: Person, request: ApprovalRequest) -> tuple[int, ...]:
+    """Return the ids of those for whom this person may vote on a request now, their own first (`policy.absence`)."""
+    if isinstance(user, AnonymousUser):
+        return ()
+    runners = {request.requested_by_id, request.workflow.owner_id}
+    return absence.seats(user.pk, standing_in.away_for(person_behind(user)), runners)
+
+
+def decides_for(user: Person, request: ApprovalRequest, *amounts: float | None) -> int | None:
+    """Return the id of the person in whose absence alone this one may end a request; None if they may in their own right.
+
+    `amounts` are those of the input as it was changed.
+    """
+    reach = scopes.reach_of(user)
+    if reach is None or (request.kind in ASKS and _is_own(user, request)):
+        return None
+    if request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(user, request):
+        return None
+    return reach.seat(May.ANSWER if request.kind in ASKS else May.DECIDE, request, request.amount, *amounts)
 
 
 def _is_own(user: Person, request: ApprovalRequest) -> bool:

@@ -6,14 +6,15 @@ theirs fits, unless they hold the right to ignore scopes. A scope never gives a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, Permission, User
 from django.db.models import BigAutoField, Exists, OuterRef, Q, QuerySet, Value
 
-from approvals.access import rights
+from approvals.access import rights, standing_in
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, ApproverScope, ScopeSetMember
@@ -23,11 +24,12 @@ from approvals.models.scopes import May
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What one scope allows."""
+    """What one scope allows; with `seat`, through that person, who is away and has named someone to decide for them."""
 
     may: str
     limit: float | None
     scope: int
+    seat: int | None = None
 
     def allows(self, may: May, amount: float | None) -> bool:
         """Return whether this is enough to do so with a request of this amount; no amount is never within a limit."""
@@ -44,11 +46,27 @@ class Reach:
     """The requests that scopes leave a person: by scope set, what each of their scopes in it allows."""
 
     terms: Mapping[int, Collection[Term]] = field(default_factory=dict)
+    person: int = 0
 
     def allows(self, may: May, request: ApprovalRequest, *amounts: float | None) -> bool:
         """Return whether one scope of the person that fits the request allows this with all of these amounts."""
-        terms = self.terms.get(request.scope_set_id or 0, ())
-        return any(all(term.allows(may, amount) for amount in amounts) for term in terms)
+        return any(True for _seat in self._seats(may, request, amounts))
+
+    def seat(self, may: May, request: ApprovalRequest, *amounts: float | None) -> int | None:
+        """Return for whom `allows` allows this: None for the person themselves, or if it does not."""
+        seats = set(self._seats(may, request, amounts))
+        return None if None in seats else min((seat for seat in seats if seat), default=None)
+
+    def _seats(self, may: May, request: ApprovalRequest, amounts: Collection[float | None]) -> Iterator[int | None]:
+        for term in self.terms.get(request.scope_set_id or 0, ()):
+            if all(term.allows(may, amount) for amount in amounts) and (
+                term.seat is None or may == May.SEE or not self._runs_agent(request, term.seat)
+            ):
+                yield term.seat
+
+    def _runs_agent(self, request: ApprovalRequest, seat: int) -> bool:
+        """Return whether the person or the one they stand in for runs the agent: four eyes stay four when someone is away."""
+        return bool({request.requested_by_id, request.workflow.owner_id} & {self.person, seat})
 
 
 #: The reach of people whom no scope fits.
@@ -58,15 +76,21 @@ NOWHERE = Reach()
 _RIGHTS = (rights.DECIDE, rights.VIEW, rights.VIEW_RECORD, rights.ADMINISTER, rights.IGNORE_SCOPES)
 #: Stands among the rights of a person for that there are scopes.
 _SCOPED = "."
+#: Stands there for that the person stands in for someone.
+_STANDS_IN = "absence."
 
 
 def _held() -> QuerySet[Any, tuple[str, str]]:
-    """Return which of the rights a person holds, and whether there are scopes; as one union, which is planned quickly."""
+    """Return which of the rights a person holds, whether there are scopes, and whether they stand in for anyone now.
+
+    As one union, which is planned quickly.
+    """
     app, names = "content_type__app_label", [right.partition(".")[2] for right in _RIGHTS]
     granted = Permission.objects.filter(codename__in=names).order_by().values_list(app, "codename")
     own, in_teams = (granted.filter(**{way: Parameter("pk", BigAutoField())}) for way in ("user", "group__user"))
     scoped = ApproverScope.objects.order_by().values_list(Value(""), Value(""))
-    return own.union(in_teams, scoped).order_by()
+    absences = standing_in.absences_with(Parameter("pk", BigAutoField()))
+    return own.union(in_teams, scoped, absences.order_by().values_list(Value("absence"), Value(""))).order_by()
 
 
 _HELD = Prepared(_held)
@@ -78,6 +102,16 @@ def names(scopes: QuerySet[ApproverScope] | OuterRef, person: Any) -> Q:
     own = ApproverScope.people.through._default_manager.filter(user=person, **scope)
     teams = ApproverScope.teams.through._default_manager.filter(group__user=person, **scope)
     return Q(Exists(own)) | Q(Exists(teams))
+
+
+def names_absent(scopes: QuerySet[ApproverScope], person: Any, *, without: Collection[int] | Parameter = ()) -> Q:
+    """Return the condition that one of these scopes names someone for whom the person with this id stands in now.
+
+    Neither of them may be among those who are left out.
+    """
+    absent = standing_in.delegations().filter(names(scopes, OuterRef("person")), delegate=person)
+    left_out = Q(person__in=any_of(without, int)) | Q(delegate__in=any_of(without, int))
+    return Q(Exists(absent.filter(~left_out)))
 
 
 def fitting(scope_set: int | Parameter | None) -> Q:
@@ -131,21 +165,23 @@ def scopes_naming(person: Actor | AnonymousUser) -> list[ApproverScope]:
 
 def _read_reach(user: User) -> Reach:
     terms: dict[int, list[Term]] = {}
-    for scope_set, scope, may, limit in _TERMS.all(person=user.pk):
-        terms.setdefault(scope_set, []).append(Term(may, limit, scope))
-    return Reach(terms)
+    for seat in (None, *standing_in.away_for(user)):
+        for scope_set, scope, may, limit in _TERMS.all(person=seat or user.pk):
+            terms.setdefault(scope_set, []).append(Term(may, limit, scope, seat))
+    return Reach(terms, user.pk)
 
 
 def load_reach(users: Collection[User], *, scoped: bool) -> None:
-    """Load what scopes leave of the rights of these users, whose permissions are loaded, in three statements at most."""
+    """Load what scopes leave of the rights of these users, whose permissions are loaded, in four statements at most."""
     for user in users:
         remember(user, limited=scoped and not user.has_perm(rights.IGNORE_SCOPES))
     limited = {user.pk: user for user in users if is_limited(user)}
     if not limited:
         return
-    of_user: dict[int, set[int]] = {pk: set() for pk in limited}
+    away = standing_in.away_for_each(limited)
+    of_user: dict[int, set[int]] = {pk: set() for pk in {*limited, *chain.from_iterable(away.values())}}
     for through, person in ((ApproverScope.people.through, "user"), (ApproverScope.teams.through, "group__user")):
-        named = through._default_manager.filter(**{f"{person}__in": any_of(limited, int)})
+        named = through._default_manager.filter(**{f"{person}__in": any_of(of_user, int)})
         for pk, scope in named.values_list(person, "approverscope"):
             of_user[pk].add(scope)
     terms: dict[int, list[tuple[int, Term]]] = {}
@@ -158,16 +194,19 @@ def load_reach(users: Collection[User], *, scoped: bool) -> None:
     for pk, user in limited.items():
         reach: dict[int, list[Term]] = {}
         if user.has_perm(rights.DECIDE) or user.has_perm(rights.VIEW):
-            for scope_set, term in (pair for scope in sorted(of_user[pk]) for pair in terms.get(scope, ())):
-                reach.setdefault(scope_set, []).append(term)
-        user.__dict__["_reach"] = Reach(reach)
+            for seat in (None, *away.get(pk, ())):
+                for scope_set, term in (pair for scope in sorted(of_user[seat or pk]) for pair in terms.get(scope, ())):
+                    reach.setdefault(scope_set, []).append(replace(term, seat=seat) if seat else term)
+        user.__dict__["_reach"] = Reach(reach, pk)
 
 
 def forget(person: Actor | AnonymousUser) -> None:
     """Read the scopes of a limited person again when they are next asked for, as inside the transaction of a decision."""
     if not isinstance(person, AnonymousUser):
+        user = person_behind(person)
         for name in ("_reach", "_own_scopes"):
-            person_behind(person).__dict__.pop(name, None)
+            user.__dict__.pop(name, None)
+        standing_in.forget(user)
 
 
 def remember(user: User, *, limited: bool) -> None:
@@ -198,6 +237,7 @@ def is_limited(user: User) -> bool:
 
 def _read_standing(user: User) -> bool:
     held = {f"{app}.{name}" for app, name in _HELD.all(pk=user.pk)}
+    standing_in.remember(user, stands_in=_STANDS_IN in held)
     if "_perm_cache" not in user.__dict__:
         rights.remember(user, {right: right in held for right in _RIGHTS})
     return _SCOPED in held and rights.IGNORE_SCOPES not in held

@@ -194,9 +194,7 @@ def _known(ask: Ask, origin: Origin) -> ApprovalRequest | None:
     if origin.idempotency_key is None and ask.tool_call_id is None:
         return None
     requests = _SAME.all(scope=origin.scope, idempotency_key=origin.idempotency_key, tool_call_id=ask.tool_call_id)
-    by_key = next(
-        (request for request in requests if request.idempotency_key == origin.idempotency_key is not None), None
-    )
+    by_key = next((row for row in requests if row.idempotency_key == origin.idempotency_key is not None), None)
     # One call asks one thing, of whatever kind.
     known = by_key or next(iter(requests), None)
     if known is not None and known.ask_digest != origin.digest:

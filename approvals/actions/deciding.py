@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -21,7 +22,7 @@ from approvals.asking.answered_files import brings_files, take_files
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
-from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, NotAllowed
+from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, Invalid, NotAllowed
 from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor
 from approvals.queries.policy.ballots import takes_votes
@@ -77,11 +78,12 @@ def decide(
         _require_right(request, by, answer)
         if request.pending and not expire_if_overdue(locked):
             checked = _checked(request, answer, via, shown_digest)
+            absent = _absent(by, request, checked)
             case = None if checked.grant is None else require_grantable(locked, checked)
             if takes_votes(request) and not checked.break_glass:
                 counted = voting.vote(locked, checked, by=by, via=via)
                 return Outcome(request, counted.decision, counted.replayed, counted.vote)
-            decision = end_request(locked, voting.final_answer(request, checked), by=by, via=via)
+            decision = end_request(locked, voting.final_answer(request, checked), by=by, via=via, absent=absent)
             attachments.attach(request, new_files)
             if checked.break_glass:
                 voting.tell_of_lone_decision(request, by=by)
@@ -116,6 +118,18 @@ def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
         raise NotAllowed(_("You cannot decide this request alone."))
     if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
+
+
+def _absent(by: Actor, request: ApprovalRequest, answer: Answer) -> User | None:
+    """Return the person in whose absence alone this one decides. Invalid for a grant, which would outlast the absence."""
+    edited = [] if answer.edited_input is ABSENT else [amount_at(answer.edited_input, request.amount_pointer)]
+    seat = permissions.decides_for(by, request, *edited)
+    absent = None if seat is None else User.objects.filter(pk=seat).first()
+    if absent is not None and answer.grant is not None:
+        message = _("You decide this for %(name)s, who is away. Approve it without a grant.")
+        problem = _("is not possible for someone who is away")
+        raise Invalid(message % {"name": absent.get_username()}, {"grant": problem})
+    return absent
 
 
 def _checked(request: ApprovalRequest, answer: Answer, via: Door, shown_digest: str | None) -> Answer:

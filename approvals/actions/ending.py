@@ -25,11 +25,18 @@ EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"
 
 
 def end_request(
-    locked: Locked, answer: Answer, *, by: Signatory | None, via: Door, grant: Grant | None = None
+    locked: Locked,
+    answer: Answer,
+    *,
+    by: Signatory | None,
+    via: Door,
+    grant: Grant | None = None,
+    absent: Signatory | None = None,
 ) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction.
 
-    `grant` is the one that has just been used for it; `by` is then who gave it.
+    `grant` is the one that has just been used for it; `by` is then who gave it. `absent` is for whom it is decided, if not
+    in the right of `by`.
     """
     # Not the time from before the lock: open pages ask for what has changed since they were made.
     request, workflow, now = locked.request, locked.workflow, timezone.now()
@@ -39,11 +46,13 @@ def end_request(
         raise IntegrityError(f"request {request.pk} was decided behind its lock")
     request.status, request.changed_at = status, now
     _count_down(request, workflow, now)
-    decision = _decision(request, answer, by=by, via=via, at=now, grant=grant)
+    decision = _decision(request, answer, by=by, via=via, at=now, grant=grant, absent=absent)
     rows.DECISION.save(decision)
     index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
     record = publishing.decision_record(decision) | ({"unseen": answer.unseen} if answer.unseen else {})
+    if absent is not None:
+        record["for"] = absent.get_username()
     if answer.break_glass:
         record |= {"break_glass": True}
     if request.halted:
@@ -79,6 +88,7 @@ def _decision(
     via: Door,
     at: datetime,
     grant: Grant | None = None,
+    absent: Signatory | None = None,
 ) -> Decision:
     return Decision(
         request=request,
@@ -94,6 +104,8 @@ def _decision(
         grant=grant,
         grant_use=grant.used if grant else None,
         break_glass=answer.break_glass or None,
+        for_id=absent.pk if absent else None,
+        for_name=absent.get_username() if absent else None,
     )
 
 

@@ -14,7 +14,7 @@ from approvals.actions import attachments, publishing, rows
 from approvals.actions.ending import decide_at_once, ends_with_first
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import Locked
-from approvals.actions.policy import scoping
+from approvals.actions.policy import following_up, scoping
 from approvals.actions.policy.judging import answer_of, fields_of, judge, priority_of
 from approvals.actions.policy.using import approve_by_grant
 from approvals.actions.publishing import publish_event
@@ -59,6 +59,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     if rules.granted and verdict.for_grants:
         approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
+    following_up.schedule_follow_ups(request)
     return request
 
 

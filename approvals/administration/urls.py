@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals.administration import first_run
+from approvals.administration.absence import views as absence
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
@@ -30,14 +31,18 @@ urlpatterns = [
     path("sessions/", preferences.sessions, name="sessions"),
     path("sessions/end-others/", preferences.end_other_sessions, name="end-sessions"),
     path("sessions/<int:pk>/end/", preferences.end_session, name="end-session"),
+    path("absence/", absence.own, name="absence"),
+    path("absence/<int:pk>/end/", absence.end, name="end-absence"),
     path("people/", people.people, name="people"),
     path("people/<int:pk>/", people.person, name="person"),
+    path("people/<int:pk>/absence/", absence.of_person, name="person-absence"),
     path("people/<int:pk>/active/", people.activate, name="person-active"),
     path("people/<int:pk>/link/", people.new_link, name="person-link"),
     path("people/<int:pk>/invite/", people.invite, name="invite"),
     path("people/changes/<int:pk>/", people.pending_change, name="pending-change"),
     path("teams/", people.add_team, name="teams"),
     path("teams/<int:pk>/", people.change_team, name="team"),
+    path("teams/<int:pk>/settings/", absence.team_settings, name="team-settings"),
     path("connect/", connecting.connect, name="connect"),
     path("connect/<int:pk>/", connecting.waiting, name="connect-key"),
     path("connect/<int:pk>/progress/", connecting.progress, name="connect-progress"),

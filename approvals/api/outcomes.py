@@ -39,6 +39,9 @@ class DecisionDocument(BaseModel):
     by: str | None = Field(
         description="A user, or `API key NAME of USER`; null if the deadline passed or Pausepoint decided."
     )
+    decided_for: str | None = Field(
+        description="The user who was away, and in whose right alone `by` could decide; null if in their own."
+    )
     via: str
     decided_at: Moment
     comment: str
@@ -87,6 +90,7 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
     return DecisionDocument(
         verdict=Verdict(made.verdict),
         by=made.by_name or None,
+        decided_for=made.for_name,
         via=made.via,
         decided_at=made.decided_at,
         comment=made.comment,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from approvals.models.absence import Absence, FollowUp, TeamSettings
 from approvals.models.attachments import RequestAttachment
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
@@ -21,6 +22,7 @@ from approvals.models.subscriptions import EventStream, LastNotice, Notification
 from approvals.models.votes import Vote
 
 __all__ = [
+    "Absence",
     "ApiKey",
     "ApprovalRequest",
     "ApproverScope",
@@ -28,6 +30,7 @@ __all__ = [
     "AuditEntry",
     "Decision",
     "EventStream",
+    "FollowUp",
     "Grant",
     "Invitation",
     "LastNotice",
@@ -50,6 +53,7 @@ __all__ = [
     "ScopeWalk",
     "SearchText",
     "Snooze",
+    "TeamSettings",
     "ToolSettings",
     "Vote",
     "Worker",

@@ -35,6 +35,8 @@ class ApiKey(models.Model):
     views: bool = False
     #: Whether approver scopes limit its user.
     limited: bool = False
+    #: Whether its user stands in for someone who is away.
+    stands_in: bool = False
 
     class Meta:
         verbose_name = "API key"

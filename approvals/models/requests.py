@@ -256,6 +256,9 @@ class Decision(models.Model):
     grant_use = models.PositiveIntegerField(null=True)
     #: Whether one person decided what the terms leave to several; null if not.
     break_glass = models.BooleanField(null=True)
+    #: For whom it was decided, by someone who could do so only in their absence; null if for no one else.
+    for_id = models.BigIntegerField(null=True)
+    for_name = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - null means "for no one else"
 
     class Meta:
         indexes: ClassVar = [

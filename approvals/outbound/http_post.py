@@ -1,4 +1,4 @@
-"""Send one POST to a checked address, with a limit on the total time and on the size of the response.
+"""Send one POST or GET to a checked address, with a limit on the total time and on the size of the response.
 
 The usual clients look the name up again after the check, follow redirects, use proxies, and apply timeouts to each read.
 """
@@ -9,8 +9,11 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from io import BytesIO
 
 from django.utils.translation import gettext as _
 
@@ -26,7 +29,7 @@ STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 
 
 class Undelivered(Exception):
-    """The POST was not delivered; the message says why."""
+    """The request was not answered as it should; the message says why."""
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, seconds: float) -> int:
@@ -35,12 +38,52 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
     Undelivered: no allowed address, no connection, no response in time, or one that is not HTTP.
     """
     deadline = time.monotonic() + seconds
+    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (to, connection):
+        _send(connection, _head(to, headers, len(body)) + body, deadline)
+        return _status(connection, deadline)
+
+
+def get(url: str, *, allow_private: bool, seconds: float, max_bytes: int) -> bytes:
+    """Return the body of the response to a GET, of at most so many bytes. Undelivered: as above, or another status than 200."""
+    deadline = time.monotonic() + seconds
+    with _opened(url, deadline, allow_private=allow_private, seconds=seconds) as (to, connection):
+        _send(connection, _lines(f"GET {to.path} HTTP/1.1", to, {"Accept-Encoding": "identity"}), deadline)
+        received = _all(connection, deadline, MAX_HEAD + 2 * max_bytes)
+    response = HTTPResponse(_Received(received))  # type: ignore[arg-type]  # all that it needs of a socket
+    try:
+        response.begin()
+        body = response.read(max_bytes + 1)
+        if response.length:
+            raise IncompleteRead(body)
+    except (HTTPException, ValueError) as error:
+        raise Undelivered(_("the answer is not HTTP, or incomplete")) from error
+    if response.status != 200:
+        raise Undelivered(_("answered %(status)s") % {"status": response.status})
+    if len(body) > max_bytes:
+        raise Undelivered(_("the answer is longer than %(limit)s bytes") % {"limit": grouped(max_bytes)})
+    return body
+
+
+class _Received:
+    """What a server has sent, in the shape of a socket."""
+
+    def __init__(self, received: bytes) -> None:
+        self._received = received
+
+    def makefile(self, _mode: str) -> BytesIO:
+        return BytesIO(self._received)
+
+
+@contextmanager
+def _opened(
+    url: str, deadline: float, *, allow_private: bool, seconds: float
+) -> Iterator[tuple[Destination, socket.socket]]:
+    """Connect to a checked address, and say in words what fails meanwhile."""
     try:
         to = addresses.parse_destination(url, allow_private=allow_private)
         resolved = addresses.resolve(to.host, to.port, allow_private=allow_private, seconds=seconds)
         with _connected(to, resolved, deadline) as connection:
-            _send(connection, _head(to, headers, len(body)) + body, deadline)
-            return _status(connection, deadline)
+            yield to, connection
     except addresses.RefusedAddress as error:
         raise Undelivered(_("the address %(problem)s") % {"problem": error}) from error
     except TimeoutError as error:
@@ -76,7 +119,11 @@ def _connected(to: Destination, resolved: list[IPAddress], deadline: float) -> s
 
 
 def _head(to: Destination, headers: Mapping[str, str], length: int) -> bytes:
-    lines = [f"POST {to.path} HTTP/1.1", f"Host: {to.authority}", f"Content-Length: {length}", "Connection: close"]
+    return _lines(f"POST {to.path} HTTP/1.1", to, {"Content-Length": str(length), **headers})
+
+
+def _lines(first: str, to: Destination, headers: Mapping[str, str]) -> bytes:
+    lines = [first, f"Host: {to.authority}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     assert not any("\r" in line or "\n" in line for line in lines)
     return "\r\n".join([*lines, "", ""]).encode("ascii")
@@ -87,6 +134,18 @@ def _send(connection: socket.socket, data: bytes, deadline: float) -> None:
     while rest:
         connection.settimeout(_left(deadline))
         rest = rest[connection.send(rest[:CHUNK]) :]
+
+
+def _all(connection: socket.socket, deadline: float, limit: int) -> bytes:
+    """Return everything that is sent until the connection is closed, up to a limit."""
+    received = bytearray()
+    while len(received) <= limit:
+        connection.settimeout(_left(deadline))
+        chunk = connection.recv(CHUNK)
+        if not chunk:
+            break
+        received += chunk
+    return bytes(received)
 
 
 def _status(connection: socket.socket, deadline: float) -> int:

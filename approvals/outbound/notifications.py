@@ -8,7 +8,7 @@ agents and links only, so that people read the rest logged in.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from smtplib import SMTPRecipientsRefused
@@ -20,22 +20,18 @@ from django.db import connections, transaction
 from django.db.models import Exists, OuterRef
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
-from django.utils import timezone
 from django.utils.translation import gettext, override
 
 from approvals.access import permissions
-from approvals.asking.asks import URGENCY
 from approvals.db import pool
-from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
+from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
 from approvals.outbound.mentions import TOLD, mentions_in
-from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
-from approvals.policy.terms import terms_of
+from approvals.outbound.recipients import audience_of, recipients_of
 from approvals.queries.languages import in_language_of, languages_of
-from approvals.queries.policy.ballots import wanted_voters
-from approvals.states import Channel, Priority, Route, Status
+from approvals.states import Channel, Route, Status
 
 logger = logging.getLogger(__name__)
 
@@ -77,71 +73,12 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
     request = ApprovalRequest.objects.filter(pk=row.payload["request_id"], status=Status.PENDING).first()
     if request is None:
         return []
-    recipients: dict[str, tuple[Channel, str, datetime]] = {}
-    chosen = preferences_of_people({person.pk for rule in rules for person in _audience(rule)})
-    wanted = wanted_voters(request)
-    # A later stage has begun, or there is another input to vote on: only those are told whose vote is wanted now.
-    only = None if row.name == "request.created" else wanted
-    for rule in rules:
-        urgent = request.urgency <= URGENCY[Priority(rule.min_priority)]
-        if urgent and rule.tool_name in {"", request.tool_name}:
-            recipients |= dict(_recipients(rule, request, chosen, only))
-    recipients |= dict(_browsers(request, wanted))
-    chosen_channels = terms_of(request.terms).channels
-    if chosen_channels:
-        # The rule that it was asked under says by which ways people are notified.
-        recipients = {target: each for target, each in recipients.items() if each[0] in chosen_channels}
     names = ("event_id", "name", "stream", "sequence", "payload", "created_at")
     copied = {name: getattr(row, name) for name in names}
     return [
         OutboxEvent(**copied, channel=channel, target=target, lane=lane, next_attempt_at=at)
-        for target, (channel, lane, at) in recipients.items()
+        for target, channel, lane, at in recipients_of(row, request, rules)
     ]
-
-
-def _recipients(
-    rule: NotificationRule, request: ApprovalRequest, chosen: Mapping[int, Preferences], only: Set[int] | None
-) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
-    audience, now = _audience(rule), timezone.now()
-    if only is not None and not any(person.pk in only for person in audience):
-        return
-    if rule.route == Route.SLACK:
-        # Everyone reads a channel, so all of them must be allowed to see the request.
-        if audience and all(permissions.may_see(person, request) for person in audience):
-            yield f"slack:{rule.pk}", (Channel.SLACK, outbox.lane_of(rule.slack_url), now)
-        return
-    for person in audience:
-        preferences = chosen.get(person.pk)
-        muted = preferences is not None and f"{Channel.MAIL}:{request.kind}" in preferences.muted
-        left_out = only is not None and person.pk not in only
-        if person.email and not muted and not left_out and permissions.may_see(person, request):
-            critical = request.priority == Priority.CRITICAL
-            at = now if critical else may_leave_at(preferences, now)
-            yield f"mail:{person.pk}", (Channel.MAIL, "mail", at)
-
-
-def _browsers(request: ApprovalRequest, wanted: Set[int] | None) -> Iterator[tuple[str, tuple[Channel, str, datetime]]]:
-    """Yield the browsers of the people who may decide the request now; `wanted` are those whose vote is, if it takes votes."""
-    if not push.is_available():
-        return
-    subscriptions = list(
-        PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
-    )
-    people = {subscription.person_id: subscription.person for subscription in subscriptions}
-    permissions.load_permissions(people.values())
-    chosen, now = preferences_of_people(people), timezone.now()
-    for subscription in subscriptions:
-        preferences = chosen.get(subscription.person_id)
-        muted = preferences is not None and f"{Channel.PUSH}:{request.kind}" in preferences.muted
-        left_out = wanted is not None and subscription.person_id not in wanted
-        if not muted and not left_out and permissions.may_close(people[subscription.person_id], request):
-            at = now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)
-            yield f"push:{subscription.pk}", (Channel.PUSH, outbox.lane_of(subscription.endpoint), at)
-
-
-def _audience(rule: NotificationRule) -> list[User]:
-    people = [rule.person] if rule.person else list(rule.group.user_set.all()) if rule.group else []
-    return [person for person in people if person.is_active]
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
@@ -231,7 +168,7 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
 
 def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     rule = NotificationRule.objects.filter(pk=pk, active=True, route=Route.SLACK).first()
-    readers = _audience(rule) if rule else []
+    readers = audience_of(rule) if rule else []
     requests = _still_waiting(rows, readers) if readers else []
     if rule is None or not requests:
         return False

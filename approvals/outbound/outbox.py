@@ -42,6 +42,8 @@ EVENTS = (
     "request.decided",
     "request.cancelled",
     "request.expired",
+    "request.reminded",
+    "request.escalated",
     "turn.suspended",
     "turn.completed",
     "tool.result",
@@ -58,6 +60,9 @@ ASSIGNED = f"{Channel.MAIL}:assigned"
 
 #: Events about the end of a request, which its `callback_url` gets.
 FINAL_EVENTS = frozenset({"request.decided", "request.cancelled", "request.expired"})
+
+#: Events of which people are always notified, whom the terms of the request name.
+FOLLOW_UPS = frozenset({"request.reminded", "request.escalated"})
 
 #: The channels of which only the first event of each stream and target is tried.
 ORDERED = (Channel.HANDLER, Channel.WEBHOOK)
@@ -104,7 +109,7 @@ def enqueue(
     rows += [_to_url(f"endpoint:{pk}", url) for pk, url, events in targets if pk is not None and name in events]
     if callback_url and name in FINAL_EVENTS:
         rows.append(_to_url(f"callback:{callback_url}", callback_url))
-    if notices and any(pk is None for pk, _url, _events in targets):
+    if (notices and any(pk is None for pk, _url, _events in targets)) or name in FOLLOW_UPS:
         rows.append(OutboxEvent(channel=Channel.NOTICE, target="notices"))
     if not rows:
         return

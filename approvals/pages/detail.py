@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person
 from approvals.asking.secrets import masked_input
-from approvals.models import ApprovalRequest, ToolSettings
+from approvals.models import Absence, ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
 from approvals.policy.rules import Rule
 from approvals.policy.terms import terms_of
+from approvals.queries.policy.absences import away_from
 from approvals.queries.policy.ruling import rule_of, settings_under
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
@@ -40,6 +41,8 @@ class Detail:
     reason_required: bool
     #: The rule of the policy that it was asked under.
     rule: Rule | None
+    #: The absences of people on whom it waits, with who decides for them.
+    away: Sequence[Absence]
 
 
 def detail_of(user: Person, card: Card) -> Detail:
@@ -65,6 +68,7 @@ def detail_of(user: Person, card: Card) -> Detail:
         offers=_offers(user, request.tool_name, settings) if decides else (),
         reason_required=decides and _needs_reason(request, settings),
         rule=rule,
+        away=away_from(request) if request.pending else (),
     )
 
 

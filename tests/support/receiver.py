@@ -16,7 +16,7 @@ from standardwebhooks import Webhook
 
 @dataclass(frozen=True)
 class Got:
-    """One POST; header names in lower case."""
+    """One request; header names in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
     receiver: Receiver
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         behave = self.receiver.take(Got(self.path, headers, body))
         self.close_connection = True
@@ -47,7 +47,8 @@ class Handler(BaseHTTPRequestHandler):
             behave(self)
 
     def do_GET(self) -> None:
-        raise AssertionError("a webhook is a POST, and no redirect is followed")
+        assert self.receiver.serves, "a webhook is a POST, and no redirect is followed"
+        self.do_POST()
 
     def log_message(self, *_: object) -> None:
         """Nothing on stderr."""
@@ -98,12 +99,13 @@ def nonsense(handler: Handler) -> None:
 
 @dataclass
 class Receiver:
-    """Answers 204 unless told otherwise: `behave` is asked for each request what to do with it."""
+    """Answers 204 unless told otherwise: `behave` is asked for each request what to do with it. Takes a GET if it `serves`."""
 
     behave: Callable[[Got], Behaviour] = lambda got: answer(204)
     got: list[Got] = field(default_factory=list)
     tls: ssl.SSLContext | None = None
     port: int = 0
+    serves: bool = False
     closing: threading.Event = field(default_factory=threading.Event)
 
     def take(self, got: Got) -> Behaviour:

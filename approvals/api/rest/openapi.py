@@ -35,6 +35,7 @@ TAGS = {
     "Grants": "What runs without asking, until when, and ending it.",
     "Approver scopes": "Who may see, answer and decide which requests.",
     "Policy": "The rules by which requests are allowed, denied or asked.",
+    "Absences": "Who is away, who decides meanwhile, and who is on duty.",
     "Workflows": "Runs of agents with their requests.",
     "Audit": "The append-only record.",
 }

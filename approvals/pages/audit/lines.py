@@ -38,6 +38,8 @@ EVENT_LABELS = {
     "request.released": pgettext_lazy("audit", "Unassigned"),
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
+    "request.reminded": gettext_lazy("Reminder sent"),
+    "request.escalated": gettext_lazy("Escalated"),
     "request.taken": gettext_lazy("Approval used by a call"),
     "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),
@@ -65,6 +67,11 @@ EVENT_LABELS = {
     "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
     "team.changed": gettext_lazy("Team changed"),
+    "absence.set": gettext_lazy("Absence set"),
+    "absence.ended": gettext_lazy("Absence ended or cancelled"),
+    "duty.set": gettext_lazy("On duty set"),
+    "duty.unreadable": gettext_lazy("On-duty calendar could not be read"),
+    "duty.readable": gettext_lazy("On-duty calendar read again"),
     "admin.changed": gettext_lazy("Changed in the admin"),
     "webhook.changed": gettext_lazy("Webhook changed"),
     "rule.changed": gettext_lazy("Notification rule changed"),
@@ -102,7 +109,10 @@ TONES = {
     "tool.other_input": ("triangle-alert", "bad"),
     "tool.denied": ("ban", "bad"),
     "request.created": ("inbox", "plain"),
+    "request.reminded": ("bell", "plain"),
+    "request.escalated": ("bell", "warn"),
     "resume.lost": ("triangle-alert", "warn"),
+    "duty.unreadable": ("triangle-alert", "warn"),
     "turn.failed": ("triangle-alert", "bad"),
     "turn.refused": ("ban", "warn"),
     "login.failed": ("shield-alert", "warn"),
@@ -178,6 +188,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     if entry.event == "request.assigned" and "to" in data:
         name = visible(str(data["to"] or ""))
         return _("Assigned to %(name)s") % {"name": name} if name else str(EVENT_LABELS["request.released"])
+    if entry.event == "request.escalated" and (names := data.get("to")):
+        return _("Escalated to %(names)s") % {"names": visible(", ".join(map(str, names)))}
     if entry.event == "request.taken" and "call" in data:
         return _("Used by %(call)s") % {"call": visible(str(data["call"]))}
     if entry.event == "tool.result" and (state := STATE_LABELS.get(str(data.get("state")))):

@@ -52,7 +52,7 @@ def test_an_approval_says_what_may_run_now():
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
         "break_glass": False,
-        **dict.fromkeys(["edited_input", "answer", "grant", "rule"]),
+        **dict.fromkeys(["decided_for", "edited_input", "answer", "grant", "rule"]),
     }
     assert agent.get(f"/requests/{asked['id']}").body == decided.body
 

@@ -1,4 +1,4 @@
-"""Scopes against a small model: any order of asking, of scopes that come, change and go, of teams, roles and comparing."""
+"""Scopes against a small model: any order of asking, of scopes that come, change and go, of teams, roles and absences."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from approvals import queries
 from approvals.access import permissions
 from approvals.actions.policy.scoping import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, delete_scope, store_scope
-from approvals.models import ApprovalRequest
+from approvals.models import Absence, ApprovalRequest
 from approvals.states import Door
+from tests.support.desk.away import away
 from tests.support.desk.requests import make_request
 from tests.support.desk.scopes import again
 from tests.support.people import make_person
@@ -34,21 +35,33 @@ class Model:
     rights: dict[str, set[str]]
     members: set[str] = field(default_factory=set)
     scopes: dict[int, tuple[str, str, float | None, set[str], bool]] = field(default_factory=dict)
+    #: Who decides for whom is away.
+    away: dict[str, str] = field(default_factory=dict)
 
-    def allowed(self, who: str, tool: str, amount: float | None) -> tuple[bool, bool]:
-        """Whether the person sees, and decides, an approval of this tool and amount."""
+    def allowed(self, who: str, tool: str, amount: float | None, owner: str) -> tuple[bool, bool]:
+        """Whether the person sees, and decides, an approval of this tool and amount that an agent of the owner asked."""
         rights = self.rights[who]
         if not rights & {"decide", "view"}:
-            return False, False
+            return who == owner, False
         if not self.scopes or "ignore" in rights:
             return True, "decide" in rights
+        absent = {name for name, delegate in self.away.items() if delegate == who and "decide" in self.rights[name]}
+        seen, decided = self.of_scopes(who, tool, amount), False
+        for name in absent:
+            theirs = self.of_scopes(name, tool, amount)
+            seen = (seen[0] or theirs[0], seen[1])
+            decided |= theirs[1] and owner not in {who, name}
+        return seen[0] or who == owner, "decide" in rights and (seen[1] or decided)
+
+    def of_scopes(self, who: str, tool: str, amount: float | None) -> tuple[bool, bool]:
+        """Whether a scope that names the person lets them see it, and decide it."""
         mine = [
             (may, limit)
             for named, may, limit, people, team in self.scopes.values()
             if named in {"*", tool} and (who in people or (team and who in self.members))
         ]
         within = [RANK[may] == 2 and (limit is None or (amount is not None and amount <= limit)) for may, limit in mine]
-        return bool(mine), "decide" in rights and any(within)
+        return bool(mine), any(within)
 
 
 class Scopes(RuleBasedStateMachine):
@@ -65,17 +78,32 @@ class Scopes(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.root, self.asker = User.objects.create_superuser("root"), make_person("alice")
+        self.root = User.objects.create_superuser("root")
         self.people = {name: make_person(name, *(RIGHTS[right] for right in held)) for name, held in PEOPLE.items()}
         self.team = Group.objects.create(name="payments")
         self.model = Model({name: set(held) for name, held in PEOPLE.items()})
-        self.requests: list[tuple[ApprovalRequest, str, float | None]] = []
+        self.askers = {"alice": make_person("alice"), **self.people}
+        self.requests: list[tuple[ApprovalRequest, str, float | None, str]] = []
         self.number = 0
 
-    @rule(tool=st.sampled_from(TOOLS), amount=st.sampled_from([None, 5, 50]))
-    def ask(self, tool: str, amount: float | None) -> None:
+    @rule(
+        tool=st.sampled_from(TOOLS),
+        amount=st.sampled_from([None, 5, 50]),
+        owner=st.sampled_from(["alice", "alice", *sorted(PEOPLE)]),
+    )
+    def ask(self, tool: str, amount: float | None, owner: str) -> None:
         value = {} if amount is None else {"amount": amount}
-        self.requests.append((make_request(self.asker, tool_name=tool, input=value), tool, amount))
+        request = make_request(again(self.askers[owner]), tool_name=tool, input=value)
+        self.requests.append((request, tool, amount, owner))
+
+    @rule(name=st.sampled_from(sorted(PEOPLE)), delegate=st.sampled_from(sorted(PEOPLE)))
+    def leave_or_return(self, name: str, delegate: str) -> None:
+        if name in self.model.away:
+            Absence.objects.filter(person=self.people[name]).delete()
+            del self.model.away[name]
+        elif name != delegate:
+            away(self.people[name], self.people[delegate])
+            self.model.away[name] = delegate
 
     @rule(
         tool=st.sampled_from([*TOOLS, "*"]), may=st.sampled_from(sorted(RANK)), limit=st.sampled_from([None, 10.0]),
@@ -119,14 +147,19 @@ class Scopes(RuleBasedStateMachine):
     def everyone_sees_and_decides_what_the_model_says(self) -> None:
         for name, person in getattr(self, "people", {}).items():
             person = again(person)
-            rows = [ApprovalRequest.objects.get(pk=request.pk) for request, _tool, _amount in self.requests]
+            rows = [ApprovalRequest.objects.get(pk=request.pk) for request, *_about in self.requests]
             found = [(permissions.may_see(person, row), permissions.may_close(person, row)) for row in rows]
-            assert found == [self.model.allowed(name, tool, amount) for _row, tool, amount in self.requests]
+            assert found == [self.model.allowed(name, *about) for _row, *about in self.requests]
+            loaded = again(person)
+            permissions.load_permissions([loaded])
+            assert found == [(permissions.may_see(loaded, row), permissions.may_close(loaded, row)) for row in rows]
+            ways = (permissions.readers_of, permissions.deciders_of)
+            assert found == [tuple(way(row).filter(pk=person.pk).exists() for way in ways) for row in rows]
             listed = set(queries.requests_for(person).values_list("pk", flat=True))
             assert listed == {row.pk for row, (seen, _may) in zip(rows, found, strict=True) if seen}
 
 
 @pytest.mark.django_db
 def test_any_order_of_changes_leaves_what_the_model_says():
-    profile = hypothesis_settings(max_examples=4, stateful_step_count=8, deadline=None)
+    profile = hypothesis_settings(max_examples=6, stateful_step_count=10, deadline=None)
     run_state_machine_as_test(Scopes, settings=profile)

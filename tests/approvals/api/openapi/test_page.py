@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 
 from approvals.api.requests import NewRequest
 from approvals.api.rest.openapi import operations
 from approvals.api.rest.urls import schema
+from approvals.db.canonical_json import utc
 from approvals.models import Grant
-from tests.support.desk.ruling import administrator
+from tests.support.desk.ruling import administrator as administrator_of_policy
 from tests.support.machine import Machine
 from tests.support.markup import parse
-from tests.support.people import alice, bob
+from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +89,10 @@ def test_operations_have_descriptive_names():
         "list_policy_versions",
         "get_policy_version",
         "evaluate_policy",
+        "set_on_duty",
+        "list_absences",
+        "create_absence",
+        "end_absence",
         "get_workflow",
         "end_workflow",
         "list_entries",
@@ -119,12 +127,12 @@ def test_the_examples_of_the_page_work():
 
     def send(machine: Machine, name: str, **changes: str) -> dict:
         path = shown[name]["path"].removeprefix("/api/v1")
-        path = path.format(request_id=asked["id"], workflow_id=asked["workflow_id"], grant_id=grant)
+        path = path.format(request_id=asked["id"], workflow_id=asked["workflow_id"], grant_id=grant, absence_id=absence)
         answer = machine.post(path, json.loads(shown[name]["body"]) | changes)
         statuses[name] = answer.status
         return answer.body
 
-    grant = ""
+    grant = absence = ""
     for name in ("claim_request", "release_request", "assign_request", "create_comment"):
         send(decider, name)
     digest = send(decider, "decide_request")["decision"]["approved_digest"]
@@ -139,12 +147,19 @@ def test_the_examples_of_the_page_work():
     decider.decide(asker.ask(agent="billing"), "approve", grant={"covers": "input", "audience": "agent", "uses": 1})
     grant = str(Grant.objects.get().pk)
     send(decider, "revoke_grant")
-    send(Machine(administrator()), "evaluate_policy")
+    administrator, until = Machine(make_person("adam", "administer")), utc(timezone.now() + timedelta(days=1))
+    make_person("carol", "decide_approvalrequest")
+    Group.objects.create(name="finance").user_set.add(decider.key.user)
+    send(administrator, "set_on_duty", until=until)
+    absence = send(decider, "create_absence", until=until)["id"]
+    send(decider, "end_absence")
+    send(Machine(administrator_of_policy()), "evaluate_policy")
     assert statuses == {
         "claim_request": 200, "release_request": 200, "assign_request": 200, "create_comment": 201,
         "decide_request": 200, "report_result": 201, "end_workflow": 200, "cancel_request": 200,
         "revoke_grant": 200, "take_resume": 200, "renew_resume": 200, "release_resume": 200, "complete_resume": 200,
         "evaluate_policy": 200,
+        "set_on_duty": 200, "create_absence": 201, "end_absence": 200,
     }  # fmt: skip
     assert set(statuses) | {"create_request"} == {name for name, one in shown.items() if one["body"] is not None}
 

@@ -26,6 +26,7 @@ def test_equal_calls_run_without_asking_until_the_uses_are_used_up():
     assert asked[1]["decision"] | {"decided_at": None} == {
         "verdict": "approve",
         "by": "API key a machine of bob",
+        "decided_for": None,
         "via": "grant",
         "decided_at": None,
         "comment": "",

@@ -1,0 +1,139 @@
+"""Set and end absences, on record: who is away from when until when, and who decides for them meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions
+from approvals.access.permissions import Named
+from approvals.actions.logins import SUBJECT
+from approvals.db.canonical_json import clean_text, utc
+from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
+from approvals.models import Absence
+from approvals.models.absence import MAX_REASON
+from approvals.models.actors import Actor, person_behind
+from approvals.queries.policy.absences import absences_seen_by, default_delegate_of
+from approvals.record import audit
+from approvals.states import Door
+
+#: How far ahead an absence may end.
+LONGEST = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Away:
+    """What someone says of an absence. Without `starts_at`, it starts at once.
+
+    With `by_default`, the default delegate of a team of the person decides for them, if there is one.
+    """
+
+    until: datetime
+    starts_at: datetime | None = None
+    delegate: Named | None = None
+    by_default: bool = False
+    reason: str = ""
+
+
+def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
+    """Store that a person is away, on record. NotAllowed, Invalid, and Conflict if they are away already at some of the time."""
+    administers = permissions.may_administer(by)
+    if not isinstance(person, User) or not person.is_active:
+        if administers:
+            raise Invalid(_("The absence is not possible."), {"person": _("is not the name of an active person")})
+        raise _not_yours()
+    if person.pk != by.pk and not administers:
+        raise _not_yours()
+    with transaction.atomic():
+        # One absence of a person after the other, so that no two overlap.
+        User.objects.select_for_update(of=("self",), no_key=True).get(pk=person.pk)
+        now = timezone.now()
+        starts_at = away.starts_at or now
+        delegate = default_delegate_of(person) if away.by_default else away.delegate
+        _check(person, away, starts_at, delegate, now, by)
+        _require_free(person, starts_at, away.until)
+        absence = Absence.objects.create(
+            person=person,
+            delegate=delegate if isinstance(delegate, User) else None,
+            starts_at=starts_at,
+            until=away.until,
+            reason=clean_text(" ".join(away.reason.split())),
+            set_by_id=by.pk,
+            set_by_name=by.get_username(),
+        )
+        _record("absence.set", absence, by, via)
+    return absence
+
+
+def end_absence(absence_id: int, *, by: Actor, via: Door) -> Absence:
+    """End an absence, or cancel one that has not started, on record. NotFound, NotAllowed."""
+    with transaction.atomic():
+        rows = absences_seen_by(person_behind(by)).select_for_update(of=("self",), no_key=True)
+        absence = rows.filter(pk=absence_id).first()
+        if absence is None:
+            raise NotFound(_("Absence not found. It may have ended."))
+        if absence.person_id != by.pk and not permissions.may_administer(by):
+            raise NotAllowed(_("Only the person who is away, or an administrator, can end an absence."))
+        Absence.objects.filter(pk=absence.pk).delete()
+        _record("absence.ended", absence, by, via)
+    return absence
+
+
+def _not_yours() -> NotAllowed:
+    return NotAllowed(_("You can only set your own absences. Ask an administrator."))
+
+
+def _check(person: User, away: Away, starts_at: datetime, delegate: Named | None, now: datetime, by: Actor) -> None:
+    """Invalid, naming everything that is not possible."""
+    errors = {}
+    if away.until <= max(starts_at, now):
+        errors["until"] = _("must be later than the start, and than now")
+    elif away.until > now + LONGEST:
+        errors["until"] = _("must be within a year")
+    if len(away.reason) > MAX_REASON:
+        errors["reason"] = _("is longer than %(limit)s characters") % {"limit": MAX_REASON}
+    if delegate is not None and (problem := _problem_of(delegate, person, by)):
+        errors["delegate"] = problem
+    if errors:
+        raise Invalid(_("The absence is not possible."), errors)
+
+
+def _problem_of(delegate: Named, person: User, by: Actor) -> str:
+    """Return why someone cannot decide for a person; empty if they can."""
+    if delegate.pk == person.pk:
+        return _("must be someone else than the person who is away")
+    if delegate.pk is not None and delegate.pk == by.pk:
+        return _("must be someone else than you")
+    if not delegate.is_active or not permissions.decides_some(delegate):
+        # Whoever has no account gets the same words, so that no one can find out who has one.
+        return _("must be someone who may decide requests")
+    return ""
+
+
+def _require_free(person: User, starts_at: datetime, until: datetime) -> None:
+    other = (
+        Absence.objects.filter(person=person, starts_at__lt=until, until__gt=starts_at).order_by("starts_at").first()
+    )
+    if other is not None:
+        start, end = (date_format(timezone.localtime(at), "DATETIME_FORMAT") for at in (other.starts_at, other.until))
+        raise Conflict(
+            _("There is an absence from %(start)s until %(end)s already. End that one first.")
+            % {"start": start, "end": end}
+        )
+
+
+def _record(event: str, absence: Absence, by: Actor, via: Door) -> None:
+    data = {
+        "person": absence.person.get_username(),
+        "delegate": absence.delegate.get_username() if absence.delegate else None,
+        "starts_at": utc(absence.starts_at),
+        "until": utc(absence.until),
+        "reason": absence.reason,
+    }
+    audit.record(event, SUBJECT, data=data, actor=by, via=via)

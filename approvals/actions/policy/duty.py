@@ -1,0 +1,115 @@
+"""Keep who is on duty up to date: read the calendars of teams when it is time, and take what a program says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.db import connections, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions
+from approvals.access.permissions import Named
+from approvals.actions.logins import SUBJECT
+from approvals.db.canonical_json import utc
+from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
+from approvals.models import TeamSettings
+from approvals.models.actors import Actor
+from approvals.outbound.duty_calendars import Unreadable, shifts_at
+from approvals.policy.duty import AHEAD, BEHIND, Duty, duty_of
+from approvals.queries.policy.teams import zone_of_team
+from approvals.record import audit
+from approvals.states import Door
+
+#: How often a calendar is read.
+INTERVAL = timedelta(minutes=15)
+#: How long a program can set in advance who is on duty, and how many people.
+LONGEST, MOST = timedelta(days=31), 50
+BATCH = 10
+
+
+def due_calendars(now: Any) -> QuerySet[TeamSettings]:
+    """Return the teams whose calendar has to be read."""
+    return TeamSettings.objects.filter(duty_due_at__lte=now)
+
+
+def read_due_calendars() -> None:
+    """Read the calendars that are due, each by one process."""
+    for row in due_calendars(Now()).select_related("team").order_by("duty_due_at")[:BATCH]:
+        # Whichever process moves the time reads it.
+        if TeamSettings.objects.filter(pk=row.pk, duty_due_at=row.duty_due_at).update(duty_due_at=Now() + INTERVAL):
+            _read(row)
+
+
+def _read(row: TeamSettings) -> None:
+    now, zone = timezone.now(), zone_of_team(row)
+    # The connection is not kept while another server answers.
+    connections.close_all()
+    try:
+        shifts = shifts_at(row.duty_url, now - BEHIND, now + AHEAD, zone.key)
+    except Unreadable as error:
+        _store(row, {"duty_error": str(error)[:300]})
+    else:
+        members = {person.pk: (person.username, person.email) for person in _members(row.team)}
+        _store(row, {"duty": duty_of(shifts, members), "duty_read_at": Now(), "duty_error": ""})
+
+
+def _store(row: TeamSettings, columns: dict[str, Any]) -> None:
+    """Store what a calendar said, unless another one was chosen meanwhile; on record when it fails, and when it works again."""
+    with transaction.atomic():
+        if not TeamSettings.objects.filter(pk=row.pk, duty_url=row.duty_url).update(**columns):
+            return
+        if bool(row.duty_error) != bool(columns["duty_error"]):
+            event = "duty.unreadable" if columns["duty_error"] else "duty.readable"
+            read_at = utc(row.duty_read_at) if row.duty_read_at else None
+            data = {"team": row.team.name, "error_text": columns["duty_error"], "read_at": read_at}
+            audit.record(event, SUBJECT, data=data, actor=None, via=Door.SYSTEM)
+
+
+def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Actor, via: Door) -> TeamSettings:
+    """Store that these members of a team are on duty from now on, until a moment. NotAllowed, NotFound, Invalid, Conflict."""
+    if not permissions.may_administer(by):
+        raise NotAllowed(_("Only administrators can set who is on duty."))
+    with transaction.atomic():
+        team = Group.objects.filter(name=name, role=None).first() if "\x00" not in name else None
+        if team is None:
+            raise NotFound(_("Team not found. Someone may have removed it."))
+        row = TeamSettings.objects.select_for_update(of=("self",), no_key=True).filter(team=team).first()
+        row = row or TeamSettings(team=team)
+        if row.duty_url:
+            raise Conflict(_("A calendar says who is on duty in this team. Remove its address first."))
+        _check(team, people, until)
+        now = timezone.now()
+        row.duty = [_duty(person, now, until) for person in people if isinstance(person, User)]
+        row.duty_read_at, row.duty_error = now, ""
+        row.save()
+        names = [duty["name"] for duty in row.duty]
+        data = {"team": team.name, "people": names, "until": utc(until)}
+        audit.record("duty.set", SUBJECT, data=data, actor=by, via=via)
+    return row
+
+
+def _check(team: Group, people: Sequence[Named], until: datetime) -> None:
+    now, errors = timezone.now(), {}
+    members = set(_members(team).values_list("pk", flat=True))
+    if not now < until <= now + LONGEST:
+        errors["until"] = _("must be later than now, and within 31 days")
+    if len(people) > MOST:
+        errors["people"] = _("has more than %(limit)s names") % {"limit": MOST}
+    elif any(person.pk not in members for person in people):
+        errors["people"] = _("may only name active members of the team")
+    if errors:
+        raise Invalid(_("This cannot be set."), errors)
+
+
+def _duty(person: User, now: datetime, until: datetime) -> Duty:
+    return {"person": person.pk, "name": person.get_username(), "from": utc(now), "until": utc(until)}
+
+
+def _members(team: Group) -> QuerySet[User]:
+    return team.user_set.filter(is_active=True)

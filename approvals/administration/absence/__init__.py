@@ -1,0 +1,1 @@
+"""Absences of people, and the settings of teams."""

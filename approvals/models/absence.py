@@ -1,0 +1,105 @@
+"""Who is away and who decides for them, and how a team works: its hours, its default delegate, and who is on duty."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from approvals.db.json_field import ExactJSONField
+from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.models.subscriptions import check_address
+
+User = settings.AUTH_USER_MODEL
+
+MAX_REASON = 200
+
+
+class Absence(models.Model):
+    """A time in which a person is away, and who decides for them. Absences of one person never overlap."""
+
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    #: Null if no one decides for them.
+    delegate = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    starts_at = models.DateTimeField()
+    until = models.DateTimeField()
+    reason = models.CharField(max_length=MAX_REASON, blank=True)
+    #: Who has set it. A plain number, so that the deletion of a user does not reach it; and the name as recorded then.
+    set_by_id = models.BigIntegerField()
+    set_by_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(until__gt=F("starts_at")), name="absence_ends_after_it_starts"),
+            models.CheckConstraint(
+                condition=Q(delegate=None) | ~Q(delegate=F("person")), name="absence_not_to_oneself"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["person", "until"], name="absence_of_person"),
+            models.Index(fields=["delegate", "until"], name="absence_by_delegate"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person}: {self.starts_at} - {self.until}"
+
+
+def current_absences(now: Any) -> models.QuerySet[Absence]:
+    """Return the absences at a moment: a datetime, or `Now()` of the database."""
+    return Absence.objects.filter(starts_at__lte=now, until__gt=now)
+
+
+class TeamSettings(models.Model):
+    """How a team works. Without a row, it works at all times, has no default delegate, and all of it is on duty."""
+
+    team = models.OneToOneField("auth.Group", on_delete=models.CASCADE, primary_key=True, related_name="settings")
+    #: Who decides for members who are away and have chosen no one.
+    default_delegate = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("default delegate")
+    )
+    #: Of its working hours and of events without a zone; empty for TIME_ZONE.
+    time_zone = models.CharField(_("time zone"), max_length=64, blank=True, default="")
+    #: As `approvals.policy.working_hours` reads them; empty for all hours.
+    working_hours = models.CharField(_("working hours"), max_length=200, blank=True, default="")
+    #: The iCalendar address that says who is on duty; empty if none does.
+    duty_url = models.CharField(
+        _("on-duty calendar"), max_length=500, blank=True, default="", validators=[check_address]
+    )
+    #: Who is on duty when, as last read or set: `{"person": id, "from": time, "until": time}` objects.
+    duty = ExactJSONField(default=list)
+    #: When `duty` was last read or set; null if never.
+    duty_read_at = models.DateTimeField(null=True)
+    #: When the calendar is read next; null without one.
+    duty_due_at = models.DateTimeField(null=True)
+    #: Why the calendar could not be read the last time; empty if it could.
+    duty_error = models.CharField(max_length=300, blank=True, default="")
+
+    class Meta:
+        verbose_name_plural = "team settings"
+        indexes: ClassVar = [
+            models.Index(fields=["duty_due_at"], name="team_duty_due", condition=Q(duty_due_at__isnull=False))
+        ]
+
+    def __str__(self) -> str:
+        return str(self.team)
+
+
+class FollowUp(models.Model):
+    """When the next reminder or step of escalation of a waiting request is due, and how many of them were carried out.
+
+    A request whose terms have none has no row. The row goes with the last of them, or once the request has ended.
+    """
+
+    request = models.OneToOneField(
+        "approvals.ApprovalRequest", on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    done = models.PositiveSmallIntegerField(default=0)
+    due_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.request_id}: {self.done} done, next at {self.due_at}"

@@ -1,0 +1,174 @@
+"""Who is notified of a request, and on which way: people whom rules name, or whom its reminders and escalation name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals.access import permissions
+from approvals.asking.asks import URGENCY
+from approvals.db.many import any_of
+from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
+from approvals.models.subscriptions import NotificationRule
+from approvals.outbound import outbox, push
+from approvals.outbound.attending import in_place_of_absent, members_on_duty
+from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
+from approvals.policy.follow_ups import follow_ups
+from approvals.policy.terms import People, terms_of
+from approvals.queries.policy.ballots import wanted_voters
+from approvals.queries.policy.duty import on_duty_in
+from approvals.states import Channel, Priority, Route
+
+#: The outbox target of a message, its channel and lane, and when it may leave.
+Recipient = tuple[str, Channel, str, datetime]
+
+
+def recipients_of(row: OutboxEvent, request: ApprovalRequest, rules: Sequence[NotificationRule]) -> list[Recipient]:
+    """Return who gets the notice in this row of the outbox, each once."""
+    terms = terms_of(request.terms)
+    to = People()
+    if row.name in outbox.FOLLOW_UPS:
+        to = follow_ups(terms)[row.payload["step"] - 1].to
+    wanted_now = wanted_voters(request)
+    # A later stage has begun, or there is another input to vote on: only those are told whose vote is wanted now.
+    only = None if row.name == "request.created" else wanted_now
+    named = bool(to.people or to.teams)
+    recipients = _of_named(to, request, rules) if named else _of_rules(request, rules, wanted_now, only)
+    wanted = [recipient for recipient in recipients if not terms.channels or recipient[1] in terms.channels]
+    return list({target: (target, channel, lane, at) for target, channel, lane, at in wanted}.values())
+
+
+def audience_of(rule: NotificationRule) -> list[User]:
+    """Return the active people whom a rule names."""
+    people = [rule.person] if rule.person else list(rule.group.user_set.all()) if rule.group else []
+    return [person for person in people if person.is_active]
+
+
+def _of_rules(
+    request: ApprovalRequest, rules: Iterable[NotificationRule], voters: Set[int] | None, only: Set[int] | None
+) -> Iterator[Recipient]:
+    """Yield whom the rules name, of these people `only`, and the browsers of who may decide.
+
+    `voters` are those whose vote is wanted now, if the request takes votes.
+    """
+    fitting = [
+        rule
+        for rule in rules
+        if request.urgency <= URGENCY[Priority(rule.min_priority)]
+        and rule.tool_name in {"", request.tool_name}
+        and (only is None or any(person.pk in only for person in audience_of(rule)))
+    ]
+    duty = on_duty_in({rule.group_id for rule in fitting if rule.group_id} | set(_teams(request)))
+    by_mail = [rule for rule in fitting if rule.route == Route.MAIL]
+    people = {
+        person.pk: person
+        for rule in by_mail
+        for person in members_on_duty(audience_of(rule), duty.get(rule.group_id) if rule.group_id else None)
+        if only is None or person.pk in only
+    }
+    yield from _channels(fitting, request)
+    yield from _mails(people.values(), request)
+    if push.is_available():
+        subscriptions = _subscriptions(None)
+        deciders = people_of(subscriptions)
+        permissions.load_permissions(deciders.values())
+        closing = [
+            person
+            for person in deciders.values()
+            if (voters is None or person.pk in voters) and permissions.may_close(person, request)
+        ]
+        may = {person.pk for person in closing}
+        wanted = may & {person.pk for person in in_place_of_absent(_on_duty(closing, request, duty))} or may
+        yield from _browsers([each for each in subscriptions if each.person_id in wanted], request)
+
+
+def _teams(request: ApprovalRequest) -> list[int]:
+    """Return the teams that the terms of a request name."""
+    return [team for stage in terms_of(request.terms).stages for group in stage.groups for team in group.teams]
+
+
+def _on_duty(people: list[User], request: ApprovalRequest, duty: Mapping[int, frozenset[int]]) -> list[User]:
+    """Return these people without those who are only in teams of the request in which others are on duty now."""
+    known = {team: duty[team] for team in _teams(request) if team in duty}
+    if not known:
+        return people
+    # Who is in none of these teams is notified as before.
+    members = User.groups.through._default_manager.filter(group__in=any_of(known, int)).values_list("user", "group")
+    teams: dict[int, set[int]] = {}
+    for person, team in members:
+        teams.setdefault(person, set()).add(team)
+    on = [each for each in people if each.pk not in teams or any(each.pk in known[team] for team in teams[each.pk])]
+    return on or people
+
+
+def _of_named(to: People, request: ApprovalRequest, rules: Iterable[NotificationRule]) -> Iterator[Recipient]:
+    """Yield the recipients of a notice to these people and teams, whatever else the rules say."""
+    duty = on_duty_in(to.teams)
+    named = list(User.objects.filter(pk__in=any_of(to.people, int), is_active=True))
+    for team in to.teams:
+        named += members_on_duty(User.objects.filter(groups=team, is_active=True).order_by("pk"), duty.get(team))
+    people = {person.pk: person for person in in_place_of_absent(named)}
+    permissions.load_permissions(people.values())
+    yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)
+    if settings.HITL_MAIL:
+        yield from _mails(people.values(), request)
+    if push.is_available():
+        subscriptions = _subscriptions(people)
+        seeing = {pk for pk, person in people.items() if permissions.may_see(person, request)}
+        yield from _browsers([each for each in subscriptions if each.person_id in seeing], request)
+
+
+def _channels(rules: Iterable[NotificationRule], request: ApprovalRequest) -> Iterator[Recipient]:
+    for rule in rules:
+        audience = audience_of(rule) if rule.route == Route.SLACK else []
+        # Everyone reads a channel, so all of them must be allowed to see the request.
+        if audience and all(permissions.may_see(person, request) for person in audience):
+            yield f"slack:{rule.pk}", Channel.SLACK, outbox.lane_of(rule.slack_url), timezone.now()
+
+
+def _mails(people: Iterable[User], request: ApprovalRequest) -> Iterator[Recipient]:
+    everyone = list(people)
+    readers = _readers(in_place_of_absent(everyone), request) or _readers(everyone, request)
+    chosen = preferences_of_people({person.pk for person in readers})
+    for person in readers:
+        if not _muted(chosen.get(person.pk), Channel.MAIL, request):
+            yield f"mail:{person.pk}", Channel.MAIL, "mail", _leaves_at(chosen.get(person.pk), request)
+
+
+def _readers(people: Iterable[User], request: ApprovalRequest) -> list[User]:
+    return [person for person in people if person.email and permissions.may_see(person, request)]
+
+
+def _subscriptions(people: Collection[int] | None) -> list[PushSubscription]:
+    """Return the browsers of these people, or of everyone."""
+    active = PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
+    return list(active if people is None else active.filter(person__in=any_of(people, int)))
+
+
+def people_of(subscriptions: Iterable[PushSubscription]) -> dict[int, User]:
+    """Return the people of these browsers by id, one object for each."""
+    people: dict[int, User] = {}
+    for subscription in subscriptions:
+        subscription.person = people.setdefault(subscription.person_id, subscription.person)
+    return people
+
+
+def _browsers(subscriptions: Sequence[PushSubscription], request: ApprovalRequest) -> Iterator[Recipient]:
+    chosen = preferences_of_people({subscription.person_id for subscription in subscriptions})
+    for each in subscriptions:
+        if not _muted(chosen.get(each.person_id), Channel.PUSH, request):
+            at = _leaves_at(chosen.get(each.person_id), request)
+            yield f"push:{each.pk}", Channel.PUSH, outbox.lane_of(each.endpoint), at
+
+
+def _muted(preferences: Preferences | None, channel: Channel, request: ApprovalRequest) -> bool:
+    return preferences is not None and f"{channel}:{request.kind}" in preferences.muted
+
+
+def _leaves_at(preferences: Preferences | None, request: ApprovalRequest) -> datetime:
+    now = timezone.now()
+    return now if request.priority == Priority.CRITICAL else may_leave_at(preferences, now)

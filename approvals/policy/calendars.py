@@ -1,0 +1,154 @@
+"""Read who is on duty from an iCalendar file (RFC 5545); pure, and run in a process of its own.
+
+A calendar comes from elsewhere: some rules of recurrence take minutes to find that they never fit. So `outbound.duty_calendars`
+runs this module with a limit on the time of the processor: text in, JSON out. It needs nothing of this project.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from dateutil.rrule import rruleset, rrulestr
+from icalendar import Calendar
+
+#: Seconds of the processor that a calendar may take.
+CPU_SECONDS = 5
+MEMORY = 1_000_000_000
+MAX_EVENTS = 5_000
+MAX_SHIFTS = 500
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Someone's time on duty, in UTC: the mail addresses of the attendees, and the summary of the event."""
+
+    begin: datetime
+    end: datetime
+    attendees: tuple[str, ...]
+    summary: str
+
+
+def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list[Shift]:
+    """Return the shifts between two moments, by their begin. ValueError if this is no calendar.
+
+    Events without a time zone, and those of whole days, are in `zone`. An event that recurs keeps the time of its end on the
+    clock when the clock is changed in between, as calendars show it.
+    """
+    calendar = Calendar.from_ical(text)
+    # Untyped: the library's types are unions of all that a property may be.
+    events: list[Any] = [event for event in calendar.walk("VEVENT") if "DTSTART" in event][:MAX_EVENTS]
+    # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
+    replaced = {(_uid(event), _moment(event["RECURRENCE-ID"].dt, zone)) for event in events if "RECURRENCE-ID" in event}
+    shifts = set[Shift]()
+    for event in events:
+        if str(event.get("STATUS", "")).upper() == "CANCELLED":
+            continue
+        for first, last in _occurrences(event, begin, end, zone):
+            is_replaced = "RECURRENCE-ID" not in event and (_uid(event), first) in replaced
+            if not is_replaced and first < end and last > begin:
+                shifts.add(Shift(first, last, _attendees(event), str(event.get("SUMMARY", ""))[:500]))
+    return sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))[:MAX_SHIFTS]
+
+
+def _occurrences(event: Any, begin: datetime, end: datetime, zone: tzinfo) -> Iterator[tuple[datetime, datetime]]:
+    start = _aware(event["DTSTART"].dt, zone)
+    local = start.tzinfo or UTC
+    # By the clock on the wall, on which rules of recurrence count.
+    first, length = start.replace(tzinfo=None), _length(event, start, zone)
+    if "RECURRENCE-ID" in event or not ("RRULE" in event or "RDATE" in event):
+        walls = [first]
+    else:
+        earliest, latest = (moment.astimezone(local).replace(tzinfo=None) for moment in (begin, end))
+        walls = _recurrences(event, first, local, zone).between(earliest - length - DAY, latest + DAY, inc=True)
+    for wall in walls:
+        yield wall.replace(tzinfo=local).astimezone(UTC), (wall + length).replace(tzinfo=local).astimezone(UTC)
+
+
+def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rruleset:
+    recurrences = rruleset()
+    recurrences.rdate(first)
+    for rule in _listed(event.get("RRULE")):
+        recurrences.rrule(rrulestr(_with_local_end(rule, local), dtstart=first))
+    for name, add in (("RDATE", recurrences.rdate), ("EXDATE", recurrences.exdate)):
+        for dates in _listed(event.get(name)):
+            for each in dates.dts:
+                value = each.dt[0] if isinstance(each.dt, tuple) else each.dt
+                if isinstance(value, datetime):
+                    add(_aware(value, zone).astimezone(local).replace(tzinfo=None))
+                else:
+                    add(datetime.combine(value, first.time()))
+    return recurrences
+
+
+def _with_local_end(rule: Any, local: tzinfo) -> str:
+    """Return a rule whose end is on the clock on the wall, as the times are that it makes."""
+    copy = type(rule)(rule)
+    if "UNTIL" in copy:
+        until = _listed(copy["UNTIL"])[0]
+        if not isinstance(until, datetime):
+            until = datetime.combine(until, time.max)
+        copy["UNTIL"] = [until.astimezone(local).replace(tzinfo=None) if until.tzinfo else until]
+    text: bytes = copy.to_ical()
+    return text.decode()
+
+
+def _length(event: Any, start: datetime, zone: tzinfo) -> timedelta:
+    if "DTEND" in event:
+        end = _aware(event["DTEND"].dt, zone).astimezone(start.tzinfo)
+        return end.replace(tzinfo=None) - start.replace(tzinfo=None)
+    if "DURATION" in event:
+        length: timedelta = event["DURATION"].dt
+        return length
+    return timedelta() if isinstance(event["DTSTART"].dt, datetime) else DAY
+
+
+def _aware(value: date | datetime, zone: tzinfo) -> datetime:
+    if not isinstance(value, datetime):
+        return datetime.combine(value, time(), zone)
+    return value if value.tzinfo else value.replace(tzinfo=zone)
+
+
+def _moment(value: date | datetime, zone: tzinfo) -> datetime:
+    return _aware(value, zone).astimezone(UTC)
+
+
+def _uid(event: Any) -> str:
+    return str(event.get("UID", ""))
+
+
+def _attendees(event: Any) -> tuple[str, ...]:
+    """Return the mail addresses of those who have not declined."""
+    attendees = [
+        each for each in _listed(event.get("ATTENDEE")) if each.params.get("PARTSTAT", "").upper() != "DECLINED"
+    ]
+    addresses = (str(each).strip().lower() for each in attendees)
+    return tuple(sorted({each.removeprefix("mailto:") for each in addresses if each.startswith("mailto:")}))
+
+
+def _listed(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def main() -> int:
+    """Read a line of JSON with `begin`, `end` and `zone`, and a calendar after it; write the shifts as JSON."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    wanted = json.loads(sys.stdin.buffer.readline())
+    begin, end = (datetime.fromisoformat(wanted[name]) for name in ("begin", "end"))
+    shifts = shifts_in(sys.stdin.buffer.read(), begin, end, ZoneInfo(wanted["zone"]))
+    json.dump([asdict(shift) for shift in shifts], sys.stdout, default=datetime.isoformat)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""Who is away, as far as someone may know, and who decides for them."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from approvals.access import permissions, standing_in
+from approvals.models import Absence, ApprovalRequest, TeamSettings
+from approvals.policy.terms import terms_of
+
+
+def absences_seen_by(user: User) -> QuerySet[Absence]:
+    """Return the absences that have not ended: all for administrators, else one's own and those one stands in for."""
+    rows = Absence.objects.filter(until__gt=Now()).select_related("person", "delegate").order_by("starts_at", "pk")
+    return rows if permissions.may_administer(user) else rows.filter(Q(person=user) | Q(delegate=user))
+
+
+def default_delegate_of(person: User) -> User | None:
+    """Return who decides for the absent members of the first team of this person that has someone else for it."""
+    rows = TeamSettings.objects.filter(team__user=person, default_delegate__is_active=True)
+    rows = rows.exclude(default_delegate=person).select_related("default_delegate").order_by("team__name")
+    delegates = (row.default_delegate for row in rows)
+    return next((each for each in delegates if each is not None and permissions.decides_some(each)), None)
+
+
+def delegates(person: User, by: User) -> QuerySet[User]:
+    """Return who can decide for this person while they are away, if `by` says so."""
+    return permissions.deciders().exclude(pk__in={person.pk, by.pk}).order_by("username")
+
+
+def away_from(request: ApprovalRequest) -> list[Absence]:
+    """Return the absences of people on whom this request waits, each with who decides for them.
+
+    These are people it is assigned to, whom its terms name, or whom a scope names that fits it.
+    """
+    rows = list(standing_in.delegations().select_related("person", "delegate").order_by("pk"))
+    return [row for row in rows if _waits_for(request, row)]
+
+
+def _waits_for(request: ApprovalRequest, absence: Absence) -> bool:
+    if {absence.person_id, absence.delegate_id} & {request.requested_by_id, request.workflow.owner_id}:
+        return False
+    if not permissions.may_close(absence.person, request):
+        return False
+    groups = [group for stage in terms_of(request.terms).stages for group in stage.groups]
+    people = {person for group in groups for person in group.people}
+    teams = {team for group in groups for team in group.teams}
+    return (
+        absence.person_id == request.assigned_to_id
+        or absence.person_id in people
+        or permissions.is_limited(absence.person)
+        or bool(teams and absence.person.groups.filter(pk__in=teams).exists())
+    )

@@ -1,0 +1,175 @@
+"""Who is on duty is read from calendars: recurrence with exceptions, time zones, whole days, and changes of the clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from approvals.policy.calendars import shifts_in
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def calendar(*events: str) -> bytes:
+    """A calendar with these events, each given by its lines."""
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//"]
+    for event in events:
+        lines += ["BEGIN:VEVENT", *event.strip().split("\n"), "END:VEVENT"]
+    return "\r\n".join([*map(str.strip, lines), "END:VCALENDAR", ""]).encode()
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def shifts(text: bytes, begin: str, end: str) -> list[tuple[str, str, str]]:
+    """Begin and end in UTC, and the summary, of the shifts between two moments."""
+    found = shifts_in(text, at(begin), at(end), BERLIN)
+    return [(each.begin.strftime("%m-%d %H:%M"), each.end.strftime("%m-%d %H:%M"), each.summary) for each in found]
+
+
+def test_one_event_in_utc_with_its_attendees():
+    text = calendar("""
+        UID:1
+        DTSTART:20270301T090000Z
+        DTEND:20270301T170000Z
+        SUMMARY:On call
+        ATTENDEE;CN=Bob:mailto:Bob@Example.org
+        ATTENDEE;PARTSTAT=DECLINED:mailto:carol@example.org
+        ATTENDEE:mailto:alice@example.org
+    """)
+    (shift,) = shifts_in(text, at("2027-03-01"), at("2027-03-02"), BERLIN)
+    assert (shift.begin, shift.end) == (at("2027-03-01 09:00"), at("2027-03-01 17:00"))
+    assert (shift.attendees, shift.summary) == (("alice@example.org", "bob@example.org"), "On call")
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "is_in"),
+    [
+        ("2027-03-01 17:00", "2027-03-02", False),
+        ("2027-03-01 16:59", "2027-03-02", True),
+        ("2027-02-28", "2027-03-01 09:00", False),
+        ("2027-02-28", "2027-03-01 09:01", True),
+    ],
+)
+def test_only_shifts_between_the_two_moments(begin, end, is_in):
+    text = calendar("UID:1\nDTSTART:20270301T090000Z\nDTEND:20270301T170000Z\nSUMMARY:bob")
+    assert bool(shifts(text, begin, end)) == is_in
+
+
+def test_a_rotation_of_two_weeks_keeps_its_hand_over_at_nine_when_the_clock_changes():
+    weekly = (
+        "DTSTART;TZID=Europe/Berlin:2027{}T090000\nDTEND;TZID=Europe/Berlin:2027{}T090000\nRRULE:FREQ=WEEKLY;INTERVAL=2"
+    )
+    text = calendar(
+        f"UID:1\n{weekly.format('0315', '0322')}\nSUMMARY:bob", f"UID:2\n{weekly.format('0322', '0329')}\nSUMMARY:erin"
+    )
+    assert shifts(text, "2027-03-20", "2027-04-10") == [
+        ("03-15 08:00", "03-22 08:00", "bob"),
+        ("03-22 08:00", "03-29 07:00", "erin"),
+        ("03-29 07:00", "04-05 07:00", "bob"),
+        ("04-05 07:00", "04-12 07:00", "erin"),
+    ]
+
+
+def test_and_when_it_is_put_back():
+    text = calendar("""
+        UID:1
+        DTSTART;TZID=Europe/Berlin:20271025T220000
+        DURATION:PT8H
+        RRULE:FREQ=DAILY;UNTIL=20271102T000000Z
+        SUMMARY:night
+    """)
+    assert shifts(text, "2027-10-30 12:00", "2027-11-03")[:3] == [
+        ("10-30 20:00", "10-31 05:00", "night"),
+        ("10-31 21:00", "11-01 05:00", "night"),
+        ("11-01 21:00", "11-02 05:00", "night"),
+    ]
+    assert len(shifts(text, "2027-10-20", "2027-12-01")) == 8
+
+
+def test_exceptions_move_change_and_cancel_occurrences():
+    text = calendar(
+        """
+        UID:1
+        DTSTART;TZID=Europe/Berlin:20270301T090000
+        DTEND;TZID=Europe/Berlin:20270301T170000
+        RRULE:FREQ=DAILY;COUNT=5
+        EXDATE;TZID=Europe/Berlin:20270302T090000
+        RDATE;TZID=Europe/Berlin:20270310T090000
+        SUMMARY:bob
+        """,
+        """
+        UID:1
+        RECURRENCE-ID;TZID=Europe/Berlin:20270303T090000
+        DTSTART;TZID=Europe/Berlin:20270303T120000
+        DTEND;TZID=Europe/Berlin:20270303T130000
+        SUMMARY:erin
+        """,
+        """
+        UID:1
+        RECURRENCE-ID:20270304T080000Z
+        DTSTART:20270304T080000Z
+        STATUS:CANCELLED
+        """,
+    )
+    assert shifts(text, "2027-02-01", "2027-04-01") == [
+        ("03-01 08:00", "03-01 16:00", "bob"),
+        ("03-03 11:00", "03-03 12:00", "erin"),
+        ("03-05 08:00", "03-05 16:00", "bob"),
+        ("03-10 08:00", "03-10 16:00", "bob"),
+    ]
+
+
+def test_whole_days_and_times_without_a_zone_are_in_that_of_the_team():
+    text = calendar(
+        "UID:1\nDTSTART;VALUE=DATE:20270327\nDTEND;VALUE=DATE:20270329\nSUMMARY:weekend",
+        "UID:2\nDTSTART;VALUE=DATE:20270401\nSUMMARY:one day",
+        "UID:3\nDTSTART:20270402T090000\nDTEND:20270402T100000\nSUMMARY:floating",
+        "UID:4\nDTSTART;VALUE=DATE:20270101\nRRULE:FREQ=MONTHLY;BYMONTHDAY=5;UNTIL=20270405\nSUMMARY:monthly",
+    )
+    assert shifts(text, "2027-03-20", "2027-06-01") == [
+        # The clock is put forward in the second night.
+        ("03-26 23:00", "03-28 22:00", "weekend"),
+        ("03-31 22:00", "04-01 22:00", "one day"),
+        ("04-02 07:00", "04-02 08:00", "floating"),
+        ("04-04 22:00", "04-05 22:00", "monthly"),
+    ]
+
+
+def test_a_zone_that_the_calendar_defines_itself():
+    zone = """BEGIN:VTIMEZONE
+TZID:Our Office
+BEGIN:STANDARD
+DTSTART:19701025T030000
+RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU
+TZOFFSETFROM:+0200
+TZOFFSETTO:+0100
+END:STANDARD
+BEGIN:DAYLIGHT
+DTSTART:19700329T020000
+RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU
+TZOFFSETFROM:+0100
+TZOFFSETTO:+0200
+END:DAYLIGHT
+END:VTIMEZONE
+""".replace("\n", "\r\n").encode()
+    text = calendar("UID:1\nDTSTART;TZID=Our Office:20270325T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY\nSUMMARY:bob")
+    text = text.replace(b"BEGIN:VEVENT", zone + b"BEGIN:VEVENT", 1)
+    assert shifts(text, "2027-03-27", "2027-03-29 12:00") == [
+        ("03-27 08:00", "03-27 09:00", "bob"),
+        ("03-28 07:00", "03-28 08:00", "bob"),
+        ("03-29 07:00", "03-29 08:00", "bob"),
+    ]
+
+
+@pytest.mark.parametrize("text", [b"", b"<html>Log in</html>", b"BEGIN:VCALENDAR\r\n", b"\xff\xfe\x00"])
+def test_what_is_no_calendar_is_refused(text):
+    with pytest.raises(ValueError, match=r"\S"):
+        shifts_in(text, at("2027-03-01"), at("2027-03-02"), BERLIN)
+
+
+def test_an_event_without_a_start_is_left_out():
+    assert shifts(calendar("UID:1\nSUMMARY:bob"), "2027-03-01", "2027-03-02") == []

@@ -1,0 +1,45 @@
+"""Who is on duty, by attendees or by the summary, and how long a calendar counts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from approvals.policy.calendars import Shift
+from approvals.policy.duty import duty_of, is_stale, on_duty
+
+NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+MEMBERS = {1: ("bob", "Bob@example.org"), 2: ("erin", ""), 3: ("bob2", "bob@example.org")}
+
+
+def shift(*attendees: str, summary: str = "", begin: datetime = NOON, end: datetime = NOON + HOUR) -> Shift:
+    return Shift(begin, end, attendees, summary)
+
+
+@pytest.mark.parametrize(
+    ("each", "people"),
+    [
+        (shift("bob@example.org"), [1, 3]),
+        (shift("bob@example.org", summary="erin"), [1, 3]),
+        (shift(summary="ERIN"), [2]),
+        (shift(summary="erin, bob ; mallory"), [2, 1, None]),
+        (shift(summary="On call: erin"), [None]),
+        (shift("mallory@example.org"), [None]),
+        (shift(), []),
+    ],
+)
+def test_attendees_are_known_by_address_and_without_any_the_summary_names_people(each, people):
+    assert [stored["person"] for stored in duty_of([each], MEMBERS)] == people
+
+
+def test_a_shift_counts_from_its_begin_until_its_end():
+    stored = duty_of([shift(summary="erin")], MEMBERS)
+    moments = [NOON - timedelta(seconds=1), NOON, NOON + HOUR - timedelta(seconds=1), NOON + HOUR]
+    assert [on_duty(stored, moment) for moment in moments] == [set(), {2}, {2}, set()]
+
+
+def test_a_calendar_is_stale_after_a_day_and_what_a_program_set_is_not():
+    assert [is_stale("https://x", NOON - HOUR * hours, NOON) for hours in (1, 24, 25)] == [False, False, True]
+    assert (is_stale("https://x", None, NOON), is_stale("", NOON - HOUR * 99, NOON)) == (True, False)
