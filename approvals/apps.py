@@ -34,7 +34,7 @@ class ApprovalsConfig(AppConfig):
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.models import AuditEntry, Decision, Grant, PolicyVersion
+        from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion
         from approvals.models.comments import RequestComment
         from approvals.models.grants import MAY_CHANGE
         from approvals.models.rules import VERSION_MAY_CHANGE
@@ -49,6 +49,7 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         append_only.protect(RequestComment)
+        append_only.protect(Advice)
         append_only.protect(Grant, may_change=MAY_CHANGE)
         append_only.protect(PolicyVersion, may_change=VERSION_MAY_CHANGE)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])

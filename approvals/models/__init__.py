@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from approvals.models.advice import Advice
 from approvals.models.attachments import RequestAttachment
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
@@ -21,6 +22,7 @@ from approvals.models.subscriptions import EventStream, LastNotice, Notification
 from approvals.models.votes import Vote
 
 __all__ = [
+    "Advice",
     "ApiKey",
     "ApprovalRequest",
     "ApproverScope",

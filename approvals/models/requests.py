@@ -75,7 +75,7 @@ class Workflow(models.Model):
 
 
 class ApprovalRequest(models.Model):
-    """A request to people. Only its status and times, its assignee, its claim, its taker and its proposal ever change."""
+    """A request to people. Only its status and times, its priority, assignee, claim, taker and proposal ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Foreign keys have no index of their own: others begin with these columns.
@@ -156,6 +156,8 @@ class ApprovalRequest(models.Model):
     secrets = ExactJSONField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
+    #: How much advice it has; null for none.
+    advised = models.PositiveSmallIntegerField(null=True)
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
     gist: str = ""
     opening: str = ""

@@ -42,6 +42,7 @@ EVENTS = (
     "request.decided",
     "request.cancelled",
     "request.expired",
+    "request.advised",
     "turn.suspended",
     "turn.completed",
     "tool.result",

@@ -32,6 +32,7 @@ EVENTS = (
     "request.released",
     "request.assigned",
     "request.commented",
+    "request.advised",
     "request.taken",
     "request.secret_shown",
     "resume.taken",

@@ -23,6 +23,7 @@ SCOPE_WORDS = {
     "decide": _("decide: decide requests as this person, but never its own"),
     "audit": _("audit: read the audit log"),
     "grant": _("grant: with decide, let calls run without asking for a while; end grants"),
+    "advise": _("advise: post advice on requests and raise their priority"),
 }
 LIFETIMES = {"": _("Never"), "7": _("In 7 days"), "30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year")}
 

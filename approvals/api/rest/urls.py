@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from approvals.api.rest import attachments, grants, people, policy, record, requests, resuming, scopes, workflows
+from approvals.api.rest import advice, attachments, grants, people, policy, record, requests, resuming, scopes, workflows
 from approvals.api.rest.openapi import completed, operations
 from approvals.api.rest.operations import Bearer, refuse_in_our_words
 from approvals.http import problem
@@ -41,7 +41,7 @@ api = DeskAPI(
     urls_namespace=app_name,
 )
 refuse_in_our_words(api)
-for room in (requests, attachments, resuming, people, grants, scopes, policy, workflows, record):
+for room in (requests, attachments, resuming, people, advice, grants, scopes, policy, workflows, record):
     api.add_router("", room.router)
 
 

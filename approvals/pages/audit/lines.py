@@ -38,6 +38,7 @@ EVENT_LABELS = {
     "request.released": pgettext_lazy("audit", "Unassigned"),
     "request.assigned": pgettext_lazy("audit", "Assigned"),
     "request.commented": gettext_lazy("Internal note added"),
+    "request.advised": gettext_lazy("Advice added"),
     "request.taken": gettext_lazy("Approval used by a call"),
     "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),
