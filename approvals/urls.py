@@ -15,6 +15,7 @@ from approvals.pages import (
     secrets,
     workflows,
 )
+from approvals.pages.attention import line
 from approvals.pages.audit import record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
@@ -62,6 +63,7 @@ urlpatterns = [
     path("settings/grants/switch/", ledger.switch, name="switch-grants"),
     path("settings/grants/<uuid:pk>/", ledger.granted, name="granted"),
     path("settings/grants/<uuid:pk>/revoke/", ledger.revoke, name="revoke-grant"),
+    path("attention/", line.line, name="attention-line"),
     path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
     path("workflows/<int:pk>/", workflows.workflow, name="workflow"),

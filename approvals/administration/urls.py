@@ -9,7 +9,7 @@ from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
 from approvals.administration.policy import views as policy
-from approvals.administration.preferences import profile
+from approvals.administration.preferences import attention, profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as rules
 from approvals.administration.scopes import views as scopes
@@ -27,6 +27,7 @@ urlpatterns = [
     path("notifications/test/", preferences.send_test, name="send-test"),
     path("notifications/subscribe/", preferences.subscribe, name="subscribe"),
     path("notifications/unsubscribe/", preferences.unsubscribe, name="unsubscribe"),
+    path("attention/", attention.attention, name="attention"),
     path("sessions/", preferences.sessions, name="sessions"),
     path("sessions/end-others/", preferences.end_other_sessions, name="end-sessions"),
     path("sessions/<int:pk>/end/", preferences.end_session, name="end-session"),

@@ -17,6 +17,16 @@ class Migration(migrations.Migration):
             name='advised',
             field=models.PositiveSmallIntegerField(null=True),
         ),
+        migrations.AddField(
+            model_name='decision',
+            name='unseen',
+            field=models.PositiveIntegerField(null=True),
+        ),
+        migrations.AddField(
+            model_name='preferences',
+            name='daily_budget',
+            field=models.PositiveSmallIntegerField(blank=True, null=True, verbose_name='decisions a day'),
+        ),
         migrations.CreateModel(
             name='Advice',
             fields=[

@@ -258,6 +258,8 @@ class Decision(models.Model):
     grant_use = models.PositiveIntegerField(null=True)
     #: Whether one person decided what the terms leave to several; null if not.
     break_glass = models.BooleanField(null=True)
+    #: How many parts of what was approved were never in view on the page; null where no page showed it.
+    unseen = models.PositiveIntegerField(null=True)
 
     class Meta:
         indexes: ClassVar = [
