@@ -29,7 +29,7 @@ class ApprovalsConfig(AppConfig):
 
         from approvals import actions
         from approvals.access.usernames import validate_new_username
-        from approvals.actions import policy
+        from approvals.actions import attention, policy
         from approvals.actions.policy import scoping
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
@@ -58,6 +58,7 @@ class ApprovalsConfig(AppConfig):
         sweep.register(scoping.compare_earlier_requests, lambda now: [scoping.uncompared(), scoping.unfinished_walks()])
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
         sweep.register(policy.end_due_grants, lambda now: [due_grants(now)])
+        sweep.register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
         lanes, by_lane = (

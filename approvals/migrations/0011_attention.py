@@ -28,6 +28,19 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(blank=True, null=True, verbose_name='decisions a day'),
         ),
         migrations.CreateModel(
+            name='Flood',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('requested_by_id', models.BigIntegerField()),
+                ('agent', models.CharField(blank=True, max_length=100)),
+                ('tool_name', models.CharField(blank=True, max_length=100)),
+                ('told_at', models.DateTimeField()),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('requested_by_id', 'agent', 'tool_name'), name='flood_once')],
+            },
+        ),
+        migrations.CreateModel(
             name='Advice',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

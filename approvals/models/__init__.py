@@ -6,6 +6,7 @@ from approvals.models.advice import Advice
 from approvals.models.attachments import RequestAttachment
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
+from approvals.models.floods import Flood
 from approvals.models.grants import AskAlways, Grant
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
@@ -30,6 +31,7 @@ __all__ = [
     "AuditEntry",
     "Decision",
     "EventStream",
+    "Flood",
     "Grant",
     "Invitation",
     "LastNotice",

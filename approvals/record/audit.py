@@ -68,6 +68,7 @@ EVENTS = (
     "priority.changed",
     *("grant.given", "grant.used", "grant.revoked", "grant.ended", "grant.stopped", "grant.resumed"),
     *("policy.proposed", "policy.applied", "policy.declined"),
+    "agent.flooded",
 )
 
 #: A report of a call that ran with a different input than the approved one.

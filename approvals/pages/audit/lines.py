@@ -83,6 +83,7 @@ EVENT_LABELS = {
     "grant.ended": gettext_lazy("Grant ended"),
     "grant.stopped": gettext_lazy("Ask about everything: on"),
     "grant.resumed": gettext_lazy("Ask about everything: off"),
+    "agent.flooded": gettext_lazy("Many similar requests are waiting"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -114,6 +115,7 @@ AREAS = {
     "grant": ("circle-check", "plain"),
     "turn": ("message-square", "plain"),
     "chat": ("message-square", "plain"),
+    "agent": ("inbox", "warn"),
     "key": ("key-round", "plain"),
     "login": ("user-check", "plain"),
     "password": ("shield", "plain"),
