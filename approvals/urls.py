@@ -16,7 +16,7 @@ from approvals.pages import (
     workflows,
 )
 from approvals.pages.attention import line
-from approvals.pages.audit import record
+from approvals.pages.audit import evidence, record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
 from approvals.pages.lists import palette, saved_views, snoozes, suggestions
@@ -49,6 +49,7 @@ urlpatterns = [
     path("audit/", audit.audit, name="audit"),
     path("audit/export.csv", audit.audit_export, {"kind": "csv"}, name="audit-csv"),
     path("audit/export.jsonl", audit.audit_export, {"kind": "jsonl"}, name="audit-jsonl"),
+    path("audit/evidence/", evidence.evidence, name="evidence"),
     path("audit/reports/", audit.save_report, name="save-report"),
     path("audit/reports/delete/", audit.delete_report, name="delete-report"),
     path("requests/<uuid:pk>/snooze/", snoozes.snooze, name="snooze"),
