@@ -59,6 +59,7 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
         sweep.register(policy.end_due_grants, lambda now: [due_grants(now)])
         sweep.register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
+        sweep.register(attention.plant_checks, lambda now: [attention.switched_on(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
         lanes, by_lane = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from approvals.administration import first_run
+from approvals.administration.checks import views as checks
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
@@ -60,6 +61,8 @@ urlpatterns = [
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
+    path("checks/", checks.checks, name="checks"),
+    path("checks/<int:pk>/remove/", checks.remove, name="remove-check-case"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tools.tool, name="tool"),
     path("first-run/", first_run.checklist, name="first-run"),

@@ -19,6 +19,7 @@ from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.rules import PolicyVersion
 from approvals.models.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.models.search import SearchText
+from approvals.models.seeded import CheckCase, CheckSettings, SeededCheck
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 from approvals.models.votes import Vote
 
@@ -29,6 +30,8 @@ __all__ = [
     "ApproverScope",
     "AskAlways",
     "AuditEntry",
+    "CheckCase",
+    "CheckSettings",
     "Decision",
     "EventStream",
     "Flood",
@@ -53,6 +56,7 @@ __all__ = [
     "ScopeSetMember",
     "ScopeWalk",
     "SearchText",
+    "SeededCheck",
     "Snooze",
     "ToolSettings",
     "Vote",

@@ -69,6 +69,7 @@ EVENTS = (
     *("grant.given", "grant.used", "grant.revoked", "grant.ended", "grant.stopped", "grant.resumed"),
     *("policy.proposed", "policy.applied", "policy.declined"),
     "agent.flooded",
+    *("check.changed", "check.answered"),
 )
 
 #: A report of a call that ran with a different input than the approved one.

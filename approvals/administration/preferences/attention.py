@@ -16,6 +16,7 @@ from approvals.administration.preferences.actions import store_preferences
 from approvals.administration.preferences.forms import BudgetForm
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.http import SignedIn
+from approvals.queries.attention.seeded import results_of_person
 from approvals.queries.attention.signs import LIMIT, SERIES, decided_today, own_signs
 from approvals.queries.preferences import preferences_of
 
@@ -32,7 +33,8 @@ def attention(request: SignedIn) -> HttpResponse:
         store_preferences(request.user, form.cleaned_data)
         messages.success(request, _("Your settings are saved."))
         return redirect("approvals:attention")
-    signs = own_signs(request.user, since=timezone.now() - timedelta(days=DAYS))
+    since = timezone.now() - timedelta(days=DAYS)
+    signs = own_signs(request.user, since=since)
     context = {
         "form": form,
         "here": "attention",
@@ -41,6 +43,7 @@ def attention(request: SignedIn) -> HttpResponse:
         "days": DAYS,
         "series": SERIES,
         "speed": WORDS_PER_SECOND,
+        "checks": results_of_person(request.user, since=since),
         "today": decided_today(request.user),
     }
     return render(request, "approvals/administration/preferences/attention.html", context, status=status_of(form))

@@ -84,6 +84,8 @@ EVENT_LABELS = {
     "grant.stopped": gettext_lazy("Ask about everything: on"),
     "grant.resumed": gettext_lazy("Ask about everything: off"),
     "agent.flooded": gettext_lazy("Many similar requests are waiting"),
+    "check.changed": gettext_lazy("Seeded checks changed"),
+    "check.answered": gettext_lazy("Seeded check answered"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -116,6 +118,7 @@ AREAS = {
     "turn": ("message-square", "plain"),
     "chat": ("message-square", "plain"),
     "agent": ("inbox", "warn"),
+    "check": ("shield-check", "plain"),
     "key": ("key-round", "plain"),
     "login": ("user-check", "plain"),
     "password": ("shield", "plain"),

@@ -244,7 +244,8 @@
       row.querySelector(".row-values").textContent = shown.querySelector(".outcome p")?.textContent.trim() ?? "";
     }
     const id = current;
-    queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
+    // What has to be read first keeps the next request from opening.
+    if (shown.dataset.stays === undefined) queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
   });
 
   // --- Rows and buttons open and close it. With a modifier key a title stays a link.
