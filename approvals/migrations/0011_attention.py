@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0007_terms'),
+        ('approvals', '0008_additional_rights'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
