@@ -23,6 +23,7 @@ from approvals.models import Advice, ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.advice import MAX_ADVICE, MAX_TEXT
 from approvals.states import Door, Hint, Priority
+from approvals.text.numbers import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def advise(
     if not isinstance(by, KeyActor):
         raise NotAllowed(_("Only programs with an API key give advice. People write internal notes."))
     if not text or len(text) > MAX_TEXT:
-        error = _("is longer than %(most)s characters") % {"most": f"{MAX_TEXT:,}"} if text else _("is empty")
+        error = _("is longer than %(most)s characters") % {"most": grouped(MAX_TEXT)} if text else _("is empty")
         raise Invalid(_("The advice could not be saved."), {"text": error})
     with transaction.atomic():
         locked = lock_visible_request(request_id, by)
