@@ -11,7 +11,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0008_additional_rights'),
+        ('approvals', '0009_votes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
