@@ -29,12 +29,12 @@ class ApprovalsConfig(AppConfig):
 
         from approvals import actions
         from approvals.access.usernames import validate_new_username
-        from approvals.actions import policy
+        from approvals.actions import attention, policy
         from approvals.actions.policy import duty, following_up, scoping
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.models import AuditEntry, Decision, Grant, PolicyVersion
+        from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion
         from approvals.models.comments import RequestComment
         from approvals.models.grants import MAY_CHANGE
         from approvals.models.rules import VERSION_MAY_CHANGE
@@ -49,6 +49,7 @@ class ApprovalsConfig(AppConfig):
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
         append_only.protect(Decision)
         append_only.protect(RequestComment)
+        append_only.protect(Advice)
         append_only.protect(Grant, may_change=MAY_CHANGE)
         append_only.protect(PolicyVersion, may_change=VERSION_MAY_CHANGE)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
@@ -59,6 +60,8 @@ class ApprovalsConfig(AppConfig):
         sweep.register(following_up.carry_out_follow_ups, lambda now: [following_up.due_follow_ups(now)])
         sweep.register(duty.read_due_calendars, lambda now: [duty.due_calendars(now)])
         sweep.register(policy.end_due_grants, lambda now: [due_grants(now)])
+        sweep.register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
+        sweep.register(attention.plant_checks, lambda now: [attention.switched_on(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
         lanes, by_lane = (

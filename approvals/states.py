@@ -102,6 +102,14 @@ class Priority(TextChoices):
     CRITICAL = "critical", _("Critical")
 
 
+class Hint(TextChoices):
+    """What a program advises on a request."""
+
+    FINE = "looks_fine", _("Looks fine")
+    CLOSER = "look_closer", _("Look closer")
+    WRONG = "looks_wrong", _("Looks wrong")
+
+
 class WorkflowState(TextChoices):
     """The state of a workflow: suspended while at least one of its requests waits, running between pauses, or ended."""
 

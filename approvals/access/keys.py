@@ -20,7 +20,7 @@ from approvals.models.scopes import ApproverScope
 
 #: The shape of what `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
-SCOPES = ("ask", "decide", "read", "audit", "grant", "absence")
+SCOPES = ("ask", "decide", "read", "audit", "grant", "absence", "advise")
 DEFAULT_SCOPES = ("ask", "read")
 #: Prefix of the scope of requests that a key has asked; the id of the key follows.
 KEY_SCOPE = "key:"

@@ -19,7 +19,18 @@ from approvals.db.transactions import after_commit
 from approvals.models import ApprovalRequest, Decision, Grant, Workflow
 from approvals.models.actors import Signatory
 from approvals.record.audit import Entry
-from approvals.states import CLIENT, OUTCOMES, PROGRAMS, TRANSITIONS, Door, Kind, Status, Verdict, WorkflowState
+from approvals.states import (
+    CLIENT,
+    OUTCOMES,
+    OWN_PAGES,
+    PROGRAMS,
+    TRANSITIONS,
+    Door,
+    Kind,
+    Status,
+    Verdict,
+    WorkflowState,
+)
 
 EVENTS = {Verdict.CANCEL: "request.cancelled", Verdict.EXPIRE: "request.expired"}
 
@@ -106,7 +117,15 @@ def _decision(
         break_glass=answer.break_glass or None,
         for_id=absent.pk if absent else None,
         for_name=absent.get_username() if absent else None,
+        unseen=_unseen(answer, via),
     )
+
+
+def _unseen(answer: Answer, via: Door) -> int | None:
+    """Return how many parts of an approved input were not in view; None where no page of ours showed it."""
+    if via not in OWN_PAGES or answer.verdict not in {Verdict.APPROVE, Verdict.EDIT}:
+        return None
+    return (answer.unseen or {}).get("parts", 0)
 
 
 def _count_down(request: ApprovalRequest, workflow: Workflow, now: datetime) -> None:

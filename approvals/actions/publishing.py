@@ -17,6 +17,9 @@ from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.text.secrets import mask_text
 
+#: What of the record events say too.
+_SENT = ("verdict", "comment", "for", "hint", "priority")
+
 
 def publish_event(
     event: str,
@@ -37,7 +40,7 @@ def publish_event(
     waiting = workflow.open_count
     heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
-    data |= {name: mask_text(record[name]) for name in ("verdict", "comment", "for") if name in record}
+    data |= {name: mask_text(record[name]) for name in _SENT if name in record}
     data |= {name: record[name] for name in ("break_glass",) if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
     callback = request.callback_url

@@ -6,11 +6,12 @@ from django.urls import path
 
 from approvals.administration import first_run
 from approvals.administration.absence import views as absence
+from approvals.administration.checks import views as checks
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
 from approvals.administration.people import views as people
 from approvals.administration.policy import views as policy
-from approvals.administration.preferences import profile
+from approvals.administration.preferences import attention, profile
 from approvals.administration.preferences import views as preferences
 from approvals.administration.rules import views as rules
 from approvals.administration.scopes import views as scopes
@@ -28,6 +29,7 @@ urlpatterns = [
     path("notifications/test/", preferences.send_test, name="send-test"),
     path("notifications/subscribe/", preferences.subscribe, name="subscribe"),
     path("notifications/unsubscribe/", preferences.unsubscribe, name="unsubscribe"),
+    path("attention/", attention.attention, name="attention"),
     path("sessions/", preferences.sessions, name="sessions"),
     path("sessions/end-others/", preferences.end_other_sessions, name="end-sessions"),
     path("sessions/<int:pk>/end/", preferences.end_session, name="end-session"),
@@ -64,6 +66,8 @@ urlpatterns = [
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),
+    path("checks/", checks.checks, name="checks"),
+    path("checks/<int:pk>/remove/", checks.remove, name="remove-check-case"),
     path("tools/", tools.tools, name="tools"),
     path("tools/<path:name>/", tools.tool, name="tool"),
     path("first-run/", first_run.checklist, name="first-run"),

@@ -50,6 +50,8 @@ class Preferences(models.Model):
         default=0,
         help_text=_("You can undo a decision for as long. 0 sends it at once. Critical requests are never held."),
     )
+    #: How many decisions a day the person wants to make at most; shown and never enforced, null for none.
+    daily_budget = models.PositiveSmallIntegerField(_("decisions a day"), null=True, blank=True)
     #: Of which notifications the person wants none, as `channel:kind`, such as `mail:question`.
     muted = ExactJSONField(default=list)
     #: Messages wait between these times of day in `time_zone`, except about critical requests. Both or neither are set.

@@ -75,7 +75,7 @@ class Workflow(models.Model):
 
 
 class ApprovalRequest(models.Model):
-    """A request to people. Only its status and times, its assignee, its claim, its taker and its proposal ever change."""
+    """A request to people. Only its status and times, its priority, assignee, claim, taker and proposal ever change."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Foreign keys have no index of their own: others begin with these columns.
@@ -156,6 +156,8 @@ class ApprovalRequest(models.Model):
     secrets = ExactJSONField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
+    #: How much advice it has; null for none.
+    advised = models.PositiveSmallIntegerField(null=True)
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
     gist: str = ""
     opening: str = ""
@@ -259,6 +261,8 @@ class Decision(models.Model):
     #: For whom it was decided, by someone who could do so only in their absence; null if for no one else.
     for_id = models.BigIntegerField(null=True)
     for_name = models.CharField(max_length=MAX_ACTOR_NAME, null=True)  # noqa: DJ001 - null means "for no one else"
+    #: How many parts of what was approved were never in view on the page; null where no page showed it.
+    unseen = models.PositiveIntegerField(null=True)
 
     class Meta:
         indexes: ClassVar = [

@@ -44,6 +44,7 @@ EVENTS = (
     "request.expired",
     "request.reminded",
     "request.escalated",
+    "request.advised",
     "turn.suspended",
     "turn.completed",
     "tool.result",

@@ -66,9 +66,9 @@ class Step:
 
 
 def parse_order(data: QueryDict) -> Order:
-    """Parse the form of the inbox. Raise Invalid if it is incomplete or too large."""
+    """Parse the form of the inbox; rows that are alike are all in one field, `picks`. Raise Invalid if that is wrong."""
     picks: dict[UUID, str] = {}
-    for sent in data.getlist("pick"):
+    for sent in (*data.getlist("pick"), *data.get("picks", "").split()):
         name, _colon, digest = sent.partition(":")
         try:
             picks[UUID(name)] = digest

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 
 from approvals.access.permissions import Person
 from approvals.asking.secrets import masked_input
-from approvals.models import Absence, ApprovalRequest, ToolSettings
+from approvals.models import Absence, Advice, ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
 from approvals.policy.rules import Rule
 from approvals.policy.terms import terms_of
+from approvals.queries.attention.advice import advice_on
 from approvals.queries.policy.absences import away_from
 from approvals.queries.policy.ruling import rule_of, settings_under
 from approvals.queries.precedents import Precedents, precedents_of
@@ -38,6 +39,8 @@ class Detail:
     #: What is behind each tab, and the words on it.
     tabs: Sequence[tuple[str, str]]
     offers: Sequence[str]
+    #: The advice of programs with its text, in which what looks like a key is masked.
+    advice: Sequence[tuple[Advice, str]]
     reason_required: bool
     #: The rule of the policy that it was asked under.
     rule: Rule | None
@@ -66,6 +69,7 @@ def detail_of(user: Person, card: Card) -> Detail:
         ],
         tabs=_tabs(request, precedents),
         offers=_offers(user, request.tool_name, settings) if decides else (),
+        advice=[(advice, mask_text(advice.text)) for advice in advice_on(request)],
         reason_required=decides and _needs_reason(request, settings),
         rule=rule,
         away=away_from(request) if request.pending else (),
@@ -80,6 +84,8 @@ def _tabs(request: ApprovalRequest, precedents: Precedents | None) -> list[tuple
         *([("earlier", earlier)] if precedents else []),
         ("notes", _("Notes")),
         ("details", _("Details")),
+        # Last, so that it is never what a page opens with.
+        *([("advice", _("Advice"))] if request.advised else []),
     ]
 
 

@@ -20,6 +20,7 @@ from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
+from approvals.pages.attention.seeded_row import with_check
 from approvals.pages.context import tab_counts
 from approvals.pages.lists.filter_chips import TYPED, chips_of, kept_fields, order_chips
 from approvals.pages.lists.inbox_rows import Group, group_rows, section_rows
@@ -43,6 +44,9 @@ def requests_page(request: SignedIn) -> HttpResponse:
         return render(request, "approvals/inbox/page.html", context, status=refusal.status)
     shared = BatchCache()
     groups, after = groups_of(request.user, filters)
+    page_state = getattr(request, "state", None)
+    if filters == Filters() and page_state is not None and page_state.checked:
+        groups = with_check(request.user, groups)
     snoozed, wakes_at = snoozes_of(request.user)
     context = {
         **filter_context(request, filters),

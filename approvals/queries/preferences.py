@@ -16,10 +16,12 @@ from approvals.db.prepared import Parameter, Prepared
 from approvals.models import (
     ApprovalRequest,
     AskAlways,
+    CheckSettings,
     Grant,
     PolicyVersion,
     Preferences,
     PrioritySettings,
+    SeededCheck,
     ToolSettings,
 )
 from approvals.models.rules import VersionState
@@ -39,20 +41,26 @@ class PageState:
     preferences: Preferences
     asking_since: datetime | None
     asking_by: str | None
+    #: Whether a seeded check waits for them.
+    checked: bool = False
 
 
 def page_state(user: User) -> PageState:
     """Return what every page of a person needs, in one statement."""
     # Of the user, so that there is one row, whether or not they have chosen anything.
     switch = AskAlways.objects.all()
+    check = SeededCheck.objects.filter(Exists(CheckSettings.objects.all()), person=user.pk, decided_at=None)
     reader = (
         User.objects.filter(pk=user.pk)
         .select_related("preferences")
         .annotate(asking_since=Subquery(switch.values("since")), asking_by=Subquery(switch.values("by_name")))
+        .annotate(checked=Exists(check))
     )
     row = reader.only("pk", "preferences").first()
     preferences = getattr(row, "preferences", None) or Preferences(person_id=user.pk)
-    return PageState(preferences, row.asking_since, row.asking_by) if row else PageState(preferences, None, None)
+    if row is None:
+        return PageState(preferences, None, None)
+    return PageState(preferences, row.asking_since, row.asking_by, row.checked)
 
 
 @dataclass(frozen=True, slots=True)

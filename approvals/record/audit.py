@@ -33,6 +33,7 @@ EVENTS = (
     "request.assigned",
     "request.commented",
     *("request.reminded", "request.escalated"),
+    "request.advised",
     "request.taken",
     "request.secret_shown",
     "resume.taken",
@@ -70,6 +71,8 @@ EVENTS = (
     "priority.changed",
     *("grant.given", "grant.used", "grant.revoked", "grant.ended", "grant.stopped", "grant.resumed"),
     *("policy.proposed", "policy.applied", "policy.declined"),
+    "agent.flooded",
+    *("check.changed", "check.answered"),
 )
 
 #: A report of a call that ran with a different input than the approved one.

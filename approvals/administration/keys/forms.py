@@ -24,6 +24,7 @@ SCOPE_WORDS = {
     "audit": _("audit: read the audit log"),
     "grant": _("grant: with decide, let calls run without asking for a while; end grants"),
     "absence": _("absence: set when its person is away; of an administrator, also others, and who is on duty"),
+    "advise": _("advise: post advice on requests and raise their priority"),
 }
 LIFETIMES = {"": _("Never"), "7": _("In 7 days"), "30": _("In 30 days"), "90": _("In 90 days"), "365": _("In a year")}
 

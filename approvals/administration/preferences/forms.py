@@ -16,6 +16,9 @@ from approvals.access.usernames import MAX_DISPLAY_NAME, clean_display_name
 from approvals.models.preferences import MAX_HOLD, Preferences
 from approvals.queries.languages import name_of_language
 
+#: The largest daily budget.
+MOST_A_DAY = 10_000
+
 
 def zone_choices() -> list[tuple[str, str]]:
     """Return the time zones, without those that have the sign of their offset the other way round."""
@@ -60,6 +63,22 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
         super().__init__(*args, **kwargs)
         if len(settings.HITL_LANGUAGES) < 2:
             del self.fields["language"]
+
+
+class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
+    """How many decisions a day someone wants to make at most."""
+
+    daily_budget = forms.IntegerField(
+        label=_("Decisions a day"),
+        required=False,
+        min_value=1,
+        max_value=MOST_A_DAY,
+        help_text=_("Shown in your Inbox as “38 of your 50 today”. Nothing is blocked. Leave it empty for none."),
+    )
+
+    class Meta:
+        model = Preferences
+        fields = ("daily_budget",)
 
 
 class DisplayNameForm(forms.Form):

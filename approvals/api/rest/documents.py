@@ -14,7 +14,7 @@ from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
 from approvals.api.votes import VotesDocument
 from approvals.db.canonical_json import clean_text
 from approvals.policy.grants import MAX_REASON, MOST_USES, Terms
-from approvals.states import ALIASES, Audience, Kind, Priority, Status, Verdict, WorkflowState
+from approvals.states import ALIASES, Audience, Hint, Kind, Priority, Status, Verdict, WorkflowState
 
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 VERDICT_WORDS = (Verdict.APPROVE, Verdict.REJECT, Verdict.EDIT, Verdict.RESPOND, *ALIASES)
@@ -134,6 +134,18 @@ class AttachmentDocument(BaseModel):
     url: str = Field(description="Where its content is read.")
 
 
+class AdviceDocument(BaseModel):
+    """What a program thinks of a request. It is no decision."""
+
+    id: int
+    by: str = Field(description="`API key NAME of USER`.")
+    hint: Hint
+    text: str
+    raised_from: Priority | None = Field(description="The priority before it was raised; null if it was not.")
+    raised_to: Priority | None
+    at: Moment
+
+
 class RequestDocument(Brief):
     message: str
     input: dict[str, Any]
@@ -154,6 +166,7 @@ class RequestDocument(Brief):
     votes: VotesDocument | None = Field(description="Null if one person decides it.")
     result: ReportDocument | None = Field(description="What its call returned; null while nothing is reported.")
     warnings: list[str] = Field(description="That no one, or only superusers, may decide it; empty otherwise.")
+    advice: list[AdviceDocument] = Field(description="What programs think of it, oldest first.")
 
 
 class Page(BaseModel):

@@ -32,6 +32,7 @@ TAGS = {
     "Requests": "Ask people, wait for their decision, decide, and report what became of it.",
     "Resuming": "Continue exactly once after a decision, with the state that was stored with the request.",
     "People": "Who works on a request, and their internal notes.",
+    "Advice": "What programs think of a request. It decides nothing.",
     "Grants": "What runs without asking, until when, and ending it.",
     "Approver scopes": "Who may see, answer and decide which requests.",
     "Policy": "The rules by which requests are allowed, denied or asked.",

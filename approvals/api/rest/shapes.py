@@ -11,6 +11,7 @@ from django.utils import timezone
 from approvals.access.assignees import LAPSES, assignee_name, claimant
 from approvals.api.outcomes import decision, report
 from approvals.api.rest.documents import (
+    AdviceDocument,
     AttachmentDocument,
     Brief,
     RequestDocument,
@@ -18,11 +19,12 @@ from approvals.api.rest.documents import (
 )
 from approvals.api.rest.people_documents import CommentDocument, HandlingDocument
 from approvals.api.votes import votes_document
-from approvals.models import ApprovalRequest, Workflow
+from approvals.models import Advice, ApprovalRequest, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.comments import RequestComment
+from approvals.queries.attention.advice import advice_on
 from approvals.queries.policy.deciders import warnings_of
-from approvals.states import Status, WorkflowState
+from approvals.states import Hint, Priority, Status, WorkflowState
 from approvals.text.secrets import mask_text
 
 
@@ -71,6 +73,19 @@ def comment_document(comment: RequestComment) -> CommentDocument:
     )
 
 
+def advice_document(advice: Advice) -> AdviceDocument:
+    raised = bool(advice.raised_from)
+    return AdviceDocument(
+        id=advice.pk,
+        by=advice.by_name,
+        hint=Hint(advice.hint),
+        text=mask_text(advice.text),
+        raised_from=Priority(advice.raised_from) if raised else None,
+        raised_to=Priority(advice.priority) if raised else None,
+        at=advice.at,
+    )
+
+
 def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> RequestDocument:
     """Return a whole request; `warnings` if they were read already."""
     names = ("message", "input", "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name")
@@ -85,6 +100,7 @@ def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> 
         votes=votes_document(request),
         result=report(request),
         warnings=warnings_of(request) if warnings is None else warnings,
+        advice=[advice_document(advice) for advice in advice_on(request)],
     )
 
 

@@ -17,6 +17,7 @@ from ninja.operation import Operation
 
 from approvals.api.rest import (
     absences,
+    advice,
     attachments,
     grants,
     people,
@@ -52,7 +53,7 @@ api = DeskAPI(
     urls_namespace=app_name,
 )
 refuse_in_our_words(api)
-for room in (requests, attachments, resuming, people, grants, scopes, policy, absences, workflows, record):
+for room in (requests, attachments, resuming, people, advice, grants, scopes, policy, absences, workflows, record):
     api.add_router("", room.router)
 
 

@@ -40,6 +40,7 @@ EVENT_LABELS = {
     "request.commented": gettext_lazy("Internal note added"),
     "request.reminded": gettext_lazy("Reminder sent"),
     "request.escalated": gettext_lazy("Escalated"),
+    "request.advised": gettext_lazy("Advice added"),
     "request.taken": gettext_lazy("Approval used by a call"),
     "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),
@@ -89,6 +90,9 @@ EVENT_LABELS = {
     "grant.ended": gettext_lazy("Grant ended"),
     "grant.stopped": gettext_lazy("Ask about everything: on"),
     "grant.resumed": gettext_lazy("Ask about everything: off"),
+    "agent.flooded": gettext_lazy("Many similar requests are waiting"),
+    "check.changed": gettext_lazy("Seeded checks changed"),
+    "check.answered": gettext_lazy("Seeded check answered"),
 }
 REQUESTED = {
     Kind.APPROVAL: gettext_lazy("Approval requested"),
@@ -123,6 +127,8 @@ AREAS = {
     "grant": ("circle-check", "plain"),
     "turn": ("message-square", "plain"),
     "chat": ("message-square", "plain"),
+    "agent": ("inbox", "warn"),
+    "check": ("shield-check", "plain"),
     "key": ("key-round", "plain"),
     "login": ("user-check", "plain"),
     "password": ("shield", "plain"),

@@ -18,6 +18,8 @@ from approvals.http import SignedIn, refusals_as_pages
 from approvals.pages.insights import charts, links
 from approvals.pages.insights.advice import advice_for
 from approvals.pages.insights.csv_export import to_csv
+from approvals.queries.attention.seeded import results_of_all
+from approvals.queries.attention.signs import SERIES, signs_of_all
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Insights, Measure, Ranking, duration
 from approvals.queries.insights.working_hours import shown_hours
@@ -79,6 +81,9 @@ def _page(request: SignedIn) -> HttpResponse:
         "tables": _tables(figures),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
+        "attention": signs_of_all(since=figures.since) if permissions.may_administer(request.user) else None,
+        "checks": results_of_all(since=figures.since) if permissions.may_administer(request.user) else None,
+        "series": SERIES,
         "total": _line(figures.total, "", figures.total.p95 or 0),
     }
     return render(request, "approvals/insights/page.html", context)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -38,6 +38,8 @@ from approvals.text.text import visible
 MUCH = 8_000
 #: How many characters of a question's message or of a comment a row shows.
 CHARACTERS = 160
+#: As many rows of one page that are alike become one.
+FOLD_FROM = 10
 KIND_ICONS = {
     Kind.APPROVAL: "shield-check",
     Kind.QUESTION: "circle-question-mark",
@@ -63,6 +65,22 @@ class InboxRow:
     address: str = ""
     #: How far the votes are, if it is decided by them and waits.
     progress: str = ""
+    #: The rows of a page that are alike, which stand folded below this one.
+    alike: Sequence[InboxRow] = ()
+
+    @property
+    def likeness(self) -> Hashable:
+        """Equal for requests of one agent and requester that differ in values alone: the same tool, and the same names shown."""
+        request = self.request
+        what = request.tool_name or request.title
+        names = tuple(name for name, _value in self.values)
+        return request.agent, request.requested_by_id, request.kind, request.urgency, what, names
+
+    @property
+    def picks(self) -> str:
+        """This row and those alike, as a bulk decision names them; empty if they are not decided in bulk."""
+        rows = [row for row in (self, *self.alike) if row.pickable and row.request.kind not in ASKS]
+        return " ".join(f"{row.request.pk}:{row.request.input_digest}" for row in rows) if len(rows) > 1 else ""
 
     @property
     def version(self) -> str:
@@ -168,6 +186,21 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     ]
 
 
+def fold_alike(rows: Sequence[InboxRow]) -> list[InboxRow]:
+    """Return waiting rows so that FOLD_FROM or more that are alike are one, in the place of the first of them."""
+    by_likeness: dict[Hashable, list[InboxRow]] = {}
+    for row in rows:
+        by_likeness.setdefault(row.likeness if row.request.pending else row.request.pk, []).append(row)
+    folded: list[InboxRow] = []
+    for row in rows:
+        like = by_likeness[row.likeness if row.request.pending else row.request.pk]
+        if len(like) < FOLD_FROM:
+            folded.append(row)
+        elif like[0] is row:
+            folded.append(replace(row, alike=tuple(like[1:])))
+    return folded
+
+
 def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
     return request.pending and not permissions.only_on_own_pages(request) and permissions.may_close(user, request)
 
@@ -211,17 +244,20 @@ def section_rows(user: User, sections: Mapping[str, Sequence[ApprovalRequest]]) 
     every = rows_for(user, [request for requests in sections.values() for request in requests])
     by_id = {row.request.pk: row for row in every}
     labels = headings()
-    return [Group(labels[name], [by_id[row.pk] for row in requests], name) for name, requests in sections.items()]
+    return [
+        Group(labels[name], fold_alike([by_id[row.pk] for row in requests]), name)
+        for name, requests in sections.items()
+    ]
 
 
 def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:
     """Return the rows of a page under their headings."""
     rows = rows_for(user, requests)
     if not filters.group:
-        return [Group("", rows, WAITING)]
+        return [Group("", fold_alike(rows), WAITING)]
     column = COLUMNS[filters.group]
     groups = [list(group) for _key, group in groupby(rows, key=lambda row: getattr(row.request, column))]
-    return [Group(_heading(user, group, filters), group) for group in groups]
+    return [Group(_heading(user, group, filters), fold_alike(group)) for group in groups]
 
 
 def _heading(user: User, rows: Sequence[InboxRow], filters: Filters) -> str:

@@ -247,6 +247,21 @@ export class Desk {
     return new Outcome(await this.#http.send("POST", place("requests", requestId, "/decision"), { body }));
   }
 
+  /**
+   * Advise people on a request, and say why. It decides nothing; `raisePriority` is the priority that the request gets if
+   * its own is lower. It needs another key than the one that asked, with the scope `advise`. Throws Refused
+   * (`already_decided`: someone decided before) or Unreachable.
+   */
+  async advise(
+    requestId: string,
+    hint: "looks_fine" | "look_closer" | "looks_wrong",
+    text: string,
+    { raisePriority }: { raisePriority?: "low" | "normal" | "high" | "critical" } = {},
+  ): Promise<Json> {
+    const body = sent({ hint, text, raisePriority });
+    return this.#http.send("POST", place("requests", requestId, "/advice"), { body });
+  }
+
   /** End a workflow, and cancel its waiting requests. Throws Refused or Unreachable. */
   async endWorkflow(workflowId: string, outcome: "completed" | "failed" | "cancelled" = "completed"): Promise<Json> {
     return this.#http.send("POST", place("workflows", workflowId, "/end"), { body: { outcome } });

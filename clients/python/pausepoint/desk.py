@@ -416,6 +416,11 @@ def _decide(patience: float, request_id: str, verdict: str, comment: str, fields
     return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
 
 
+def _advise(patience: float, request_id: str, hint: str, text: str, raise_priority: str | None) -> Flow[dict[str, Any]]:
+    body = {"hint": hint, "text": text} | ({"raise_priority": raise_priority} if raise_priority else {})
+    return (yield from _sure(Call("POST", _place("requests", request_id, "/advice"), body), patience))
+
+
 def _revoke(patience: float, grant_id: str, reason: str) -> Flow[dict[str, Any]]:
     body = {"reason": reason} if reason else {}
     return (yield from _sure(Call("POST", _place("grants", grant_id, "/revoke"), body), patience))
@@ -625,6 +630,14 @@ class Desk(_Settings):
         """
         return self._run(_decide(self.patience, request_id, verdict, comment, fields))
 
+    def advise(self, request_id: str, hint: str, text: str, *, raise_priority: str | None = None) -> dict[str, Any]:
+        """Advise people on a request: `looks_fine`, `look_closer` or `looks_wrong`, and why. It decides nothing.
+
+        `raise_priority` is the priority that the request gets if its own is lower. It needs another key than the one that asked,
+        with the scope `advise`. Raise Refused (`already_decided`: someone decided before) or Unreachable.
+        """
+        return self._run(_advise(self.patience, request_id, hint, text, raise_priority))
+
     def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """End a workflow as `completed`, `failed` or `cancelled`, and cancel its waiting requests.
 
@@ -760,6 +773,12 @@ class AsyncDesk(_Settings):
     async def decide(self, request_id: str, verdict: str, *, comment: str = "", **fields: Any) -> Outcome:
         """Like `Desk.decide`."""
         return await self._run(_decide(self.patience, request_id, verdict, comment, fields))
+
+    async def advise(
+        self, request_id: str, hint: str, text: str, *, raise_priority: str | None = None
+    ) -> dict[str, Any]:
+        """Like `Desk.advise`."""
+        return await self._run(_advise(self.patience, request_id, hint, text, raise_priority))
 
     async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """Like `Desk.end_workflow`."""

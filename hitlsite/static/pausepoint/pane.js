@@ -20,7 +20,10 @@
   const rowOf = (id) => page.querySelector(`.inbox-list > [id="row-${id}"]`);
   const rows = () => [...page.querySelectorAll(".inbox-list > .inbox-row")];
   // What j and k step through: in a list of what waits, no row that was decided since, here or elsewhere.
-  const steps = () => rows().filter((row) => page.dataset.steps === "all" || row === rowOf(current) || isWaiting(row));
+  const steps = () => rows().filter((row) => row === rowOf(current) || !isFolded(row) && (page.dataset.steps === "all" || isWaiting(row)));
+  // Rows that are like another stand in a fold below it; while it is closed, they are one row.
+  /** @param {HTMLElement} row */
+  const isFolded = (row) => row.closest("details:not([open])") !== null;
   /** @param {HTMLElement} row */
   const isWaiting = (row) => row.matches(".is-pending:not([data-held])");
   const isSplit = () => page.classList.contains("split") && wide.matches;
@@ -215,8 +218,9 @@
   /** @param {string} id */
   function openNext(id) {
     const found = rows(), place = found.findIndex((row) => idOf(row) === id);
-    const waiting = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))]
-      .find((row) => isWaiting(row) && !decided.has(idOf(row)));
+    const left = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))].filter((row) => isWaiting(row) && !decided.has(idOf(row)));
+    const waiting = left.find((row) => !isFolded(row)) ?? left[0], fold = waiting?.closest("details");
+    if (fold) fold.open = true;
     const more = document.querySelector("#more-rows a");
     if (more && (!waiting || found.indexOf(waiting) < place)) {
       document.addEventListener("htmx:afterSettle", () => openNext(id), { once: true });
@@ -240,7 +244,8 @@
       row.querySelector(".row-values").textContent = shown.querySelector(".outcome p")?.textContent.trim() ?? "";
     }
     const id = current;
-    queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
+    // What has to be read first keeps the next request from opening.
+    if (shown.dataset.stays === undefined) queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
   });
 
   // --- Rows and buttons open and close it. With a modifier key a title stays a link.

@@ -73,8 +73,11 @@
       }
       part.dataset.viewed = "";
     }
-    const plain = card.querySelector("button[data-plain]");
-    if (plain && !missing(card).length) plain.textContent = plain.dataset.plain;
+    // Advice of programs opens after the person's own look.
+    const plain = card.querySelector("button[data-plain]"), advice = card.querySelector(".advice:not(.after-look)");
+    if (!(plain || advice) || missing(card).length) return;
+    if (plain) plain.textContent = plain.dataset.plain;
+    advice?.classList.add("after-look");
   }
 
   // Spans in order, those that touch as one.

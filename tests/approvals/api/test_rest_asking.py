@@ -80,6 +80,7 @@ def test_a_new_request_is_stored_and_returned():
         "callback_url": "https://agents.example.org/answers",
         **dict.fromkeys(["decision", "votes", "result"]),
         "warnings": [],
+        "advice": [],
     }
     workflow = stored.workflow
     assert (workflow.scope, workflow.key, workflow.source, workflow.owner) == (agent.scope, "run-7", "api", owner)

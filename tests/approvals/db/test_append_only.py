@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, models, transaction
 from approvals import actions
 from approvals.checks import check_triggers
 from approvals.db import append_only
-from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, PolicyVersion, Workflow
+from approvals.models import Advice, ApprovalRequest, AuditEntry, Decision, Grant, PolicyVersion, Workflow
 from approvals.models.comments import RequestComment
 from approvals.record import audit
 from approvals.states import Door, Verdict
@@ -133,7 +133,7 @@ def expected_triggers() -> list[tuple[str, str]]:
     changes = ["update", "delete", *["delete_all"] * (connection.vendor == "postgresql")]
     return [
         (table, f"{table}_no_{change}")
-        for table in [*TABLES, Grant._meta.db_table, PolicyVersion._meta.db_table]
+        for table in [*TABLES, Advice._meta.db_table, Grant._meta.db_table, PolicyVersion._meta.db_table]
         for change in changes
     ]
 

@@ -16,6 +16,7 @@ from tests.contract.frameworks.conftest import people, told
 from tests.contract.javascript_client.conftest import with_page
 from tests.contract.packages.building import JAVASCRIPT, javascript_alone, run
 from tests.support.desk.files import PDF
+from tests.support.machine import Remote
 from tests.support.services import find_npm
 
 pytestmark = pytest.mark.server
@@ -158,6 +159,15 @@ def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
     late = {"invalid": "The webhook is too old, or its time is in the future."}
     missing = {"invalid": "A header of Standard Webhooks is missing."}
     assert found == ["m1"] * 3 + [forged] * 3 + [late] * 2 + [forged, missing]
+
+
+def test_advice_of_another_key_is_on_the_request(desk, node):
+    asker, _, _ = people(desk)
+    reviewer, request = Remote(desk, "auditor", ("read", "advise")), asker.ask(title="Pay?")
+    advise = ("advise", request["id"], "look_closer", "The IBAN is new.", {"raisePriority": "high"})
+    (given, again) = node(reviewer.key, advise, advise)
+    assert (given["raised_to"], again) == ("high", given)
+    assert asker.send("GET", f"/requests/{request['id']}").body["advice"] == [given]
 
 
 def test_the_receiver_of_the_readme_takes_what_the_server_signs(installed):

@@ -211,6 +211,17 @@ def test_administrators_read_the_approver_scopes_and_a_revocation_has_a_reason(s
     assert '"Not needed"' in str(entries)
 
 
+@BOTH
+def test_advice_of_another_key_is_on_the_request(server, agent, carried):
+    reviewer = Remote(server, "auditor", ("read", "advise"))
+    request = agent.ask(title="Pay?")
+    advice = ("advise", request["id"], "look_closer", "The IBAN is new.")
+    given = [carried(server.address, reviewer.key, *advice, raise_priority="high") for _ in range(2)]
+    assert (given[0]["raised_to"], given[1]) == ("high", given[0])
+    shown = agent.send("GET", f"/requests/{request['id']}").body
+    assert (shown["priority"], shown["advice"]) == ("high", [given[0]])
+
+
 def test_many_wait_at_once_on_one_loop(server, agent, decider):
     """More than a pool of connections holds by itself."""
 

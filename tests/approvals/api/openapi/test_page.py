@@ -35,7 +35,7 @@ def test_the_page_lists_every_operation_and_every_field():
     html = parse(page())
     shown = {one.words for one in html.find("code")}
     listed = operations(schema())
-    assert len(listed) == 28
+    assert len(listed) == 29
     assert {f"{one['method']} {one['path']}" for one in listed} - shown == set()
     assert set(NewRequest.model_fields) - shown == set()
 
@@ -80,6 +80,7 @@ def test_operations_have_descriptive_names():
         "assign_request",
         "list_comments",
         "create_comment",
+        "create_advice",
         "list_grants",
         "get_grant",
         "revoke_grant",
@@ -133,7 +134,7 @@ def test_the_examples_of_the_page_work():
         return answer.body
 
     grant = absence = ""
-    for name in ("claim_request", "release_request", "assign_request", "create_comment"):
+    for name in ("claim_request", "release_request", "assign_request", "create_comment", "create_advice"):
         send(decider, name)
     digest = send(decider, "decide_request")["decision"]["approved_digest"]
     send(asker, "report_result", input_digest=digest)
@@ -156,6 +157,7 @@ def test_the_examples_of_the_page_work():
     send(Machine(administrator_of_policy()), "evaluate_policy")
     assert statuses == {
         "claim_request": 200, "release_request": 200, "assign_request": 200, "create_comment": 201,
+        "create_advice": 201,
         "decide_request": 200, "report_result": 201, "end_workflow": 200, "cancel_request": 200,
         "revoke_grant": 200, "take_resume": 200, "renew_resume": 200, "release_resume": 200, "complete_resume": 200,
         "evaluate_policy": 200,

@@ -1,0 +1,114 @@
+"""Tell the person who runs an agent, once, that many similar requests of it wait. A duty of the sweep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from approvals.db.transactions import after_commit
+from approvals.models import ApprovalRequest, Flood
+from approvals.outbound.mailing import send_later
+from approvals.queries.languages import in_language_of
+from approvals.record import audit
+from approvals.states import Door, Status
+from approvals.text.text import visible
+
+#: How old the requests are that are looked at, from and to; how many kinds of them at once; and how often a process looks, in
+#: seconds. Most requests are no flood, and the youngest cost the sweep nothing.
+SETTLED, LOOK_BACK, MOST_KINDS, PAUSE = timedelta(seconds=15), timedelta(minutes=2), 100, 15.0
+#: The same flood is told of again only after this.
+AGAIN = timedelta(days=1)
+_looked_at = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What counts as similar here: the requests of one agent of one person for one tool."""
+
+    requested_by_id: int
+    agent: str
+    tool_name: str
+
+    @property
+    def waiting(self) -> QuerySet[ApprovalRequest]:
+        return ApprovalRequest.objects.filter(
+            status=Status.PENDING,
+            requested_by=self.requested_by_id,
+            agent=self.agent,
+            tool_name=self.tool_name,
+        )
+
+
+def new_requests(now: Any) -> QuerySet[ApprovalRequest]:
+    """Return the waiting requests that have come lately, but not just now."""
+    return ApprovalRequest.objects.filter(
+        status=Status.PENDING, created_at__gte=now - LOOK_BACK, created_at__lte=now - SETTLED
+    )
+
+
+def tell_of_floods() -> None:
+    """Look for floods, unless this process has just looked."""
+    global _looked_at
+    if time.monotonic() - _looked_at < PAUSE or not settings.HITL_FLOOD:
+        return
+    _looked_at = time.monotonic()
+    for stream in find_floods():
+        tell_of(stream)
+
+
+def find_floods() -> Iterator[Stream]:
+    """Yield the streams with new requests of which more than HITL_FLOOD wait. Each count stops there."""
+    columns = ("requested_by_id", "agent", "tool_name")
+    for values in new_requests(Now()).order_by().values_list(*columns).distinct()[:MOST_KINDS]:
+        stream = Stream(*values)
+        if stream.waiting.order_by()[: settings.HITL_FLOOD + 1].count() > settings.HITL_FLOOD:
+            yield stream
+
+
+def tell_of(stream: Stream) -> bool:
+    """Tell the person who runs the agent, on record; return False if they were told within AGAIN."""
+    now = timezone.now()
+    key = {"requested_by_id": stream.requested_by_id, "agent": stream.agent, "tool_name": stream.tool_name}
+    with transaction.atomic():
+        flood, new = Flood.objects.get_or_create(**key, defaults={"told_at": now})
+        # The condition lets one of several processes tell them.
+        if not new and not Flood.objects.filter(pk=flood.pk, told_at__lt=now - AGAIN).update(told_at=now):
+            return False
+        person = User.objects.get(pk=stream.requested_by_id)
+        subject = audit.Subject(scope="desk", agent=stream.agent, tool_name=stream.tool_name)
+        data = {"requested_by": person.get_username(), "more_than": settings.HITL_FLOOD}
+        audit.record("agent.flooded", subject, data=data, actor=None, via=Door.SYSTEM)
+        if settings.HITL_MAIL and person.email and person.is_active:
+            after_commit(send_later, _mail(person, stream))
+    return True
+
+
+def _mail(person: User, stream: Stream) -> EmailMessage:
+    with in_language_of(person.pk):
+        context = {
+            "name": person.get_username(),
+            "number": settings.HITL_FLOOD,
+            "agent": _in_one_line(stream.agent),
+            "tool": _in_one_line(stream.tool_name),
+            "site": settings.PUBLIC_URL,
+        }
+        body = render_to_string("approvals/attention/flood.txt", context)
+        subject = _("[Pausepoint] Many similar requests of your agent are waiting")
+    return EmailMessage(subject=subject, body=body, from_email=settings.DEFAULT_FROM_EMAIL, to=[person.email])
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(visible(text).split())

@@ -1,0 +1,1 @@
+"""Seeded checks: the switch, the rate, and the cases that they show."""

@@ -1,0 +1,61 @@
+"""Advice over REST: what a program thinks of a request that waits for people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Router
+from ninja.responses import Status as Reply
+from pydantic import Field
+
+from approvals.access.callers import Caller
+from approvals.actions import attention
+from approvals.api.bodies import mark_replayed
+from approvals.api.fields import Document, shown_with
+from approvals.api.rest.documents import AdviceDocument
+from approvals.api.rest.operations import JsonBody, operation, problems
+from approvals.api.rest.shapes import advice_document
+from approvals.models.advice import MAX_TEXT
+from approvals.states import Door, Hint, Priority
+
+router = Router(tags=["Advice"])
+
+
+class NewAdvice(Document):
+    model_config = shown_with({"hint": "look_closer", "text": "The IBAN differs from that of the last 12 payments."})
+
+    hint: Hint
+    """What you advise."""
+    text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    """Why, as plain text."""
+    raise_priority: Priority | None = None
+    """The priority that the request gets if its own is lower."""
+
+
+@router.post(
+    "/requests/{uuid:request_id}/advice",
+    response={201: AdviceDocument, 200: AdviceDocument},
+    summary="Advise on a request",
+    openapi_extra=problems(400, 404, 409, 410, 413, 415),
+)
+@operation("advise")
+def create_advice(
+    caller: Caller, request_id: UUID, sent: Annotated[NewAdvice, JsonBody(...)], response: HttpResponse
+) -> Reply[AdviceDocument]:
+    """Needs the scope `advise`, a user who may see the request, and another key than the one that asked. People see advice
+    folded, below what they decide on. It never approves, rejects or lowers the priority. Advice cannot be changed; the same
+    advice from the same key is stored once, and then returned with 200 and `Idempotent-Replayed`. 409 `conflict` if the request
+    has ten pieces of advice.
+    """
+    outcome = attention.advise(
+        request_id,
+        by=caller.actor,
+        via=Door.REST,
+        hint=sent.hint,
+        text=sent.text,
+        raise_priority=sent.raise_priority,
+    )
+    mark_replayed(response, outcome.replayed)
+    return Reply(200 if outcome.replayed else 201, advice_document(outcome.advice))

@@ -1,0 +1,1 @@
+"""Pages that help people to look where it matters."""

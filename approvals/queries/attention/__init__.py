@@ -1,0 +1,1 @@
+"""Reads that help people to look where it matters."""

@@ -1,0 +1,159 @@
+"""Many similar requests of one agent: one row, one page that decides them together, and one message to who runs it."""
+
+from __future__ import annotations
+
+import pytest
+from django.core import mail
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from approvals.actions.attention import flooding
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.outbound import mailing
+from approvals.pages.lists.inbox_rows import FOLD_FROM
+from approvals.states import Kind, Priority
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import make_request, make_workflow
+from tests.support.markup import Element, parse
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+
+def flood(owner, number: int = FOLD_FROM, **changes) -> list[ApprovalRequest]:
+    return [
+        make_request(owner, **{"tool_name": "refund", "input": {"amount": place}} | changes) for place in range(number)
+    ]
+
+
+def page_of(person, address: str = "/") -> Element:
+    return parse(browser(person).get(address).text)
+
+
+def folds(page: Element) -> list[tuple[str, int]]:
+    return [
+        (fold.find("summary")[0].words, len(fold.find("li", class_="inbox-row")))
+        for fold in page.find("details", class_="alike")
+    ]
+
+
+def test_similar_requests_are_one_row_in_the_place_of_the_first():
+    owner, decider = alice(), bob()
+    first, *rest = flood(owner)
+    other = make_request(owner, title="Something else", tool_name="pay")
+    page = page_of(decider)
+    (waiting,) = page.find("ol", id="list-waiting")
+    outer = [child.attributes.get("id", child.attributes["class"]) for child in waiting.inside]
+    assert outer == [f"row-{first.pk}", "alike-rows", f"row-{other.pk}"]
+    (fold,) = waiting.find("details", class_="alike")
+    assert [row.attributes["id"] for row in fold.find("li", class_="inbox-row")] == [f"row-{one.pk}" for one in rest]
+    assert (folds(page), "open" in fold.attributes) == ([("9 more like this", 9)], False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"tool_name": "pay"}, {"kind": Kind.FORM, "response_schema": {"type": "object"}}, {"priority": Priority.HIGH}],
+)
+def test_requests_that_differ_in_more_than_values_are_not_alike(changes):
+    owner = alice()
+    flood(owner, FOLD_FROM - 1)
+    flood(owner, 1, **changes)
+    assert folds(page_of(bob())) == []
+
+
+def test_requests_with_other_names_or_another_agent_or_person_are_not_alike():
+    owner, other = alice(), make_person("ann")
+    flood(owner, FOLD_FROM - 1)
+    flood(owner, 1, input={"total": 3})
+    flood(owner, 1, workflow=make_workflow(owner, agent="billing"))
+    flood(other, 1)
+    assert folds(page_of(bob())) == []
+
+
+def test_all_of_them_lead_to_the_page_that_shows_what_differs_and_decides_nothing_before():
+    owner, decider = alice(), bob()
+    flood(owner)
+    client = browser(decider)
+    (line,) = parse(client.get("/").text).find("li", class_="alike-rows")
+    (picks,) = line.find("input", name="picks")
+    sent = {"picks": picks.attributes["value"], "verdict": "approve", "back": "/"}
+    shown = client.post("/requests/bulk/", sent)
+    assert (shown.status_code, "Approve 10 requests?" in shown.text, Decision.objects.count()) == (200, True, 0)
+    client.post("/requests/bulk/", sent | {"confirmed": "yes"})
+    assert Decision.objects.filter(verdict="approve", by_name="bob").count() == FOLD_FROM
+
+
+def test_people_who_may_not_decide_see_the_fold_without_buttons():
+    owner = alice()
+    flood(owner)
+    (line,) = page_of(owner).find("li", class_="alike-rows")
+    assert line.find("form") == []
+
+
+def test_a_fold_takes_no_statement_more():
+    owner, decider = alice(), bob()
+    client, costs = browser(decider), []
+    for number in (FOLD_FROM - 1, 1):
+        flood(owner, number)
+        with CaptureQueriesContext(connection) as statements:
+            client.get("/")
+        costs.append(len(statements))
+    assert costs[0] == costs[1]
+
+
+def test_pages_go_on_after_the_last_row_read_and_lose_none():
+    owner, decider = alice(), bob()
+    requests = flood(owner, 60)
+    client = browser(decider)
+    first = parse(client.get("/").text)
+    (more,) = first.find("a", rel="next")
+    second = parse(client.get(f"/{more.attributes['href']}").text)
+    shown = [row.attributes["id"] for page in (first, second) for row in page.find("li", class_="inbox-row")]
+    assert (len(shown), set(shown)) == (60, {f"row-{request.pk}" for request in requests})
+
+
+@pytest.mark.parametrize("picks", ["nonsense", "1:2 3", ""])
+def test_picks_that_name_no_request_are_refused(picks):
+    answer = browser(bob()).post("/requests/bulk/", {"picks": picks, "verdict": "approve"})
+    assert answer.status_code == 422
+
+
+def settle() -> None:
+    """Let all requests be as old as those that the sweep looks at."""
+    ApprovalRequest.objects.update(created_at=timezone.now() - 2 * flooding.SETTLED)
+
+
+def test_who_runs_the_agent_is_told_once(settings, django_capture_on_commit_callbacks):
+    settings.HITL_FLOOD, settings.HITL_MAIL = 3, True
+    owner = alice()
+    owner.email = "alice@example.com"
+    owner.save()
+    flood(owner, 3)
+    settle()
+    assert list(flooding.find_floods()) == []
+    flood(owner, 2)
+    settle()
+    for _ in range(2):
+        for stream in flooding.find_floods():
+            with django_capture_on_commit_callbacks(execute=True):
+                flooding.tell_of(stream)
+    # Mails are sent one after another on a thread of their own.
+    mailing._thread.submit(list).result()
+    (message,) = mail.outbox
+    assert message.to == ["alice@example.com"]
+    assert "more than 3 similar requests of your agent support are waiting for a person." in message.body
+    (entry,) = AuditEntry.objects.filter(event="agent.flooded")
+    assert (entry.agent, entry.tool_name, entry.data) == (
+        "support",
+        "refund",
+        {"requested_by": "alice", "more_than": 3},
+    )
+
+
+def test_no_one_is_told_where_the_setting_is_off(settings):
+    settings.HITL_FLOOD = 0
+    flood(alice(), 3)
+    settle()
+    flooding.tell_of_floods()
+    assert AuditEntry.objects.filter(event="agent.flooded").count() == 0

@@ -1,0 +1,110 @@
+"""Look where it matters, in a browser: floods are one row, advice comes after the own look, and a check says what was right."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.browser.places import violations
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+FLOOD = {"title": "Send a letter?", "tool_name": "sendLetter", "agent": "flooder"}
+CASE = {
+    "Title": "Pay the whole budget?",
+    "Tool": "payBudget",
+    "Input, as a JSON object": '{"amount": 99999}',
+    "Why, shown after the decision": "No one pays that much.",
+}
+
+
+def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(windows, people, server, axe):
+    remote = Remote(server, "requester", ("ask", "read"))
+    for number in range(10):
+        remote.ask(**FLOOD, input={"to": f"person {number}"})
+    page = windows.open(people("approver"), "/?tool=sendLetter")
+    rows = page.locator(".inbox-list > .inbox-row:visible")
+    assert (rows.count(), page.locator(".alike summary").inner_text()) == (1, "9 more like this")
+    assert violations(page, axe) == {}
+
+    # The keys go past a closed fold as one row, and through an open one.
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.locator(".inbox-row .row-title:focus").count() == 1
+    page.locator(".alike summary").click()
+    assert rows.count() == 10
+    assert violations(page, axe) == {}
+
+    with page.expect_navigation():
+        page.get_by_role("button", name="Approve all of these…").click()
+    page.get_by_role("heading", name="Approve 10 requests?").wait_for()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Approve 10 requests").click()
+    assert page.get_by_text("Approved.", exact=True).count() == 10
+
+
+def test_advice_can_be_opened_once_all_was_in_view(windows, people, server, axe):
+    remote, reviewer = Remote(server, "requester", ("ask", "read")), Remote(server, "auditor", ("read", "advise"))
+    request = remote.ask(title="Write it?", tool_name="writeLetter", input={"text": "word " * 3000})
+    advice = {"hint": "look_closer", "text": "It is <b>long</b>.", "raise_priority": "high"}
+    assert reviewer.send("POST", f"/requests/{request['id']}/advice", advice).status == 201
+    page = windows.open(people("approver"), f"/requests/{request['id']}/")
+    page.get_by_role("tab", name="Advice").click()
+    fold = page.locator(".advice details")
+    page.get_by_text("Look at the whole request first").wait_for()
+    assert not fold.is_visible()
+    assert violations(page, axe) == {}
+    page.evaluate("card => window.pausepoint.unfold(document.querySelector('.request'))")
+    page.wait_for_function("() => !window.pausepoint.unfold(document.querySelector('.request'))", polling=100)
+    fold.wait_for()
+    fold.locator("summary").click()
+    assert "It is <b>long</b>." in fold.inner_text()
+    assert "raised the priority from Normal to High" in fold.inner_text()
+    assert violations(page, axe) == {}
+
+
+def test_a_check_says_what_was_right_and_the_pane_stays_on_it(windows, people, server, axe):
+    admin = windows.open(people("admin"), "/settings/checks/")
+    admin.get_by_text("Add a case").click()
+    for label, text in CASE.items():
+        admin.get_by_label(label).fill(text)
+    with admin.expect_navigation():
+        admin.get_by_role("button", name="Add", exact=True).click()
+    admin.get_by_label("Decisions between two checks of a person").fill("5")
+    with admin.expect_navigation():
+        admin.get_by_role("button", name="Save").click()
+    assert violations(admin, axe) == {}
+
+    remote = Remote(server, "requester", ("ask", "read"))
+    for number in range(5):
+        remote.ask(title="File it?", tool_name="fileLetter", input={"shelf": number})
+    page = windows.open(people("approver"), "/?tool=fileLetter")
+    page.locator("#bulk-all").check()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Approve…").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Approve 5 requests").click()
+
+    # The sweep plants it; it is there when the Inbox is loaded.
+    windows.tolerate("Failed to load resource")
+    row = page.locator(".inbox-row", has_text="Pay the whole budget?")
+    for _ in range(60):
+        page.goto(server.address + "/")
+        if row.count():
+            break
+        page.wait_for_timeout(1000)
+    row.locator(".row-title").click()
+    page.locator("#detail-body .request.is-pending").wait_for()
+    assert "Pay the whole budget?" in page.locator("#detail-body").inner_text()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    outcome = page.locator("#detail-body .outcome")
+    outcome.wait_for()
+    assert "This was a check. You approved it. It should have been rejected." in outcome.inner_text()
+    assert "No one pays that much." in outcome.inner_text()
+    assert violations(page, axe) == {}
+    page.locator("#attention-line").wait_for(state="attached")
+    admin.goto(server.address + "/settings/checks/")
+    assert "0 of 1 checks were decided as is right." in admin.locator(".settings-main").inner_text()
+    admin.get_by_label("Decisions between two checks of a person").fill("")
+    with admin.expect_navigation():
+        admin.get_by_role("button", name="Save").click()
