@@ -234,3 +234,12 @@ def test_no_one_cancels_what_several_have_to_decide_but_who_asked(two, people):
 def test_a_question_is_answered_by_one_person(people):
     request = with_terms(make_request(alice(), Kind.QUESTION), both(group(votes=2)))
     assert decide(request, people[0], Verdict.RESPOND, answer="Blue.").decision.verdict == "respond"
+
+
+def test_that_a_call_has_succeeded_is_said_by_one_person_whose_vote_is_wanted(people):
+    bob, dave, *_ = people
+    request = make_request(alice(), Kind.RECOVERY, tool_name="pay")
+    with_terms(request, both(group(make_team("finance", bob), votes=1), group(make_team("ops", *people[2:]))))
+    with pytest.raises(NotAllowed, match="waits for finance"):
+        decide(request, dave, Verdict.RESPOND, answer="receipt 7")
+    assert decide(request, bob, Verdict.RESPOND, answer="receipt 7").decision.verdict == "respond"
