@@ -252,8 +252,7 @@ HITL_FLOOD = env.whole_number("HITL_FLOOD", default=20, lowest=0, highest=1000) 
 #: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.
 HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
 HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)
-#: The token for `/metrics`; without it, only programs on this machine may read them.
-METRICS_TOKEN = env.text("METRICS_TOKEN")
+METRICS_TOKEN = env.text("METRICS_TOKEN")  # for `/metrics`; without it, only programs on this machine may read them
 
 _mail_server = {
     "host": env.text("EMAIL_HOST"),

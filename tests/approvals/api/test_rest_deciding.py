@@ -48,11 +48,10 @@ def test_an_approval_says_what_may_run_now():
         "via": "rest",
         "decided_at": decided.body["changed_at"],
         "comment": "Fine.",
-        "halted": False,
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
-        "break_glass": False,
         **dict.fromkeys(["decided_for", "edited_input", "answer", "grant", "rule"]),
+        **dict.fromkeys(["break_glass", "halted"], False),
     }
     assert agent.get(f"/requests/{asked['id']}").body == decided.body
 

@@ -18,6 +18,12 @@ from tests.support.people import alice, bob, make_person
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    for name in ("WAIT", "ROUND", "PATIENCE"):
+        monkeypatch.setattr(calls, name, 0.0)
+
+
 @pytest.fixture
 def deciders():
     return [bob(), make_person("dave", "decide_approvalrequest", "view_approvalrequest")]
@@ -36,7 +42,7 @@ def only() -> ApprovalRequest:
 
 def test_a_model_that_asked_over_mcp_is_told_how_far_it_is(deciders, terms):
     agent = Agent(alice())
-    asked = agent.call("request_approval", REFUND | {"timeout_seconds": 0}).outcome
+    asked = agent.call("request_approval", REFUND).outcome
     with_terms(only(), terms)
     vote(only(), deciders[0])
     seen = agent.call("check_request", {"request_id": asked["request_id"]}).outcome
@@ -46,9 +52,7 @@ def test_a_model_that_asked_over_mcp_is_told_how_far_it_is(deciders, terms):
     assert (seen["status"], "votes" in seen) == ("approved", False)
 
 
-def test_a_permission_prompt_is_denied_with_how_far_it_is(deciders, terms, monkeypatch):
-    for name in ("WAIT", "ROUND", "PATIENCE"):
-        monkeypatch.setattr(calls, name, 0.0)
+def test_a_permission_prompt_is_denied_with_how_far_it_is(deciders, terms):
     agent = Agent(alice())
     agent.call("permission", WRITE)
     with_terms(only(), terms)
