@@ -192,8 +192,7 @@ if TRUST_FORWARDED_PROTO:
 # Only then: without that header every request would be redirected.
 SECURE_SSL_REDIRECT = TRUST_FORWARDED_PROTO and PUBLIC_URL.startswith("https://")
 SECURE_HSTS_SECONDS = env.whole_number("HSTS_SECONDS", default=0, lowest=0, highest=63_072_000)
-# Subdomains and preload lists are not for this site to decide.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # about subdomains, preload lists
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
