@@ -279,11 +279,9 @@ if django.VERSION >= (6, 1):
     }
 else:
     EMAIL_BACKEND = f"django.core.mail.backends.{_mail_backend}.EmailBackend"
-    EMAIL_HOST, EMAIL_PORT = _mail_server["host"], _mail_server["port"]
+    EMAIL_HOST, EMAIL_PORT, EMAIL_TIMEOUT = (_mail_server[name] for name in ("host", "port", "timeout"))
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail_server["username"], _mail_server["password"]
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail_server["use_tls"], _mail_server["use_ssl"]
-    EMAIL_TIMEOUT = _mail_server["timeout"]
-
 ANTHROPIC_API_KEY = env.text("ANTHROPIC_API_KEY")
 #: Which model provider answers. `scripted` works offline and needs no key.
 HITL_PROVIDER = env.choice(
