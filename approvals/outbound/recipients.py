@@ -29,17 +29,14 @@ Recipient = tuple[str, Channel, str, datetime]
 
 def recipients_of(row: OutboxEvent, request: ApprovalRequest, rules: Sequence[NotificationRule]) -> list[Recipient]:
     """Return who gets the notice in this row of the outbox, each once."""
-    terms = terms_of(request.terms)
-    to = People()
-    if row.name in outbox.FOLLOW_UPS:
-        to = follow_ups(terms)[row.payload["step"] - 1].to
-    wanted_now = wanted_voters(request)
-    # A later stage has begun, or there is another input to vote on: only those are told whose vote is wanted now.
-    only = None if row.name == "request.created" else wanted_now
-    named = bool(to.people or to.teams)
-    recipients = _of_named(to, request, rules) if named else _of_rules(request, rules, wanted_now, only)
-    wanted = [recipient for recipient in recipients if not terms.channels or recipient[1] in terms.channels]
-    return list({target: (target, channel, lane, at) for target, channel, lane, at in wanted}.values())
+    terms, wanted = terms_of(request.terms), wanted_voters(request)
+    # A later stage has begun, there is another input to vote on, or it is a reminder: only those whose vote is wanted now.
+    only = None if row.name in {"request.created", "request.escalated"} else wanted
+    to = follow_ups(terms)[row.payload["step"] - 1].to if row.name in outbox.FOLLOW_UPS else People()
+    names = bool(to.people or to.teams)
+    reached = _of_named(to, request, rules, only) if names else _of_everyone(request, rules, only, wanted)
+    sent = [recipient for recipient in reached if not terms.channels or recipient[1] in terms.channels]
+    return list({target: (target, channel, lane, at) for target, channel, lane, at in sent}.values())
 
 
 def audience_of(rule: NotificationRule) -> list[User]:
@@ -48,12 +45,12 @@ def audience_of(rule: NotificationRule) -> list[User]:
     return [person for person in people if person.is_active]
 
 
-def _of_rules(
-    request: ApprovalRequest, rules: Iterable[NotificationRule], voters: Set[int] | None, only: Set[int] | None
+def _of_everyone(
+    request: ApprovalRequest, rules: Iterable[NotificationRule], only: Set[int] | None, wanted: Set[int] | None
 ) -> Iterator[Recipient]:
-    """Yield whom the rules name, of these people `only`, and the browsers of who may decide.
+    """Yield everyone whom rules name, or `only` these people of them; and the browsers of those who may decide now.
 
-    `voters` are those whose vote is wanted now, if the request takes votes.
+    `wanted` are the people whose vote is wanted, if the request takes votes.
     """
     fitting = [
         rule
@@ -76,14 +73,13 @@ def _of_rules(
         subscriptions = _subscriptions(None)
         deciders = people_of(subscriptions)
         permissions.load_permissions(deciders.values())
-        closing = [
-            person
-            for person in deciders.values()
-            if (voters is None or person.pk in voters) and permissions.may_close(person, request)
-        ]
-        may = {person.pk for person in closing}
-        wanted = may & {person.pk for person in in_place_of_absent(_on_duty(closing, request, duty))} or may
-        yield from _browsers([each for each in subscriptions if each.person_id in wanted], request)
+        may = {person.pk for person in deciders.values() if permissions.may_close(person, request)}
+        # Those whose vote is wanted need no browser of their own, but their delegates may have one.
+        ids = may if wanted is None else wanted
+        called = list(User.objects.filter(pk__in=any_of(ids, int), is_active=True).order_by("pk"))
+        present = {person.pk for person in in_place_of_absent(_on_duty(called, request, duty))}
+        chosen = may & present or may & ids
+        yield from _browsers([each for each in subscriptions if each.person_id in chosen], request)
 
 
 def _teams(request: ApprovalRequest) -> list[int]:
@@ -105,12 +101,15 @@ def _on_duty(people: list[User], request: ApprovalRequest, duty: Mapping[int, fr
     return on or people
 
 
-def _of_named(to: People, request: ApprovalRequest, rules: Iterable[NotificationRule]) -> Iterator[Recipient]:
-    """Yield the recipients of a notice to these people and teams, whatever else the rules say."""
+def _of_named(
+    to: People, request: ApprovalRequest, rules: Iterable[NotificationRule], only: Set[int] | None
+) -> Iterator[Recipient]:
+    """Yield the recipients of a notice to these people and teams, or `only` these of them, whatever else the rules say."""
     duty = on_duty_in(to.teams)
     named = list(User.objects.filter(pk__in=any_of(to.people, int), is_active=True))
     for team in to.teams:
         named += members_on_duty(User.objects.filter(groups=team, is_active=True).order_by("pk"), duty.get(team))
+    named = [person for person in named if only is None or person.pk in only]
     people = {person.pk: person for person in in_place_of_absent(named)}
     permissions.load_permissions(people.values())
     yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)

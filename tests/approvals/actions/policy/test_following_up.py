@@ -151,6 +151,19 @@ def test_a_reminder_goes_to_those_who_vote_or_else_to_everyone_who_was_told(sett
 
 
 @pytest.mark.django_db(transaction=True)
+def test_who_has_voted_is_not_reminded(settings):
+    settings.HITL_MAIL = True
+    voter, other = bob(), make_person("erin", "decide_approvalrequest")
+    team = group_of(with_address(voter), with_address(other))
+    both = (Stage(groups=(Voters(teams=(team.pk,), votes=2),)),)
+    request = ask_under(Terms(stages=both, reminders=(60,)), alice(), at=FRIDAY)
+    decide(request, User.objects.get(pk=voter.pk), Verdict.APPROVE)
+    walk_to(FRIDAY + HOUR)
+    carry()
+    assert [to for (to,), _subject in sent()] == ["erin@example.org"]
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("channels", "mails"), [((), 1), (("mail",), 1), (("push",), 0)])
 def test_only_the_channels_of_the_terms_are_used(settings, channels, mails):
     settings.HITL_MAIL = True
