@@ -17,6 +17,7 @@ from approvals.outbound import outbox
 from approvals.queries.preferences import settings_of_tools
 from approvals.record import audit
 from approvals.record.amounts import amount_at, amount_pointer
+from approvals.record.events import OTHER_INPUT
 from approvals.states import Door
 
 
@@ -53,11 +54,11 @@ def record_other_input(result: ToolResult, request: ApprovalRequest, *, actor: S
     # Without the input: the one that ran is not known, and the approved one did not run.
     data = {name: value for name, value in result.data.items() if name != "input"} | hidden_record(request)
     subject = audit.subject_of(request, request.workflow, changed=result.input)
-    key = audit.repeat_key(audit.OTHER_INPUT, subject, data)
-    known = AuditEntry.objects.filter(request_id=request.pk, event=audit.OTHER_INPUT)
+    key = audit.repeat_key(OTHER_INPUT, subject, data)
+    known = AuditEntry.objects.filter(request_id=request.pk, event=OTHER_INPUT)
     if known.count() >= MAX_OTHER_INPUTS and not known.filter(dedup_key=key).exists():
         return
-    if audit.record_once(audit.OTHER_INPUT, subject, data=data, actor=actor, via=via):
+    if audit.record_once(OTHER_INPUT, subject, data=data, actor=actor, via=via):
         index_result(request, result.output, result.error_text)
     notify(request.workflow, request.requested_by_id, request.assigned_to_id, request_id=str(request.pk))
 

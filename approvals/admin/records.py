@@ -30,7 +30,7 @@ from approvals.asking.secrets import masked_data, masked_decision, masked_reques
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
-from approvals.record.audit import EVENTS
+from approvals.record.events import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.states import Door, Verdict
 from approvals.text.tables import pretty

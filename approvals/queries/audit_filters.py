@@ -19,7 +19,7 @@ from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.queries.filters import at_most, one_of, read_checked
 from approvals.queries.search_words import MAX_SEARCH
 from approvals.record.amounts import DECIMAL
-from approvals.record.audit import EVENTS
+from approvals.record.events import EVENTS
 from approvals.states import Verdict
 
 

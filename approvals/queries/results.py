@@ -22,6 +22,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
 from approvals.queries.insights.values import duration
 from approvals.queries.requests import requests_for
 from approvals.record import audit
+from approvals.record.events import RESULTS
 from approvals.states import Kind, Status, Verdict
 from approvals.text.file_references import FileReference, references_in
 from approvals.text.tables import Row, has_more_than_rows, pretty, rows
@@ -179,7 +180,7 @@ def result_of(decision: Decision, ran_digest: str = "") -> Result:
 
 def reported_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests whose calls were reported since `moment`, which changes nothing of the requests themselves."""
-    reported = AuditEntry.objects.filter(event__in=audit.RESULTS, at__gte=moment)
+    reported = AuditEntry.objects.filter(event__in=RESULTS, at__gte=moment)
     return requests_for(user).filter(pk__in=reported.values("request_id"))
 
 

@@ -16,7 +16,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
 from approvals.queries.results import Result, results_of
 from approvals.queries.search import with_words
-from approvals.record.audit import RESULTS
+from approvals.record.events import RESULTS
 
 M = TypeVar("M", bound=Model)
 

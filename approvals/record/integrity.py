@@ -19,7 +19,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from approvals.db.canonical_json import utc
 from approvals.models import AuditEntry
 from approvals.record.amounts import numbers_in
-from approvals.record.audit import ONCE, VERDICTS, Subject, repeat_key
+from approvals.record.audit import Subject, repeat_key
+from approvals.record.events import ONCE, VERDICTS
 
 #: Entries of one query, few because one may be megabytes long.
 PAGE = 50

@@ -31,7 +31,7 @@ from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.queries import BODIES, UNLISTED, UNREAD
 from approvals.record import sequence
-from approvals.record.audit import VERDICTS
+from approvals.record.events import VERDICTS
 
 CREATED = "request.created"
 #: Entries read at once.

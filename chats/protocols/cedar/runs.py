@@ -13,7 +13,7 @@ from approvals.access.permissions import Person, sees_everything
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.queries import get_request_for
-from approvals.record.audit import VERDICTS
+from approvals.record.events import VERDICTS
 from approvals.states import Status
 from chats.models import Chat, ToolCall
 from chats.states import CEDAR, TURN_SOURCES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from approvals.pages.audit.evidence import AI_ACT, PAGES, SOC_2
-from approvals.record.audit import EVENTS
+from approvals.record.events import EVENTS
 from tests.support.desk.pressing import browser
 from tests.support.markup import parse
 from tests.support.people import bob, make_person

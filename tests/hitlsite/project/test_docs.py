@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from approvals.access.keys import DEFAULT_SCOPES, SCOPES
 from approvals.exceptions import Refusal
 from approvals.outbound.outbox import EVENTS as OUTBOX_EVENTS
-from approvals.record.audit import EVENTS
+from approvals.record.events import EVENTS
 from approvals.routing import websocket_urlpatterns as desk_sockets
 from approvals.states import ALIASES, Kind, Priority, Status, Verdict, WorkflowState
 from chats.agent.demo import SCRIPT

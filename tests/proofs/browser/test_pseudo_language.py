@@ -14,7 +14,7 @@ import pytest
 
 from approvals.administration.connecting.integrations import INTEGRATIONS
 from approvals.outbound import outbox
-from approvals.record.audit import EVENTS
+from approvals.record.events import EVENTS
 from chats.states import FinishReason
 from tests.proofs.browser.places import each_page, places_of
 from tests.support import catalogues

@@ -8,7 +8,7 @@ from approvals import actions
 from approvals.models import Workflow
 from approvals.pages.audit.lines import EVENT_LABELS
 from approvals.pages.audit.record import MAX_INPUT
-from approvals.record.audit import EVENTS
+from approvals.record.events import EVENTS
 from approvals.states import Door, Verdict
 from tests.support.desk.pressing import at, browser, seen
 from tests.support.desk.requests import decide, make_request, stored
