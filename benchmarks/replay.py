@@ -3,7 +3,8 @@
     .venv/bin/python -m benchmarks.replay [--requests 100000] [--rounds 3]
 
 The rules name tools; every tenth has a condition in CEL, and half of the requests fit one of them. `judge` is what the rules
-add to one ask, besides the statement that it makes anyway.
+add to one ask, besides the statement that it makes anyway. `ask, allowed` is an ask that the last of 200 rules allows, with its
+commit, on one connection: 1,000 divided by its time are so many a second.
 """
 
 from __future__ import annotations

@@ -1,0 +1,72 @@
+"""Write a rule, see what it would have done, apply it, and use it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.browser.places import violations
+from tests.support.machine import Remote
+
+pytestmark = pytest.mark.browser
+
+CALL = {"title": "Post the note?", "tool_name": "postNote", "input": {"length": 80}, "agent": "writer"}
+
+
+def press(page, name: str) -> None:
+    with page.expect_navigation():
+        page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_a_rule_is_written_replayed_applied_and_used(windows, people, server, axe):
+    remote = Remote(server, "requester", ("ask", "read"))
+    assert remote.ask(**CALL)["status"] == "pending"
+    page = windows.open(people("admin"), "/settings/policy/")
+    assert violations(page, axe) == {}
+    with page.expect_navigation():
+        page.get_by_role("link", name="Change the policy").click()
+
+    # Write: in the form, and the JSON beside it says the same.
+    page.get_by_text("Add a rule").click()
+    page.get_by_label("Name", exact=True).fill("Short notes")
+    page.get_by_label("What happens").select_option("allow")
+    page.get_by_label("Tools", exact=True).fill("postNote")
+    page.get_by_label("Condition", exact=True).fill("input.lengthy < 100")
+    press(page, "Add it to the draft")
+    assert '"name": "Short notes"' in page.locator("textarea[name=document]").input_value()
+    assert violations(page, axe) == {}
+
+    # Replay: the condition names a member that no input has, so people would be asked. Mend it in the JSON.
+    press(page, "Show what it would have done")
+    row = page.locator("tr", has=page.get_by_role("rowheader", name="Short notes"))
+    assert row.locator("td").all_inner_texts() == ["0", "0", "1", "1"]
+    document = page.locator("textarea[name=document]")
+    document.fill(document.input_value().replace("lengthy", "length"))
+    press(page, "Show what it would have done")
+    assert row.locator("td").all_inner_texts() == ["1", "0", "0", "0"]
+    assert violations(page, axe) == {}
+
+    # Apply it, with a reason.
+    page.get_by_label("Why the policy changes").fill("No one ever rejected one.")
+    press(page, "Apply this policy")
+    page.get_by_text("Version 1 is live. It applies to what is asked from now on.").wait_for()
+    assert violations(page, axe) == {}
+
+    windows.tolerate("422")
+    # Use it: such a call runs, a longer one waits, and a fault is shown with its line.
+    assert remote.ask(**CALL)["status"] == "approved"
+    assert remote.ask(**CALL | {"input": {"length": 800}})["status"] == "pending"
+    page.goto(server.address + "/settings/policy/change/")
+    document = page.locator("textarea[name=document]")
+    document.fill(document.input_value().replace("input.length", "inputs.length"))
+    press(page, "Show what it would have done")
+    assert (
+        "Line 10: rules.0.when line 1, column 7: undeclared reference to 'inputs.length'"
+        in page.locator("#faults").inner_text()
+    )
+    assert violations(page, axe) == {}
+    # The other journeys ask as before.
+    page.goto(server.address + "/settings/policy/change/")
+    press(page, "Remove")
+    press(page, "Show what it would have done")
+    page.get_by_label("Why the policy changes").fill("The end of the journey.")
+    press(page, "Apply this policy")
