@@ -31,9 +31,7 @@ EVENTS = (
     "request.claimed",
     "request.released",
     "request.assigned",
-    "request.commented",
-    *("request.reminded", "request.escalated"),
-    "request.advised",
+    *("request.commented", "request.reminded", "request.escalated", "request.advised"),
     "request.taken",
     "request.secret_shown",
     "resume.taken",
@@ -48,9 +46,7 @@ EVENTS = (
     "turn.refused",
     "chat.branched",
     "event.resent",
-    "key.created",
-    "key.revoked",
-    "key.changed",
+    *("key.created", "key.revoked", "key.changed"),
     "retention.pruned",
     "login.succeeded",
     "login.failed",
@@ -71,8 +67,7 @@ EVENTS = (
     "priority.changed",
     *("grant.given", "grant.used", "grant.revoked", "grant.ended", "grant.stopped", "grant.resumed"),
     *("policy.proposed", "policy.applied", "policy.declined"),
-    "agent.flooded",
-    *("check.changed", "check.answered"),
+    *("agent.flooded", "check.changed", "check.answered"),
 )
 
 #: A report of a call that ran with a different input than the approved one.
