@@ -232,12 +232,10 @@ LOGGING = logs.LOGGING
 HITL_AGENTS = env.comma_separated("HITL_AGENTS", default=("chats.agent.demo.support",))
 #: Dotted paths of functions that receive each `approvals.outbound.outbox.Event` at least once, in order per workflow.
 HITL_EVENT_HANDLERS = env.comma_separated("HITL_EVENT_HANDLERS")
-#: Names of fields whose values people do not see, besides those of `approvals.text.secrets.NAMES`.
-HITL_SECRET_FIELDS = env.comma_separated("HITL_SECRET_FIELDS")
+HITL_SECRET_FIELDS = env.comma_separated("HITL_SECRET_FIELDS")  # besides those of `approvals.text.secrets.NAMES`
 #: Allow webhooks to this machine, to private networks and over plain HTTP.
 HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=False)
-#: Seconds between two messages to one person; later events are collected into the next message.
-HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)
+HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)  # seconds
 #: Hours for which the stream of an ended turn is kept; its messages, steps and checkpoints stay.
 HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
 #: Whether one administrator alone may make people deciders or administrators, and make links for those who are.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from approvals.models.absence import Absence, FollowUp, TeamSettings
-from approvals.models.advice import Advice
 from approvals.models.attachments import RequestAttachment
+from approvals.models.attention import Advice, CheckCase, CheckSettings, Flood, SeededCheck
 from approvals.models.audit import AuditEntry
 from approvals.models.comments import RequestComment
-from approvals.models.floods import Flood
 from approvals.models.grants import AskAlways, Grant
 from approvals.models.keys import ApiKey
 from approvals.models.outbox import OutboxEvent
@@ -20,7 +19,6 @@ from approvals.models.resuming import ResumeState, Resumption
 from approvals.models.rules import PolicyVersion
 from approvals.models.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
 from approvals.models.search import SearchText
-from approvals.models.seeded import CheckCase, CheckSettings, SeededCheck
 from approvals.models.subscriptions import EventStream, LastNotice, NotificationRule
 from approvals.models.votes import Vote
 

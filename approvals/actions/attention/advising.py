@@ -21,7 +21,7 @@ from approvals.db.canonical_json import clean_text
 from approvals.exceptions import Conflict, Invalid, NotAllowed
 from approvals.models import Advice, ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
-from approvals.models.advice import MAX_ADVICE, MAX_TEXT
+from approvals.models.attention import MAX_ADVICE, MAX_TEXT
 from approvals.states import Door, Hint, Priority
 from approvals.text.numbers import grouped
 

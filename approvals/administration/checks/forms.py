@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from approvals.db.canonical_json import NotCanonical, clean_text
 from approvals.forms.texts import parse_json
 from approvals.models import CheckCase
-from approvals.models.seeded import FEWEST, MOST
+from approvals.models.attention import FEWEST, MOST
 from approvals.text.confusables import tool_name_problem
 from approvals.text.translation import translated
 

@@ -17,7 +17,7 @@ from approvals.api.fields import Document, shown_with
 from approvals.api.rest.documents import AdviceDocument
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.shapes import advice_document
-from approvals.models.advice import MAX_TEXT
+from approvals.models.attention import MAX_TEXT
 from approvals.states import Door, Hint, Priority
 
 router = Router(tags=["Advice"])

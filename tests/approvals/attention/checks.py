@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from approvals.actions import attention
 from approvals.actions.attention import seeding
 from approvals.models import CheckSettings, SeededCheck
-from approvals.models.seeded import FEWEST
+from approvals.models.attention import FEWEST
 from approvals.states import Door, Verdict
 from tests.support.desk.requests import decide, make_request
 from tests.support.people import make_person

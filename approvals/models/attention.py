@@ -1,4 +1,7 @@
-"""Seeded checks: test requests for people who decide. They are no requests: no program, list of requests or export has them."""
+"""What helps people to look where it matters: advice of programs, floods that someone was told of, and checks.
+
+A seeded check is a test request for someone who decides. It is no request: no program, list of requests or export has it.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,62 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.db.json_field import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.states import Verdict
+from approvals.states import Hint, Priority, Verdict
 
+#: The longest advice.
+MAX_TEXT = 5_000
+#: How much advice one request can have.
+MAX_ADVICE = 10
 #: About how many decisions lie between two checks of a person, at least and at most.
 FEWEST, MOST = 5, 1_000
+
+
+class Advice(models.Model):
+    """What a program thinks of a request. It decides nothing; it can only have raised the priority. Never changed."""
+
+    request = models.ForeignKey(
+        "approvals.ApprovalRequest",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="advice",
+        editable=False,
+    )
+    #: Plain numbers, so that the deletion of a user or key does not reach them.
+    by_id = models.BigIntegerField()
+    by_name = models.CharField(max_length=MAX_ACTOR_NAME)
+    key_id = models.BigIntegerField()
+    hint = models.CharField(max_length=11, choices=Hint)
+    text = models.TextField()
+    #: The priority that it asked for, and the one that the request had before it was raised; empty if there is none.
+    priority = models.CharField(max_length=8, choices=Priority, blank=True)
+    raised_from = models.CharField(max_length=8, choices=Priority, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "advice"
+        indexes: ClassVar = [models.Index(fields=["request", "id"], name="advice_on_request")]
+
+    def __str__(self) -> str:
+        return f"{self.by_name} on {self.request_id}"
+
+
+class Flood(models.Model):
+    """An agent with many similar requests waiting, and when the person who runs it was told last."""
+
+    #: A plain number, so that the row outlives the user.
+    requested_by_id = models.BigIntegerField()
+    agent = models.CharField(max_length=100, blank=True)
+    tool_name = models.CharField(max_length=100, blank=True)
+    told_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["requested_by_id", "agent", "tool_name"], name="flood_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent} {self.tool_name}"
 
 
 class CheckSettings(models.Model):
