@@ -36,8 +36,8 @@ class ApprovalsConfig(AppConfig):
         from approvals.checks import check_event_handlers, check_triggers
         from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion
         from approvals.models.comments import RequestComment
-        from approvals.models.grants import MAY_CHANGE
-        from approvals.models.rules import VERSION_MAY_CHANGE
+        from approvals.models.policy.grants import MAY_CHANGE
+        from approvals.models.policy.rules import VERSION_MAY_CHANGE
         from approvals.outbound import notifications, outbox, webhooks
         from approvals.outbound.delivery_lanes import DeliveryLanes
         from approvals.queries.policy.conditions import due_grants

@@ -16,7 +16,7 @@ from approvals.access import rights, scopes, standing_in
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
 from approvals.models.keys import ApiKey
-from approvals.models.scopes import ApproverScope
+from approvals.models.policy.scopes import ApproverScope
 
 #: The shape of what `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")

@@ -16,7 +16,7 @@ from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
 from approvals.models.actors import Actor, KeyActor, person_behind
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 from approvals.policy import absence
 from approvals.states import ASKS, Control, Kind, Priority
 

@@ -19,7 +19,7 @@ from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest, ApproverScope, ScopeSetMember
 from approvals.models.actors import Actor, person_behind
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from approvals.access import rights
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import Absence
-from approvals.models.absence import current_absences
+from approvals.models.policy.absence import current_absences
 
 
 def delegations() -> QuerySet[Absence]:

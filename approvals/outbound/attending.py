@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
 from approvals.db.many import any_of
-from approvals.models.absence import current_absences
+from approvals.models.policy.absence import current_absences
 
 
 def members_on_duty(members: Iterable[User], on_duty: frozenset[int] | None) -> list[User]:

@@ -24,7 +24,7 @@ from approvals.models import (
     SeededCheck,
     ToolSettings,
 )
-from approvals.models.rules import VersionState
+from approvals.models.policy.rules import VersionState
 from approvals.states import Kind
 
 

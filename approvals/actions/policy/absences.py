@@ -17,8 +17,8 @@ from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import clean_text, utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
 from approvals.models import Absence
-from approvals.models.absence import MAX_REASON
 from approvals.models.actors import Actor, person_behind
+from approvals.models.policy.absence import MAX_REASON
 from approvals.queries.policy.absences import absences_seen_by, default_delegate_of
 from approvals.record import audit
 from approvals.states import Door

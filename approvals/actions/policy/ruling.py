@@ -18,7 +18,7 @@ from approvals.db.canonical_json import clean_text, digest
 from approvals.db.transactions import lock_name
 from approvals.exceptions import Conflict, Invalid, NotAllowed
 from approvals.models import PolicyVersion
-from approvals.models.rules import VersionState
+from approvals.models.policy.rules import VersionState
 from approvals.policy.grants import MAX_REASON
 from approvals.policy.policies import MAX_BYTES, InvalidPolicy, stored_form
 from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, needs_second_person

@@ -16,7 +16,7 @@ from approvals.actions.policy.absences import Away
 from approvals.administration.forms import combobox
 from approvals.administration.preferences.forms import zone_choices
 from approvals.models import TeamSettings
-from approvals.models.absence import MAX_REASON
+from approvals.models.policy.absence import MAX_REASON
 from approvals.models.subscriptions import check_address
 from approvals.policy.working_hours import parse_week
 from approvals.queries.policy.absences import default_delegate_of, delegates

@@ -20,7 +20,7 @@ from approvals.db.canonical_json import digest
 from approvals.exceptions import Invalid, Refusal
 from approvals.http import SignedIn
 from approvals.models import PolicyVersion
-from approvals.models.rules import VersionState
+from approvals.models.policy.rules import VersionState
 from approvals.policy.policies import MAX_BYTES
 from approvals.policy.policy_text import difference, write_text
 from approvals.policy.rules import MAX_RULES

@@ -16,7 +16,7 @@ from approvals.actions.policy.scoping import LOCK
 from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApproverScope, ScopeWalk
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 from approvals.record import audit
 from approvals.states import Door
 

@@ -16,7 +16,7 @@ from approvals.administration.scopes.actions import ScopeTerms
 from approvals.administration.scopes.queries import names_of_requesters, removed_requester
 from approvals.db.canonical_json import NotCanonical, parse
 from approvals.models import ApproverScope
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 from approvals.policy.documents import MAX_NAMES, InvalidMatch, match_from
 from approvals.states import ORIGINS, Kind, Priority
 from approvals.text.text import visible

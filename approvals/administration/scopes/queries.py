@@ -14,7 +14,7 @@ from approvals.access.scopes import Term
 from approvals.administration.scopes.actions import ScopeTerms, terms_of
 from approvals.db.cursors import number_from
 from approvals.models import ApprovalRequest, ApproverScope
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
 from approvals.queries.policy.scopes import facts_of, scopes_with_members

@@ -17,7 +17,7 @@ from approvals.api.fields import Document, Moment, shown_with
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.people_documents import UserName
 from approvals.models import Absence
-from approvals.models.absence import MAX_REASON
+from approvals.models.policy.absence import MAX_REASON
 from approvals.queries.policy.absences import absences_seen_by
 from approvals.states import Door
 

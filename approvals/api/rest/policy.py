@@ -16,7 +16,7 @@ from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.asking.asks import most_urgent
 from approvals.exceptions import Invalid
 from approvals.models import PolicyVersion
-from approvals.models.rules import VersionState
+from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.policy.rules import WHY, RuleFacts, Then, Why, evaluate

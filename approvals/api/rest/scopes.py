@@ -16,7 +16,7 @@ from approvals.api.rest.operations import operation, problems
 from approvals.db.cursors import number_from
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import ApproverScope
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 from approvals.queries.policy.scopes import scopes_with_members
 
 router = Router(tags=["Approver scopes"])

@@ -19,7 +19,7 @@ from approvals.access.permissions import Person, may_administer, reads_record
 from approvals.db.many import any_of
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
-from approvals.models.rules import VersionState
+from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts

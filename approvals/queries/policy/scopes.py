@@ -46,7 +46,7 @@ def facts_of(request: ApprovalRequest) -> Facts:
 
 @functools.lru_cache(maxsize=4)
 def scopes_of(stamp: str) -> Scopes:
-    """Return the scopes that exist, read once in each process for what `models.scopes.stamp_of_scopes` has returned."""
+    """Return the scopes that exist, read once in each process for what `models.policy.scopes.stamp_of_scopes` has returned."""
     return all_scopes()
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions, scopes
 from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest, ApproverScope
-from approvals.models.scopes import May
+from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, Reason
 from approvals.queries.policy.scopes import facts_of

@@ -1,0 +1,1 @@
+"""What the policy of an installation stores: rules, grants, approver scopes, votes and absences."""
