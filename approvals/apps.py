@@ -34,8 +34,7 @@ class ApprovalsConfig(AppConfig):
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion
-        from approvals.models.comments import RequestComment
+        from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion, RequestComment
         from approvals.models.grants import MAY_CHANGE
         from approvals.models.rules import VERSION_MAY_CHANGE
         from approvals.outbound import notifications, outbox, webhooks
