@@ -34,8 +34,7 @@ class ApprovalsConfig(AppConfig):
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
-        from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion
-        from approvals.models.comments import RequestComment
+        from approvals.models import Advice, AuditEntry, Decision, Grant, PolicyVersion, RequestComment
         from approvals.models.policy.grants import MAY_CHANGE
         from approvals.models.policy.rules import VERSION_MAY_CHANGE
         from approvals.outbound import notifications, outbox, webhooks
@@ -47,9 +46,8 @@ class ApprovalsConfig(AppConfig):
         # For every form of Django that makes a user, and `createsuperuser`.
         User._meta.get_field("username").validators.append(validate_new_username)
         append_only.protect(AuditEntry, may_change=frozenset({"retry_count", "last_seen_at"}))
-        append_only.protect(Decision)
-        append_only.protect(RequestComment)
-        append_only.protect(Advice)
+        for model in (Decision, RequestComment, Advice):
+            append_only.protect(model)
         append_only.protect(Grant, may_change=MAY_CHANGE)
         append_only.protect(PolicyVersion, may_change=VERSION_MAY_CHANGE)
         sweep.register(sweep.expire_due_requests, lambda now: [sweep.overdue(now)])
