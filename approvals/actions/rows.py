@@ -24,7 +24,7 @@ END_REQUEST = Update(
 
 
 def store_request(request: ApprovalRequest) -> str | None:
-    """Store a new request. Return the stamp of the scopes that exist (`models.policy.scopes.stamp_of_scopes`); None without any."""
+    """Store a new request. Return the stamp of the scopes that exist (`stamp_of_scopes`); None without any."""
     columns = {field.attname: getattr(request, field.attname) for field in request._meta.concrete_fields}
     row = REQUEST.row(**columns)
     request._state.adding, request._state.db = False, DEFAULT_DB_ALIAS
