@@ -16,7 +16,7 @@ from tests.support.markup import parse
 pytestmark = pytest.mark.django_db
 
 #: Names of allauth's addresses for what this site does not have.
-ELSEWHERE = ["signup", "email", "confirm_email", "reauthenticate", "set_password", "request_login_code", "inactive"]
+ELSEWHERE = ["signup", "email", "confirm_email", "set_password", "request_login_code", "inactive"]
 
 
 #: This module as a urlconf: a site that cannot send mail.
@@ -156,6 +156,7 @@ def test_only_log_in_and_password_pages_of_allauth_are_routed():
     assert names == {
         "account_login",
         "account_change_password",
+        "account_reauthenticate",
         "account_reset_password",
         "account_reset_password_done",
         "account_reset_password_from_key",

@@ -71,8 +71,8 @@ def test_people_are_notified_by_the_ways_that_the_rule_names(client, settings):
     ask(asker)
     ask(asker, tool="other")
     notifications.spread_due_notices()
-    rows = OutboxEvent.objects.exclude(channel="notice").order_by("pk").values_list("channel", "payload__tool_name")
-    assert list(rows) == [("slack", "refund"), ("mail", "other"), ("slack", "other")]
+    rows = OutboxEvent.objects.exclude(channel="notice").values_list("channel", "payload__tool_name")
+    assert sorted(rows) == [("mail", "other"), ("slack", "other"), ("slack", "refund")]
 
 
 def bob_with_mail():
