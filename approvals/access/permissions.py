@@ -111,21 +111,22 @@ class Decided:
             Parameter("confirming", values),
         )
 
-    def deciders(self) -> QuerySet[User]:
-        """Return every active user who may decide it, as `may_decide` says."""
+    def deciders(self, *, in_own_right: bool = False) -> QuerySet[User]:
+        """Return every active user who may decide it, as `may_decide` says, or not only in the absence of others."""
         unlimited = Q(is_superuser=True) | ~Exists(ApproverScope.objects.all()) | holds(IGNORE_SCOPES, "pk")
         allowing = scopes.allowing(self.scope_set, self.amount)
         scopes_allowing = ApproverScope.objects.filter(allowing)
         allowed = scopes.names(scopes_allowing, OuterRef("pk"))
-        allowed |= scopes.names_absent(scopes_allowing, OuterRef("pk"), without=self.runners)
+        if not in_own_right:
+            allowed |= scopes.names_absent(scopes_allowing, OuterRef("pk"), without=self.runners)
         may = Q(is_superuser=True) | (holds(DECIDE, "pk") & (unlimited | allowed))
         may &= ~Q(pk__in=any_of(self.barred, int))
         return User.objects.filter(may | Q(pk__in=any_of(self.confirming, int)), is_active=True)
 
 
-def deciders_of(request: ApprovalRequest) -> QuerySet[User]:
-    """Return every active user who may decide this request, as `may_decide` says."""
-    return Decided.of(request).deciders()
+def deciders_of(request: ApprovalRequest, *, in_own_right: bool = False) -> QuerySet[User]:
+    """Return every active user who may decide this request, as `Decided.deciders` says."""
+    return Decided.of(request).deciders(in_own_right=in_own_right)
 
 
 def readers_of(request: ApprovalRequest) -> QuerySet[User]:
@@ -211,6 +212,8 @@ def seats(user: Person, request: ApprovalRequest) -> tuple[int, ...]:
     """Return the ids of those for whom this person may vote on a request now, their own first (`policy.absence`)."""
     if isinstance(user, AnonymousUser):
         return ()
+    # What one statement reads of a person includes whether they stand in for anyone, so it is asked for first.
+    is_limited(user)
     runners = {request.requested_by_id, request.workflow.owner_id}
     return absence.seats(user.pk, standing_in.away_for(person_behind(user)), runners)
 

@@ -10,6 +10,7 @@ from django.db.models import UUIDField
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access import permissions
 from approvals.actions import checking
 from approvals.actions.ending import end_request
 from approvals.actions.locking import Locked
@@ -22,9 +23,9 @@ from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor, RecordedActor, Signatory
 from approvals.outbound.mentions import notify_of_lone_decision
 from approvals.policy.terms import Terms, terms_of
-from approvals.policy.votes import Tally, count, stage_for
+from approvals.policy.votes import Tally, count, seat_for
 from approvals.queries.policy.ballots import casts_of, names_for, stages_of, votes_on
-from approvals.queries.policy.electorate import electorate_of
+from approvals.queries.policy.electorate import delegates_for, electorate_of
 from approvals.queries.policy.proposals import proposal
 from approvals.states import Door, Status, Verdict
 
@@ -47,25 +48,31 @@ class Counted:
 def vote(locked: Locked, answer: Answer, *, by: Actor, via: Door) -> Counted:
     """Store the vote of someone who may decide a locked request, and end the request if that decides it.
 
-    `answer` has been checked. NotAllowed if the person is in no group whose vote is wanted now.
+    `answer` has been checked. NotAllowed if neither the person nor anyone for whom they decide is in a group whose vote is
+    wanted now.
     """
     request = locked.request
     terms, votes = terms_of(request.terms), votes_on(request.pk)
-    electorate = electorate_of(request, terms)
+    electorate = electorate_of(request, terms, votes)
     before = count(terms, casts_of(votes), electorate, request.voted_digest)
-    stage = stage_for(by.pk, before, electorate)
-    if stage is None:
+    place = seat_for(terms, permissions.seats(by, request), before, electorate)
+    if place is None:
         raise NotAllowed(_not_now(terms, before))
+    seat, stage = place
+    absent = None if seat == by.pk else User.objects.get(pk=seat)
     if answer.verdict == Verdict.RESPOND:
         # That its call has succeeded is a fact that someone has found out, and not what the votes are about.
-        return Counted(None, end_request(locked, answer, by=by, via=via))
+        return Counted(None, end_request(locked, answer, by=by, via=via, absent=absent))
     mine = next((each for each in votes if each.person_id == by.pk), None)
     changed = _propose(request, answer, by)
-    new = _new_vote(request, answer, mine, by=by, via=via, stage=stage, proposes=changed)
+    new = _new_vote(request, answer, mine, by=by, via=via, stage=stage, proposes=changed, absent=absent)
     replayed = mine is not None and _same(mine, new)
     if not replayed:
         votes = [*(each for each in votes if each.person_id != by.pk), new]
-        electorate = electorate_of(request, terms) if changed else electorate
+        if changed or absent is not None:
+            electorate = electorate_of(request, terms, votes)
+        if absent is not None and not electorate.has(seat, stage):
+            raise NotAllowed(_("You vote for %(name)s, who cannot approve this amount.") % {"name": absent.username})
     tally = count(terms, casts_of(votes), electorate, request.voted_digest)
     if not replayed:
         calls = tally.standing == Status.PENDING and (changed or tally.current != before.current)
@@ -94,9 +101,8 @@ def final_answer(request: ApprovalRequest, answer: Answer) -> Answer:
 def tell_of_lone_decision(request: ApprovalRequest, *, by: Actor) -> None:
     """Tell everyone concerned that one person has decided: who asked, whose work it is, and everyone who may vote."""
     electorate = electorate_of(request, terms_of(request.terms))
-    concerned = {request.requested_by_id, request.workflow.owner_id}.union(
-        *(group for of in electorate for group in of)
-    )
+    voters = set[int]().union(*(group for groups in electorate.stages for group in groups))
+    concerned = voters | delegates_for(request, voters) | {request.requested_by_id, request.workflow.owner_id}
     people = User.objects.filter(pk__in=any_of(concerned - {by.pk}, int), is_active=True).order_by("pk")
     notify_of_lone_decision(request, list(people), by=by.get_username())
 
@@ -122,7 +128,15 @@ def _propose(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
 
 
 def _new_vote(
-    request: ApprovalRequest, answer: Answer, mine: Vote | None, *, by: Actor, via: Door, stage: int, proposes: bool
+    request: ApprovalRequest,
+    answer: Answer,
+    mine: Vote | None,
+    *,
+    by: Actor,
+    via: Door,
+    stage: int,
+    proposes: bool,
+    absent: User | None,
 ) -> Vote:
     return Vote(
         pk=mine.pk if mine else None,
@@ -136,11 +150,15 @@ def _new_vote(
         proposes=proposes or (mine is not None and mine.proposes and mine.digest == request.voted_digest),
         via=via,
         voted_at=timezone.now(),
+        for_id=absent.pk if absent else None,
+        for_name=absent.get_username() if absent else None,
     )
 
 
 def _same(mine: Vote, new: Vote) -> bool:
-    return all(getattr(mine, name) == getattr(new, name) for name in ("verdict", "comment", "digest", "stage"))
+    return all(
+        getattr(mine, name) == getattr(new, name) for name in ("verdict", "comment", "digest", "stage", "for_id")
+    )
 
 
 def _store(locked: Locked, new: Vote, answer: Answer, *, by: Actor, via: Door, calls: bool) -> None:
@@ -155,6 +173,7 @@ def _store(locked: Locked, new: Vote, answer: Answer, *, by: Actor, via: Door, c
         "input_digest": new.digest,
         "stage": new.stage + 1,
     }
+    record |= {"for": new.for_name} if new.for_name is not None else {}
     record |= hidden_record(request) | ({"unseen": answer.unseen} if answer.unseen else {})
     at = new.voted_at
     publish_event("request.voted", request, locked.workflow, record=record, actor=by, via=via, at=at, calls=calls)
@@ -164,11 +183,12 @@ def _end(locked: Locked, answer: Answer, tally: Tally, votes: Sequence[Vote], *,
     """End a request as its votes say, in the name of who gave the last vote for it."""
     request = locked.request
     rejected = tally.standing == Status.REJECTED
-    last = [each for each in votes if each.person_id in tally.counted and each.approves is not rejected][-1]
+    last = [each for each in votes if each.person_id in tally.voters and each.approves is not rejected][-1]
     name: Signatory = by if last.person_id == by.pk else RecordedActor(last.person_id, last.person_name)
     verdict = Verdict.REJECT if rejected else Verdict.APPROVE
     final = Answer(verdict, last.comment, unseen=answer.unseen if name is by else None)
     stored = Vote.objects.filter(request=request.pk)
-    stored.filter(person_id__in=tally.counted).update(counted=True)
-    stored.exclude(person_id__in=tally.counted).update(counted=False)
-    return end_request(locked, final if rejected else final_answer(request, final), by=name, via=via)
+    stored.filter(person_id__in=tally.voters).update(counted=True)
+    stored.exclude(person_id__in=tally.voters).update(counted=False)
+    absent = RecordedActor(last.for_id, last.for_name) if last.for_id is not None and last.for_name else None
+    return end_request(locked, final if rejected else final_answer(request, final), by=name, via=via, absent=absent)

@@ -19,10 +19,14 @@ Ballots = Mapping[UUID, Ballot]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voting:
-    """The context of `approvals/request/_votes.html`; `own` is the vote of the person, `proposed` what is changed."""
+    """The context of `approvals/request/_votes.html`; `own` is the vote of the person, `proposed` what is changed.
+
+    `votes_for` names the one who is away and for whom the person votes; empty if they vote for themselves.
+    """
 
     ballot: Ballot
     admitted: bool
+    votes_for: str
     own: CastVote | None
     may_break_glass: bool
     proposed: Sequence[Change]
@@ -30,7 +34,7 @@ class Voting:
     @property
     def look(self) -> Hashable:
         """Changes whenever this looks different."""
-        return self.ballot.look, self.own and self.own.vote.pk, self.may_break_glass
+        return self.ballot.look, self.own and self.own.vote.pk, self.may_break_glass, self.votes_for
 
     @property
     def missing(self) -> str:
@@ -57,6 +61,7 @@ def voting_of(user: Person, request: ApprovalRequest, ballots: Ballots | None = 
     return Voting(
         ballot=ballot,
         admitted=ballot.admits(user),
+        votes_for=ballot.votes_for(user) if request.pending else "",
         own=ballot.vote_of(user),
         may_break_glass=request.pending and permissions.may_break_glass(user, request),
         proposed=changes(request.input, edited, request.secrets or ()),

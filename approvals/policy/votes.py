@@ -6,6 +6,10 @@ Rules, from which the rest follows:
 - Stages come in order: only the first one that is not met takes new votes. Someone of a later stage has to wait, because
   that stage is there to see what the earlier one approved. Who has voted may change the vote until the outcome.
 - A person has one vote on a request. It counts in one stage, and in a stage joined by *and* for one group.
+- A vote takes a seat: that of the voter, or that of someone who is away and for whom the voter decides. A seat counts once,
+  by the vote of the person themselves before that of a delegate. So there are never fewer voters than votes that count.
+- A vote for someone else counts while that person may vote and the delegate holds the right to decide. It goes on counting
+  when the absence ends: it was given by someone who could, and whoever is back can replace it with a vote of their own.
 - A rejection with veto ends the request. Without, it ends once a stage in which someone has rejected can no longer be met by
   the people who are left: those who have not rejected, and whose vote does not count in another stage.
 """
@@ -18,31 +22,64 @@ from dataclasses import dataclass
 from approvals.policy.terms import Stage, Terms
 from approvals.states import Status
 
-#: Who may vote: the ids of people for each group of each stage.
-Electorate = Sequence[Sequence[Set[int]]]
+#: The ids of people for each group of each stage.
+Groups = Sequence[Sequence[Set[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Electorate:
+    """Who may vote in their own right, and the `delegates` of people who are away: those of them who may still decide."""
+
+    stages: Groups
+    delegates: Set[int] = frozenset()
+
+    def has(self, seat: int, stage: int | None) -> bool:
+        """Return whether someone is in a group of this stage."""
+        return stage is not None and stage < len(self.stages) and any(seat in group for group in self.stages[stage])
+
+    def admits(self, vote: Cast) -> bool:
+        """Return whether a vote may count: that of someone in its stage, given by them or by a delegate."""
+        return self.has(vote.seat, vote.stage) and (vote.person == vote.seat or vote.person in self.delegates)
 
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """A vote: who gave it, whether it approves, in which stage it was given, and the digest of the input it was given on."""
+    """A vote: who gave it, whether it approves, in which stage it was given, and the digest of the input it was given on.
+
+    `absent` is for whom it was given, None if for the person themselves.
+    """
 
     person: int
     approves: bool
     stage: int
     digest: str
+    absent: int | None = None
+
+    @property
+    def seat(self) -> int:
+        return self.person if self.absent is None else self.absent
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """The votes on a request, counted. `filled` has the approvals that each group of each stage has; a surplus is left out.
 
-    `current` is the stage that takes votes, None once all are met; `counted` are the people whose vote counts, by their stage.
+    `current` is the stage that takes votes, None once all are met; `counted` has the vote that counts for each seat.
     """
 
     standing: Status
     current: int | None
     filled: tuple[tuple[int, ...], ...]
-    counted: dict[int, int]
+    counted: dict[int, Cast]
+
+    @property
+    def voters(self) -> set[int]:
+        """Return the people who gave the votes that count."""
+        return {vote.person for vote in self.counted.values()}
+
+    def approving(self, stage: int) -> list[int]:
+        """Return the seats whose vote approves in this stage."""
+        return [seat for seat, vote in self.counted.items() if vote.approves and vote.stage == stage]
 
 
 def needs_person(terms: Terms) -> bool:
@@ -52,10 +89,10 @@ def needs_person(terms: Terms) -> bool:
 
 def count(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: str) -> Tally:
     """Return how the request stands whose input now has this digest."""
-    tally = progress(terms, votes := list(votes), electorate, digest)
+    tally = progress(terms, votes, electorate, digest)
     if tally.current is None:
         return tally
-    rejecting = {vote.person for vote in votes if vote.person in tally.counted and not vote.approves}
+    rejecting = {seat for seat, vote in tally.counted.items() if not vote.approves}
     if rejecting and (terms.veto or not _can_be_met(terms, tally, rejecting, electorate)):
         return Tally(Status.REJECTED, tally.current, tally.filled, tally.counted)
     return tally
@@ -63,28 +100,55 @@ def count(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: s
 
 def progress(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: str) -> Tally:
     """Return how far the request is; whether rejections end it is not looked at, so the electorate may have voters only."""
-    valid = [vote for vote in votes if vote.digest == digest and is_in(vote.person, electorate, vote.stage)]
+    counted: dict[int, Cast] = {}
+    for vote in votes:
+        held = counted.get(vote.seat)
+        # The last one that was given for someone counts, unless there is one of their own.
+        if vote.digest == digest and electorate.admits(vote) and (held is None or held.absent is not None):
+            counted[vote.seat] = vote
     filled, current = [], None
-    for number, (stage, groups) in enumerate(zip(terms.stages, electorate, strict=True)):
-        approving = [vote.person for vote in valid if vote.approves and vote.stage == number]
+    for number, (stage, groups) in enumerate(zip(terms.stages, electorate.stages, strict=True)):
+        approving = [seat for seat, vote in counted.items() if vote.approves and vote.stage == number]
         places = fill(stage, groups, approving)
         filled.append(tuple(map(len, places)))
         if current is None and not is_met(stage, filled[-1]):
             current = number
     standing = Status.PENDING if current is not None else Status.APPROVED
-    return Tally(standing, current, tuple(filled), {vote.person: vote.stage for vote in valid})
+    return Tally(standing, current, tuple(filled), counted)
 
 
-def stage_for(person: int, tally: Tally, electorate: Electorate) -> int | None:
-    """Return the stage in which someone may vote now: that of the vote that counts already, or the one that takes votes."""
+def seat_for(terms: Terms, seats: Sequence[int], tally: Tally, electorate: Electorate) -> tuple[int, int] | None:
+    """Return for whom someone votes now, and in which stage; None if no vote of theirs is wanted.
+
+    `seats` are those for whom they may vote, they themselves first (`policy.absence`). Who has voted may change that vote.
+    Their own seat comes first, then those of people who are away: the first one that still brings the stage further.
+    """
+    person = seats[0]
+    given = next((vote for vote in tally.counted.values() if vote.person == person), None)
+    if given is not None:
+        return (given.seat, given.stage) if given.seat in seats else None
     if person in tally.counted:
-        return tally.counted[person]
-    return tally.current if is_in(person, electorate, tally.current) else None
+        # Someone has voted for them while they were away: their own vote replaces it where it counts.
+        return person, tally.counted[person].stage
+    if tally.current is None:
+        return None
+    wanted = missing(terms, tally, electorate)
+    seat = next((each for each in seats if each in wanted), person)
+    return (seat, tally.current) if electorate.has(seat, tally.current) else None
 
 
-def is_in(person: int, electorate: Electorate, stage: int | None) -> bool:
-    """Return whether someone is in a group of this stage."""
-    return stage is not None and stage < len(electorate) and any(person in group for group in electorate[stage])
+def missing(terms: Terms, tally: Tally, electorate: Electorate) -> set[int]:
+    """Return the people whose approval, given by them or for them, would bring the stage further that takes votes."""
+    if tally.current is None:
+        return set()
+    stage, groups, approving = (
+        terms.stages[tally.current],
+        electorate.stages[tally.current],
+        tally.approving(tally.current),
+    )
+    filled = sum(map(len, fill(stage, groups, approving)))
+    left = set[int]().union(*groups) - set(tally.counted)
+    return {seat for seat in left if sum(map(len, fill(stage, groups, [*approving, seat]))) > filled}
 
 
 def is_met(stage: Stage, filled: Sequence[int]) -> bool:
@@ -130,9 +194,10 @@ def _place(person: int, stage: Stage, groups: Sequence[Set[int]], places: Sequen
 
 def _can_be_met(terms: Terms, tally: Tally, rejecting: Set[int], electorate: Electorate) -> bool:
     """Return whether the stages in which someone has rejected can still be met by the people who are left."""
-    for number, (stage, groups) in enumerate(zip(terms.stages, electorate, strict=True)):
+    for number, (stage, groups) in enumerate(zip(terms.stages, electorate.stages, strict=True)):
         everyone = set[int]().union(*groups)
-        left = [each for each in sorted(everyone - rejecting) if tally.counted.get(each, number) == number]
+        elsewhere = {seat for seat, vote in tally.counted.items() if vote.stage != number}
+        left = sorted(everyone - rejecting - elsewhere)
         if everyone & rejecting and not is_met(stage, [*map(len, fill(stage, groups, left))]):
             return False
     return True

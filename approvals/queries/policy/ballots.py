@@ -11,12 +11,13 @@ from django.contrib.auth.models import Group as Team
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
+from approvals.access import permissions
 from approvals.access.permissions import Person
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Vote
 from approvals.policy.terms import Group, Stage, Terms, terms_of
-from approvals.policy.votes import Cast, Electorate, Tally, is_in, progress, stage_for
-from approvals.queries.policy.electorate import electorate_of, electorates_among
+from approvals.policy.votes import Cast, Electorate, Tally, missing, progress, seat_for
+from approvals.queries.policy.electorate import delegates_for, electorate_of, electorates_among, seats_of
 from approvals.states import ASKS
 from approvals.text.text import visible
 
@@ -69,15 +70,19 @@ class StageProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CastVote:
-    """A stored vote. One that does not count was given on another input, or its voter has lost the right."""
+    """A stored vote. One that does not count was given on another input, or its voter has lost the right.
+
+    Or it is `replaced`: it was given for someone who was away, for whom another vote counts, as a rule their own.
+    """
 
     vote: Vote
     counts: bool
     other_input: bool
+    replaced: bool = False
 
     @property
     def lost(self) -> bool:
-        return not self.counts and not self.other_input
+        return not self.counts and not self.other_input and not self.replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,8 @@ class Ballot:
     electorate: Electorate
     stages: Sequence[StageProgress]
     votes: Sequence[CastVote]
+    #: The names of the people for whom the viewer may vote, by id.
+    absent: Mapping[int, str]
 
     @property
     def current(self) -> StageProgress | None:
@@ -107,7 +114,16 @@ class Ballot:
 
     def admits(self, person: Person) -> bool:
         """Return whether someone among those who were looked up may vote now, or change their vote."""
-        return person.pk is not None and stage_for(person.pk, self.tally, self.electorate) is not None
+        return self._seat(person) is not None
+
+    def votes_for(self, person: Person) -> str:
+        """Return the name of the one who is away and for whom this person votes now; empty if they do not, or as themselves."""
+        return self.absent.get(self._seat(person) or 0, "")
+
+    def _seat(self, person: Person) -> int | None:
+        seats = permissions.seats(person, self.request) if person.pk is not None else ()
+        place = seat_for(self.terms, seats, self.tally, self.electorate) if seats else None
+        return place and place[0]
 
     @property
     def look(self) -> Hashable:
@@ -126,7 +142,7 @@ def takes_votes(request: ApprovalRequest) -> bool:
 
 def casts_of(votes: Iterable[Vote]) -> list[Cast]:
     """Return stored votes as they are counted."""
-    return [Cast(vote.person_id, vote.approves, vote.stage, vote.digest) for vote in votes]
+    return [Cast(vote.person_id, vote.approves, vote.stage, vote.digest, vote.for_id) for vote in votes]
 
 
 def votes_on(*ids: UUID) -> list[Vote]:
@@ -142,11 +158,14 @@ def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None
     votes: dict[UUID, list[Vote]] = {request.pk: [] for request in terms}
     for vote in votes_on(*votes):
         votes[vote.request_id].append(vote)
-    voters = {vote.person_id for of_request in votes.values() for vote in of_request}
+    cast = [vote for of_request in votes.values() for vote in of_request]
+    voters = {pk for vote in cast for pk in (vote.person_id, vote.for_id) if pk is not None}
     electorates = electorates_among(voters, viewer, terms)
-    names = _names_of(terms.values())
+    away = seats_of(viewer, terms)
+    names = _names_of(terms.values(), away)
+    absent = {pk: names["person", pk] for pk in away if ("person", pk) in names}
     return {
-        request.pk: _ballot(request, of_request, votes[request.pk], electorates[request.pk], names)
+        request.pk: _ballot(request, of_request, votes[request.pk], electorates[request.pk], names, absent)
         for request, of_request in terms.items()
     }
 
@@ -157,19 +176,29 @@ def ballot_of(request: ApprovalRequest, viewer: Person | None = None) -> Ballot 
 
 
 def wanted_voters(request: ApprovalRequest) -> set[int] | None:
-    """Return the ids of the people whose vote is wanted now; None if one person decides the request."""
+    """Return the ids of the people whose vote is wanted now; None if one person decides the request.
+
+    With those who may vote for one of them who is away. Whoever has voted in someone's absence has voted.
+    """
     if not takes_votes(request):
         return None
     terms = terms_of(request.terms)
-    electorate = electorate_of(request, terms)
-    tally = progress(terms, casts_of(votes_on(request.pk)), electorate, request.voted_digest)
+    votes = votes_on(request.pk)
+    electorate = electorate_of(request, terms, votes)
+    tally = progress(terms, casts_of(votes), electorate, request.voted_digest)
     if tally.current is None:
         return set()
-    return set[int]().union(*electorate[tally.current]) - set(tally.counted)
+    own = set[int]().union(*electorate.stages[tally.current]) - set(tally.counted)
+    return (own | delegates_for(request, missing(terms, tally, electorate))) - tally.voters
 
 
 def _ballot(
-    request: ApprovalRequest, terms: Terms, votes: Sequence[Vote], electorate: Electorate, names: Mapping[Any, str]
+    request: ApprovalRequest,
+    terms: Terms,
+    votes: Sequence[Vote],
+    electorate: Electorate,
+    names: Mapping[Any, str],
+    absent: Mapping[int, str],
 ) -> Ballot:
     tally = progress(terms, casts_of(votes), electorate, request.voted_digest)
     return Ballot(
@@ -178,15 +207,24 @@ def _ballot(
         tally=tally,
         electorate=electorate,
         stages=stages_of(terms, tally, names),
-        votes=[_cast_vote(request, vote, tally, electorate) for vote in votes],
+        votes=_cast_votes(request, votes, tally),
+        absent=absent,
     )
 
 
-def _cast_vote(request: ApprovalRequest, vote: Vote, tally: Tally, electorate: Electorate) -> CastVote:
-    """Return a vote with whether it counts: for the outcome as it was stored then, before it as things are now."""
-    other_input = vote.digest != request.voted_digest
-    counts = is_in(vote.person_id, electorate, vote.stage) and not other_input if request.pending else vote.counted
-    return CastVote(vote=vote, counts=counts is not False, other_input=other_input)
+def _cast_votes(request: ApprovalRequest, votes: Sequence[Vote], tally: Tally) -> list[CastVote]:
+    """Return votes with whether they count: for the outcome as it was stored then, before it as things are now."""
+    counting = [vote for vote in votes if (vote.person_id in tally.voters if request.pending else vote.counted)]
+    seats = {vote.for_id or vote.person_id for vote in counting}
+    return [
+        CastVote(
+            vote=vote,
+            counts=vote in counting or (vote.counted is None and not request.pending),
+            other_input=vote.digest != request.voted_digest,
+            replaced=vote not in counting and vote.for_id in seats,
+        )
+        for vote in votes
+    ]
 
 
 def stages_of(terms: Terms, tally: Tally, names: Mapping[Any, str]) -> list[StageProgress]:
@@ -219,10 +257,11 @@ def names_for(terms: Terms) -> dict[Any, str]:
     return _names_of([terms])
 
 
-def _names_of(terms: Iterable[Terms]) -> dict[Any, str]:
-    """Return the names of the people and teams in terms, by what they are and id."""
+def _names_of(terms: Iterable[Terms], others: Iterable[int] = ()) -> dict[Any, str]:
+    """Return the names of the people and teams in terms, and of other people, by what they are and id."""
     groups = [group for each in terms for stage in each.stages for group in stage.groups]
     teams, people = ({pk for group in groups for pk in getattr(group, kind)} for kind in ("teams", "people"))
+    people |= {*others}
     names: dict[Any, str] = {}
     if teams:
         named = Team.objects.filter(pk__in=any_of(teams, int)).values_list("pk", "name")

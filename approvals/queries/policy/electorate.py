@@ -1,4 +1,4 @@
-"""Who may vote on a request: its groups, as far as these people may decide it at all."""
+"""Who may vote on a request: its groups, as far as these people may decide it at all, and who votes for whom is away."""
 
 from __future__ import annotations
 
@@ -8,39 +8,65 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import prefetch_related_objects
 
-from approvals.access import permissions
+from approvals.access import permissions, standing_in
 from approvals.access.permissions import Person
 from approvals.db.many import any_of
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, Vote
+from approvals.policy.absence import seats
 from approvals.policy.terms import Group, Terms
-from approvals.policy.votes import Electorate
+from approvals.policy.votes import Electorate, Groups
 from approvals.queries.policy.proposals import as_proposed
 
 
-def electorate_of(request: ApprovalRequest, terms: Terms) -> Electorate:
-    """Return everyone who may vote on a request, in two statements, or three if its amount was changed."""
+def electorate_of(request: ApprovalRequest, terms: Terms, votes: Iterable[Vote] = ()) -> Electorate:
+    """Return everyone who may vote on a request, in two statements, or three if its amount was changed.
+
+    One more says who of those who gave `votes` for someone else may still do so.
+    """
     groups = [group for stage in terms.stages for group in stage.groups]
     members = _members_of({team for group in groups for team in group.teams})
-    deciders = permissions.deciders_of(request)
+    deciders = permissions.deciders_of(request, in_own_right=True)
     if all(group.people or group.teams for group in groups):
         named = {pk for group in groups for pk in group.people}.union(*members.values())
         deciders = deciders.filter(pk__in=any_of(named, int))
     may = set(deciders.values_list("pk", flat=True))
     proposed = as_proposed(request)
     if proposed.amount != request.amount:
-        may &= set(permissions.deciders_of(proposed).filter(pk__in=any_of(may, int)).values_list("pk", flat=True))
-    return _grouped(terms, may, members)
+        proposable = permissions.deciders_of(proposed, in_own_right=True).filter(pk__in=any_of(may, int))
+        may &= set(proposable.values_list("pk", flat=True))
+    delegates = {vote.person_id for vote in votes if vote.for_id is not None}
+    if delegates:
+        deciders = permissions.deciders().filter(pk__in=any_of(delegates - _runners(request), int))
+        delegates = set(deciders.values_list("pk", flat=True))
+    return Electorate(_grouped(terms, may, members), delegates)
+
+
+def delegates_for(request: ApprovalRequest, absent: Collection[int]) -> set[int]:
+    """Return who may decide a request and vote on it now for one of these people, because they are away."""
+    away: dict[int, list[int]] = {}
+    rows = standing_in.delegations().filter(person__in=any_of(absent, int)) if absent else ()
+    for row in rows:
+        if row.delegate_id is not None:
+            away.setdefault(row.delegate_id, []).append(row.person_id)
+    delegates = {person for person, others in away.items() if len(seats(person, others, _runners(request))) > 1}
+    if not delegates:
+        return set()
+    return set(permissions.deciders_of(request).filter(pk__in=any_of(delegates, int)).values_list("pk", flat=True))
+
+
+def _runners(request: ApprovalRequest) -> set[int]:
+    return {request.requested_by_id, request.workflow.owner_id}
 
 
 def electorates_among(
     people: Collection[int], viewer: Person | None, requests: Mapping[ApprovalRequest, Terms]
 ) -> dict[Any, Electorate]:
-    """Return who of these people, and whether the viewer, may vote on each of these requests, by its id.
+    """Return who of these people, and whether the viewer and those they stand in for, may vote on these requests, by id.
 
     In as many statements for many requests as for one. Someone who is not among them may be missing in the electorates.
     """
     prefetch_related_objects([*requests], "workflow")
-    known: dict[int, Person] = {user.pk: user for user in _with_rights(people)}
+    known: dict[int, Person] = {user.pk: user for user in _with_rights({*people, *seats_of(viewer, requests)})}
     if viewer is not None and viewer.pk is not None:
         known[viewer.pk] = viewer
     teams = {
@@ -48,9 +74,19 @@ def electorates_among(
     }
     members = _members_of(teams, among=known)
     return {
-        request.pk: _grouped(terms, {pk for pk, user in known.items() if _may_decide(user, request)}, members)
+        request.pk: Electorate(
+            _grouped(terms, {pk for pk, user in known.items() if _may_decide(user, request)}, members),
+            {pk for pk, user in known.items() if _may_stand_in(user, request)},
+        )
         for request, terms in requests.items()
     }
+
+
+def seats_of(viewer: Person | None, requests: Iterable[ApprovalRequest]) -> set[int]:
+    """Return for whom a viewer may vote on some of these requests, without the viewer."""
+    if viewer is None or viewer.pk is None:
+        return set()
+    return {seat for request in requests for seat in permissions.seats(viewer, request)[1:]}
 
 
 def _with_rights(people: Collection[int]) -> list[User]:
@@ -61,11 +97,15 @@ def _with_rights(people: Collection[int]) -> list[User]:
 
 
 def _may_decide(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether someone may decide a request with the input that is voted on, and not only because others are away."""
     proposed = as_proposed(request)
-    same = proposed.amount == request.amount
-    return permissions.may_decide(user, request) and (
-        same or permissions.may_change_amount(user, request, proposed.amount)
-    )
+    amounts = [] if proposed.amount == request.amount else [proposed.amount]
+    may = all(permissions.may_change_amount(user, request, amount) for amount in amounts)
+    return may and permissions.may_decide(user, request) and permissions.decides_for(user, request, *amounts) is None
+
+
+def _may_stand_in(user: Person, request: ApprovalRequest) -> bool:
+    return permissions.decides_some(user) and not permissions.runs_agent(user, request)
 
 
 def _members_of(teams: Collection[int], among: Iterable[int] | None = None) -> dict[int, set[int]]:
@@ -80,7 +120,7 @@ def _members_of(teams: Collection[int], among: Iterable[int] | None = None) -> d
     return members
 
 
-def _grouped(terms: Terms, may: Set[int], members: Mapping[int, Set[int]]) -> Electorate:
+def _grouped(terms: Terms, may: Set[int], members: Mapping[int, Set[int]]) -> Groups:
     return [[_in_group(group, may, members) for group in stage.groups] for stage in terms.stages]
 
 

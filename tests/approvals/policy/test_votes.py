@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.terms import Group, Stage, Terms
-from approvals.policy.votes import Cast, count, fill, stage_for
+from approvals.policy.votes import Cast, Electorate, count, fill, seat_for
 from approvals.states import Status
 
 PEOPLE = range(1, 6)
@@ -29,28 +29,57 @@ def can_fill(stage, groups, people):
     )
 
 
-def model(terms, votes, electorate, digest):
-    """(standing, current stage, who may vote now)."""
+def model(terms, votes, groups, delegates, digest):
+    """(standing, current stage, the vote that counts for each seat)."""
     valid = {}
     for vote in votes:
-        if vote.digest == digest and any(vote.person in group for group in electorate[vote.stage]):
-            valid[vote.person] = vote
+        right = vote.person == vote.seat or vote.person in delegates
+        if vote.digest == digest and right and any(vote.seat in group for group in groups[vote.stage]):
+            valid.setdefault(vote.seat, []).append(vote)
+    counted = {seat: next((each for each in given if each.person == seat), given[-1]) for seat, given in valid.items()}
     current = None
     for number, stage in enumerate(terms.stages):
-        yes = {each.person for each in valid.values() if each.approves and each.stage == number}
-        if not can_fill(stage, electorate[number], yes):
+        yes = {seat for seat, each in counted.items() if each.approves and each.stage == number}
+        if not can_fill(stage, groups[number], yes):
             current = number
             break
-    noes = {each.person for each in valid.values() if not each.approves}
+    noes = {seat for seat, each in counted.items() if not each.approves}
     standing = Status.PENDING if current is not None else Status.APPROVED
     if current is not None and noes:
         for number, stage in enumerate(terms.stages):
-            members = set().union(*electorate[number])
-            left = {each for each in members - noes if each not in valid or valid[each].stage == number}
-            if terms.veto or (noes & members and not can_fill(stage, electorate[number], left)):
+            members = set().union(*groups[number])
+            left = {each for each in members - noes if each not in counted or counted[each].stage == number}
+            if terms.veto or (noes & members and not can_fill(stage, groups[number], left)):
                 standing = Status.REJECTED
-    now = set() if current is None else set().union(*electorate[current]) - set(valid)
-    return standing, current, now | set(valid)
+    return standing, current, counted
+
+
+def model_seat(terms, person, away, groups, current, counted):
+    """(for whom this person votes now, in which stage); None if they may not."""
+    for seat, given in counted.items():
+        if given.person == person:
+            return (seat, given.stage) if seat in {person, *away} else None
+    if person in counted:
+        return person, counted[person].stage
+    if current is None:
+        return None
+    stage, members = terms.stages[current], groups[current]
+    yes = {seat for seat, each in counted.items() if each.approves and each.stage == current}
+    for seat in [person, *away]:
+        if seat not in counted and most(stage, members, yes | {seat}) > most(stage, members, yes):
+            return seat, current
+    return (person, current) if any(person in group for group in members) else None
+
+
+def most(stage, groups, people):
+    """How many places these people fill at most."""
+    if stage.any:
+        places = zip(stage.groups, groups, strict=True)
+        return sum(min(group.votes, len(people & members)) for group, members in places)
+    # By Hall's theorem: as many as there are, less those of whom too many share too few places.
+    subsets = [set(few) for size in range(len(people) + 1) for few in combinations(sorted(people), size)]
+    room = [sum(group.votes for group, of in zip(stage.groups, groups, strict=True) if few & of) for few in subsets]
+    return min(len(people) - len(few) + places for few, places in zip(subsets, room, strict=True))
 
 
 # Random terms, people, and what happens to a request.
@@ -67,37 +96,52 @@ def elections(draw):
     return wanted, [[draw(members) for _ in stage.groups] for stage in wanted.stages]
 
 
+person = st.sampled_from(PEOPLE)
 happenings = st.lists(
     st.one_of(
-        st.tuples(st.just("vote"), st.sampled_from(PEOPLE), st.booleans()),
-        st.tuples(st.just("edit"), st.sampled_from(PEOPLE), st.sampled_from("ab")),
-        st.tuples(st.just("lose"), st.sampled_from(PEOPLE), st.none()),
-        st.tuples(st.just("gain"), st.sampled_from(PEOPLE), st.none()),
+        st.tuples(st.just("vote"), person, st.booleans()),
+        st.tuples(st.just("edit"), person, st.sampled_from("ab")),
+        st.tuples(st.sampled_from(["lose", "gain", "lose delegation", "gain delegation"]), person, st.none()),
+        # Someone goes away and has one delegate, or is back.
+        st.tuples(st.just("away"), person, person),
+        st.tuples(st.just("back"), person, st.none()),
     ),
-    max_size=15,
+    max_size=20,
 )
 
 
 @given(elections(), happenings)
-def test_votes_changes_edits_and_lost_rights_count_as_in_the_model(election, happened):
+def test_votes_changes_edits_lost_rights_and_seats_count_as_in_the_model(election, happened):
     wanted, everyone = election
-    votes, digest, lost = {}, "asked", set()
+    votes, digest, lost, undelegated, away = {}, "asked", set(), set(), {}
     for what, person, detail in happened:
-        electorate = [[group - lost for group in of_stage] for of_stage in everyone]
+        groups = [[group - lost for group in of_stage] for of_stage in everyone]
+        electorate = Electorate(groups, set(PEOPLE) - undelegated)
         tally = count(wanted, votes.values(), electorate, digest)
-        expected = model(wanted, votes.values(), electorate, digest)
-        may = {each for each in PEOPLE if stage_for(each, tally, electorate) is not None}
-        assert (tally.standing, tally.current, may) == expected
+        assert (tally.standing, tally.current, tally.counted) == model(
+            wanted, votes.values(), groups, set(PEOPLE) - undelegated, digest
+        )
+        assert len(tally.voters) == len(tally.counted)
+        stood_in_for = {each: sorted(absent for absent, by in away.items() if by == each) for each in PEOPLE}
+        seats = {each: seat_for(wanted, (each, *stood_in_for[each]), tally, electorate) for each in PEOPLE}
+        assert seats == {
+            each: model_seat(wanted, each, stood_in_for[each], groups, tally.current, tally.counted) for each in PEOPLE
+        }
         if tally.standing != Status.PENDING:
             return
-        if what == "lose":
-            lost.add(person)
-        elif what == "gain":
-            lost.discard(person)
-        elif person in may:
-            stage = stage_for(person, tally, electorate)
+        if what in {"lose", "gain"}:
+            (lost.add if what == "lose" else lost.discard)(person)
+        elif what in {"lose delegation", "gain delegation"}:
+            (undelegated.add if what == "lose delegation" else undelegated.discard)(person)
+        elif what in {"away", "back"}:
+            away.pop(person, None)
+            if what == "away" and detail != person:
+                away[person] = detail
+        elif (place := seats[person]) is not None and (place[0] == person or person not in undelegated):
             digest = detail if what == "edit" else digest
-            votes[person] = Cast(person, detail if what == "vote" else True, stage, digest)
+            votes.pop(person, None)
+            absent = None if place[0] == person else place[0]
+            votes[person] = Cast(person, detail if what == "vote" else True, place[1], digest, absent)
 
 
 @given(elections(), st.sets(st.sampled_from(PEOPLE)), st.randoms())
@@ -118,7 +162,7 @@ def test_someone_of_both_groups_makes_room_for_someone_of_one():
 
 def test_one_person_does_not_fill_two_groups():
     wanted = Terms(stages=(Stage(groups=(Group(), Group())),))
-    tally = count(wanted, [Cast(1, True, 0, "d")], [[{1, 2}, {1, 2}]], "d")
+    tally = count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1, 2}, {1, 2}]]), "d")
     assert (tally.standing, sorted(tally.filled[0])) == (Status.PENDING, [0, 1])
 
 
@@ -126,9 +170,9 @@ def test_one_person_does_not_fill_two_groups():
 def test_rejections_end_it_once_the_others_are_too_few(noes, standing):
     wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
     votes = [Cast(person, False, 0, "d") for person in noes]
-    assert count(wanted, votes, [[{1, 2, 3}]], "d").standing == standing
+    assert count(wanted, votes, Electorate([[{1, 2, 3}]]), "d").standing == standing
 
 
 def test_a_stage_that_no_one_can_meet_rejects_nothing_by_itself():
     wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
-    assert count(wanted, [Cast(1, True, 0, "d")], [[{1}]], "d").standing == Status.PENDING
+    assert count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1}]]), "d").standing == Status.PENDING
