@@ -17,6 +17,7 @@ from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.actors import Actor
 from approvals.models.subscriptions import SigningSecret
 from approvals.outbound.webhooks import Owner, fingerprint_of, owner_column, secret_text, valid_secrets
+from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.requests import get_request_for
 from approvals.record import audit
 from approvals.states import Door
@@ -52,11 +53,11 @@ def _expire(signing_secrets: list[SigningSecret], *, at: datetime) -> int:
 
 
 def reveal_secret(request_id: UUID, pointer: str, *, by: Actor, via: Door) -> Any:
-    """Return the value at this pointer, of which something is hidden. NotFound, NotAllowed."""
+    """Return the value at this pointer, of which something is hidden, in the input that is decided now. NotFound, NotAllowed."""
     request = get_request_for(by, request_id)
     if not permissions.may_reveal(by):
         raise NotAllowed(_("You do not have permission to show hidden values. Ask an administrator for it."))
-    hidden = hidden_values(request).get(pointer)
+    hidden = hidden_values(as_proposed(request)).get(pointer)
     if hidden is None:
         raise NotFound(_("Nothing is hidden there. Reload the page."))
     with transaction.atomic():

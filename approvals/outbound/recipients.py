@@ -68,17 +68,17 @@ def _of_everyone(
         if only is None or person.pk in only
     }
     yield from _channels(fitting, request)
-    yield from _mails(people.values(), request)
+    yield from _mails(people.values(), request, only)
     if push.is_available():
         subscriptions = _subscriptions(None)
         deciders = people_of(subscriptions)
         permissions.load_permissions(deciders.values())
         may = {person.pk for person in deciders.values() if permissions.may_close(person, request)}
-        # Those whose vote is wanted need no browser of their own, but their delegates may have one.
+        # Those whose vote is wanted need no browser of their own, but their delegates, who are among them, may have one.
         ids = may if wanted is None else wanted
         called = list(User.objects.filter(pk__in=any_of(ids, int), is_active=True).order_by("pk"))
         present = {person.pk for person in in_place_of_absent(_on_duty(called, request, duty))}
-        chosen = may & present or may & ids
+        chosen = may & present & ids or may & ids
         yield from _browsers([each for each in subscriptions if each.person_id in chosen], request)
 
 
@@ -110,11 +110,11 @@ def _of_named(
     for team in to.teams:
         named += members_on_duty(User.objects.filter(groups=team, is_active=True).order_by("pk"), duty.get(team))
     named = [person for person in named if only is None or person.pk in only]
-    people = {person.pk: person for person in in_place_of_absent(named)}
+    people = {person.pk: person for person in _present(named, only)}
     permissions.load_permissions(people.values())
     yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)
     if settings.HITL_MAIL:
-        yield from _mails(people.values(), request)
+        yield from _mails(people.values(), request, only)
     if push.is_available():
         subscriptions = _subscriptions(people)
         seeing = {pk for pk, person in people.items() if permissions.may_see(person, request)}
@@ -129,9 +129,14 @@ def _channels(rules: Iterable[NotificationRule], request: ApprovalRequest) -> It
             yield f"slack:{rule.pk}", Channel.SLACK, outbox.lane_of(rule.slack_url), timezone.now()
 
 
-def _mails(people: Iterable[User], request: ApprovalRequest) -> Iterator[Recipient]:
+def _present(people: Sequence[User], only: Set[int] | None) -> Sequence[User]:
+    """Return these people, each who is away replaced by a delegate, if `only` has them; all of them if no one were left."""
+    return [person for person in in_place_of_absent(people) if only is None or person.pk in only] or people
+
+
+def _mails(people: Iterable[User], request: ApprovalRequest, only: Set[int] | None) -> Iterator[Recipient]:
     everyone = list(people)
-    readers = _readers(in_place_of_absent(everyone), request) or _readers(everyone, request)
+    readers = _readers(_present(everyone, only), request) or _readers(everyone, request)
     chosen = preferences_of_people({person.pk for person in readers})
     for person in readers:
         if not _muted(chosen.get(person.pk), Channel.MAIL, request):

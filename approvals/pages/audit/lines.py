@@ -181,7 +181,10 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
     if entry.event == "request.decided" and entry.via == Door.GRANT:
         return _("Approved by grant")
     if entry.event == "request.voted" and data.get("verdict") in Verdict.values and kind in Kind.values:
-        return _("Vote: %(verdict)s") % {"verdict": verdict_label(kind, str(data["verdict"])).lower()}
+        verdict = verdict_label(kind, str(data["verdict"])).lower()
+        if data.get("for"):
+            return _("Vote for %(name)s: %(verdict)s") % {"name": visible(str(data["for"])), "verdict": verdict}
+        return _("Vote: %(verdict)s") % {"verdict": verdict}
     if data.get("break_glass"):
         alone = _("%(verdict)s alone, the glass was broken")
         return alone % {"verdict": verdict_label(kind, entry.verdict) if kind in Kind.values else label}

@@ -15,12 +15,13 @@ from django.views.decorators.http import require_GET
 
 from approvals import queries
 from approvals.access import permissions
-from approvals.asking.secrets import masked_request
+from approvals.asking.secrets import masked_input, masked_request
 from approvals.forms.safeguards import APPROVING, name_to_type
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.models.attachments import files_of
 from approvals.pages.audit.lines import words_of
+from approvals.queries.policy.ballots import ballot_of
 from approvals.queries.results import results_of
 from approvals.states import OWN_PAGES
 from approvals.text.tables import pretty
@@ -64,6 +65,8 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         "answer": _value(decision.answer, MAX_OUTPUT) if decision and decision.answer is not None else None,
         "output": _value(output, MAX_OUTPUT) if output is not None else None,
         "message": _beginning(visible(approval_request.message), MAX_OUTPUT) if approval_request.message else None,
+        "ballot": ballot_of(approval_request),
+        "proposed": _proposed(approval_request),
         "files": files_of(approval_request),
         "typed_name": _typed_name(approval_request, decision),
         "own_workflow": approval_request.workflow.key == str(approval_request.pk),
@@ -72,6 +75,13 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         "printed_at": timezone.now(),
     }
     return render(request, "approvals/audit/record.html", context)
+
+
+def _proposed(request: ApprovalRequest) -> Value | None:
+    """Return the changed input that people vote on now, in place of the one that was asked."""
+    if not request.pending or not request.proposal:
+        return None
+    return _value(masked_input(request, request.proposal["input"]), MAX_INPUT)
 
 
 def _value(value: Any, limit: int) -> Value:

@@ -56,9 +56,9 @@ def model(terms, votes, groups, delegates, digest):
 
 def model_seat(terms, person, away, groups, current, counted):
     """(for whom this person votes now, in which stage); None if they may not."""
-    for seat, given in counted.items():
-        if given.person == person:
-            return (seat, given.stage) if seat in {person, *away} else None
+    for seat, vote in counted.items():
+        if vote.person == person:
+            return (seat, vote.stage) if seat in {person, *away} else None
     if person in counted:
         return person, counted[person].stage
     if current is None:
