@@ -13,8 +13,10 @@ from approvals.pages.cards import card_for
 from approvals.pages.consumers import _workflow_changed
 from approvals.policy.terms import Reason, Terms
 from approvals.states import Verdict
+from tests.support.desk.away import away
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
 from tests.support.desk.requests import REFUND, stored
+from tests.support.desk.scopes import again
 from tests.support.desk.votes import both, group, make_team, make_voted, vote, votes_of, with_terms
 from tests.support.markup import buttons, forms, parse
 from tests.support.people import PASSWORD, alice, bob, carol, make_person
@@ -195,3 +197,20 @@ def test_what_is_hidden_stays_hidden_in_a_proposal(people):
     (form, *_) = forms(shown.text, "decide/")
     press(client, form, "Approve with changes")
     assert stored(request).proposal["input"] == {"amount": 3, "token": "hunter-two"}
+
+
+def test_a_delegate_is_told_for_whom_they_vote_and_the_card_says_it(payment, people):
+    absent, _dave, delegate = people
+    away(absent, delegate)
+    client = browser(again(delegate))
+    page = client.get(payment.get_absolute_url()).text
+    assert "You vote for bob, who is away." in parse(page).find("section", class_="votes")[0].words
+    (form, *_) = forms(page, "decide/")
+    press(client, form, "Approve")
+    page = client.get(payment.get_absolute_url()).text
+    assert "erin for bob approved" in words_of(page, "ul", "votes-cast")[0]
+    vote(payment, absent)
+    cast = words_of(client.get(payment.get_absolute_url()).text, "ul", "votes-cast")[0]
+    assert "no longer counts: another vote counts for bob" in cast
+    audit = browser(make_person("audrey", "view_auditentry", "view_approvalrequest")).get("/audit/?event=request.voted")
+    assert "Vote for bob: approved" in " ".join(audit.text.split())

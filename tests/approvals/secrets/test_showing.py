@@ -11,6 +11,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Kind, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
+from tests.support.desk.votes import both, group, make_voted, vote
 from tests.support.machine import Machine
 from tests.support.markup import parse
 from tests.support.people import alice, bob, make_person, mallory
@@ -48,6 +49,15 @@ def test_a_value_is_shown_in_place_of_its_button_and_on_a_page_of_its_own():
         ("dora", {"pointer": "/input/password"}),
         ("dora", {"pointer": "/input/pin"}),
     ]
+
+
+def test_while_people_vote_on_another_input_the_value_of_that_one_is_shown():
+    person, other = dora(), bob()
+    request = make_voted(alice(), both(group(votes=2)), input=SECRET)
+    vote(request, other, Verdict.EDIT, edited_input=SECRET | {"password": "hunter3-and-more"})
+    assert parse(show(browser(person), request, "/input/password").text).find("pre")[0].text == "hunter3-and-more"
+    vote(request, other, Verdict.EDIT, edited_input=SECRET)
+    assert parse(show(browser(person), request, "/input/password").text).find("pre")[0].text == "hunter2-and-more"
 
 
 def test_without_the_permission_nothing_is_shown_or_recorded():

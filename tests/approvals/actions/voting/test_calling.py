@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.core import mail
 
 from approvals.policy.terms import Stage, Terms
 from approvals.states import Verdict
+from tests.support.desk.away import away
 from tests.support.desk.carrying import carry, later, tell, with_address
 from tests.support.desk.requests import REFUND
 from tests.support.desk.votes import group, make_team, make_voted, vote
@@ -63,3 +65,25 @@ def test_a_change_calls_those_again_who_have_voted(payment, people):
     vote(payment, people[1], Verdict.EDIT, edited_input={**REFUND, "amount": 1})
     carry()
     assert mailed() == ["bob@example.org"]
+
+
+def test_a_delegate_is_told_in_place_of_who_is_away_and_offered_the_buttons(payment, people):
+    carol = make_person("carol", "decide_approvalrequest", "view_approvalrequest")
+    away(people[1], with_address(carol))
+    carry()
+    later()
+    mailed()
+    vote(payment, people[0])
+    carry()
+    (message,) = mail.outbox
+    assert (message.to, "Approve: https://" in message.body) == (["carol@example.org"], True)
+
+
+def test_a_delegate_who_runs_the_agent_is_not_told_in_place_of_who_is_away(payment, people):
+    away(people[1], with_address(User.objects.get(username="alice")))
+    carry()
+    later()
+    mailed()
+    vote(payment, people[0])
+    carry()
+    assert mailed() == ["dave@example.org"]

@@ -6,6 +6,7 @@ import pytest
 
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import Terms
+from tests.support.desk.away import away
 from tests.support.desk.votes import both, group, make_team, with_terms
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, make_person
@@ -70,6 +71,16 @@ def test_a_vote_is_answered_with_the_request_still_pending(agent, deciders):
     again = deciders[0].decide(asked, "approve", comment="Paid.")
     assert (again.body, again.replayed) == (voted.body, True)
     assert deciders[1].decide(asked, "approve").body["status"] == "approved"
+
+
+def test_a_vote_says_for_whom_it_was_given(agent, deciders):
+    absent, delegate = (machine.key.user for machine in deciders)
+    asked = ask(agent, both(group(make_team("finance", absent), votes=2)))
+    away(absent, delegate)
+    (vote,) = deciders[1].decide(asked, "approve").body["votes"]["cast"]
+    assert (vote["by"], vote["on_behalf_of"], vote["counts"]) == ("API key a machine of dave", "bob", True)
+    votes = deciders[0].decide(asked, "approve").body["votes"]["cast"]
+    assert [(vote["on_behalf_of"], vote["counts"]) for vote in votes] == [("bob", False), (None, True)]
 
 
 def test_a_proposal_is_voted_on_by_its_digest(agent, deciders):

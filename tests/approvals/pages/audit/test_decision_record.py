@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 
 from approvals import actions
 from approvals.models import Workflow
@@ -10,10 +11,13 @@ from approvals.pages.audit.lines import EVENT_LABELS
 from approvals.pages.audit.record import MAX_INPUT
 from approvals.record.events import EVENTS
 from approvals.states import Door, Verdict
+from tests.support.desk.away import away
 from tests.support.desk.pressing import at, browser, seen
 from tests.support.desk.requests import decide, make_request, stored
+from tests.support.desk.scopes import again
+from tests.support.desk.votes import both, group, make_team, make_voted, vote
 from tests.support.markup import parse
-from tests.support.people import alice, bob, carol, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 
@@ -77,3 +81,43 @@ def test_a_request_with_a_workflow_of_its_own_has_one_id():
     pages = [parse(client.get(f"{one.get_absolute_url()}record/").text) for one in (own, shared)]
     assert ["run-7" in [code.words for code in page.find("code")] for page in pages] == [False, True]
     assert [[name.words for name in page.find("dt")].count("Workflow") for page in pages] == [0, 1]
+
+
+def test_it_lists_the_votes_for_whom_they_were_given_and_whether_they_count():
+    absent, delegate = bob(), make_person("carol", "decide_approvalrequest", "view_approvalrequest")
+    request = make_voted(alice(), both(group(make_team("finance", absent)), group(votes=2)))
+    record, client = f"{request.get_absolute_url()}record/", browser(delegate)
+    assert "No one has voted yet." in client.get(record).text
+    away(absent, delegate)
+    vote(request, make_person("dave", "decide_approvalrequest"))
+    vote(request, make_person("erin", "decide_approvalrequest"), Verdict.EDIT, edited_input={"amount": 7})
+    vote(request, User.objects.get(username="dave"))
+    vote(request, again(delegate))
+    rows = [
+        [cell.words for cell in row.find("td")][:3]
+        for row in parse(client.get(record).text).find("tbody")[0].find("tr")
+    ]
+    no_one = "\N{EN DASH}"
+    assert rows == [
+        ["erin", no_one, "Approved, with changes"],
+        ["dave", no_one, "Approved"],
+        ["carol", "bob", "Approved"],
+    ]
+
+
+def test_it_says_why_a_vote_does_not_count_and_shows_the_proposed_input():
+    absent, delegate = bob(), make_person("carol", "decide_approvalrequest", "view_approvalrequest")
+    request = make_voted(alice(), both(group(make_team("finance", absent)), group(votes=3)))
+    away(absent, delegate)
+    vote(request, make_person("dave", "decide_approvalrequest"), Verdict.EDIT, edited_input={"amount": 7})
+    vote(request, make_person("erin", "decide_approvalrequest"))
+    vote(request, again(delegate))
+    User.objects.get(username="erin").user_permissions.clear()
+    page = parse(browser(delegate).get(f"{request.get_absolute_url()}record/").text)
+    assert "amount" in page.find("main")[0].words.partition("Proposed input")[2]
+    cells = [[cell.words for cell in row.find("td")] for row in page.find("tbody")[0].find("tr")]
+    assert [(row[0], row[4]) for row in cells] == [
+        ("dave", "yes"),
+        ("erin", "no: the right was lost"),
+        ("carol", "yes"),
+    ]
