@@ -29,12 +29,16 @@ class VoteStage(BaseModel):
 
 class VoteDocument(BaseModel):
     by: str = Field(description="A user, or `API key NAME of USER`.")
-    on_behalf_of: str | None = Field(description="The user who was away and for whom it was given; null if for no one else.")
+    on_behalf_of: str | None = Field(
+        description="The user who was away and for whom it was given; null if for no one else."
+    )
     verdict: Literal["approve", "reject"]
     comment: str
     input_digest: str = Field(description="The digest of the input that it is about. It counts for no other.")
     stage: int = Field(description="The stage that it counts in, from 1.")
-    counts: bool = Field(description="False if the input has changed since, its voter has lost the right, or another vote replaces it.")
+    counts: bool = Field(
+        description="False if the input has changed since, its voter has lost the right, or another vote replaces it."
+    )
     via: str
     voted_at: Moment
 

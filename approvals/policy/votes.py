@@ -124,9 +124,9 @@ def seat_for(terms: Terms, seats: Sequence[int], tally: Tally, electorate: Elect
     Their own seat comes first, then those of people who are away: the first one that still brings the stage further.
     """
     person = seats[0]
-    given = next((vote for vote in tally.counted.values() if vote.person == person), None)
-    if given is not None:
-        return (given.seat, given.stage) if given.seat in seats else None
+    cast = next((vote for vote in tally.counted.values() if vote.person == person), None)
+    if cast is not None:
+        return (cast.seat, cast.stage) if cast.seat in seats else None
     if person in tally.counted:
         # Someone has voted for them while they were away: their own vote replaces it where it counts.
         return person, tally.counted[person].stage
