@@ -86,7 +86,7 @@ def policy_places_of(server) -> dict[str, tuple[str, str]]:
         assert approver.send("POST", f"/requests/{request}/decision", vote).status == 200
     advice = {"hint": "look_closer", "text": f"The amount is unusual. {LONG}", "raise_priority": "high"}
     assert advises.send("POST", f"/requests/{advised}/advice", advice).status == 201
-    for number in range(8):
+    for number in range(10):
         asks.ask(title="Remind a customer?", tool_name="remind", agent="mailer", input={"to": f"person {number}"})
     person = server.value("SELECT id FROM auth_user WHERE username = ?", "erin")
     team = server.value("SELECT id FROM auth_group WHERE name = ?", "Finance")
