@@ -65,7 +65,7 @@ case = {{
     "input": {{"amount": 99999}}, "expected": Verdict.REJECT, "explanation": "No one pays that much.",
 }}
 attention.add_case(case, by=admin, via=Door.DASHBOARD)
-"""  # noqa: S608 - it is no SQL
+"""
 WIRE = {"title": "Wire money?", "tool_name": "wireMoney", "input": {"amount": 1200, "iban": "DE02120300000000202051"}}
 CONTRACT = {"title": "Sign it?", "tool_name": "signContract", "input": {"page": 1}}
 
