@@ -112,7 +112,7 @@ def _asking(rule: Rule, names: _Names) -> list[str]:
     sentences += [_("A rejection needs a message.")] if terms.reason == Reason.REJECTION else []
     sentences += [_("Every decision needs a message.")] if terms.reason == Reason.ALWAYS else []
     sentences += [_("The name of the tool has to be typed.")] if terms.typed_name else []
-    sentences += [_("Who approves must have signed in just now.")] if terms.fresh_sign_in else []
+    sentences += [_("Whoever approves must have just logged in.")] if terms.fresh_sign_in else []
     if asking.deadline is not None:
         sentences.append(_DEADLINES[asking.deadline.then]() % {"length": _time(asking.deadline.after)})
     if terms.reminders:
@@ -123,6 +123,8 @@ def _asking(rule: Rule, names: _Names) -> list[str]:
         % {"length": _time(step.after), "names": _named(step.people, step.teams, names)}
         for step in terms.escalation
     ]
+    if terms.working_hours and (terms.reminders or terms.escalation):
+        sentences.append(_("Only working hours count for these."))
     if asking.priority:
         sentences.append(_("Priority at least: %(priority)s.") % {"priority": Priority(asking.priority).label})
     return sentences

@@ -36,6 +36,7 @@ PAGES = {
     "approvals:insights": (_("Insights"), False),
     "approvals:requests": (_("Requests"), False),
     "approvals:grants": (_("Grants"), False),
+    "approvals:policy": (_("Policy"), True),
     "approvals:scopes": (_("Approver scopes"), True),
     "approvals:tools": (_("Tools and agents"), True),
     "approvals:people": (_("People and teams"), True),
@@ -56,10 +57,11 @@ AI_ACT = (
         "14(3)",
         _("The oversight is commensurate with the risk and the autonomy of the system."),
         _(
-            "Priorities, four eyes, approver scopes with amounts, and limits of grants, with each change and its author."
+            "Priorities, rules of the policy, four eyes, approver scopes with amounts, and limits of grants, "
+            "with each change and its author."
         ),
-        ("tool.changed", "priority.changed", "scope.created", "scope.changed", "scope.deleted"),
-        ("approvals:tools", "approvals:scopes"),
+        ("policy.applied", "tool.changed", "priority.changed", "scope.created", "scope.changed", "scope.deleted"),
+        ("approvals:policy", "approvals:tools", "approvals:scopes"),
     ),
     Evidence(
         "14(4)(a)",
@@ -102,9 +104,12 @@ AI_ACT = (
     Evidence(
         "14(5)",
         _("Two people verify certain identifications separately (Annex III, point 1(a))."),
-        _("Tools with four eyes: the person who runs the agent cannot decide. A second approver is not counted here."),
-        ("tool.changed", "request.decided"),
-        ("approvals:tools",),
+        _(
+            "Rules that ask several people, with each vote and who gave it; four eyes, where the person who runs the "
+            "agent cannot decide."
+        ),
+        ("policy.applied", "request.voted", "tool.changed", "request.decided"),
+        ("approvals:policy", "approvals:tools"),
     ),
 )
 

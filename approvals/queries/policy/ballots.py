@@ -60,7 +60,7 @@ class StageProgress:
     def words(self) -> str:
         """How far it is: “1 of 2, finance missing”."""
         if self.any and len(self.groups) > 1:
-            return _(" or ").join(f"{group.words} {group.who}".strip() for group in self.groups)
+            return _(" or ").join(f"{group.who} {group.words}".strip() for group in self.groups)
         votes, needed = sum(group.votes for group in self.groups), sum(group.needed for group in self.groups)
         values = {"votes": votes, "needed": needed, "who": self.who}
         if not self.who:

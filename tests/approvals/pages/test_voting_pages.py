@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -11,7 +13,7 @@ from approvals.live.batching import BatchCache
 from approvals.models import Decision, Vote
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import _workflow_changed
-from approvals.policy.terms import Reason, Terms
+from approvals.policy.terms import OnExpire, Reason, Terms
 from approvals.states import Verdict
 from tests.support.desk.away import away
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
@@ -86,6 +88,20 @@ def test_an_edit_of_a_proposal_starts_from_the_proposal(payment, people):
     (form, *_) = forms(shown.text, "decide/")
     press(client, form, "Approve with changes")
     assert (stored(payment).proposal["input"]["amount"], stored(payment).proposal["by"]) == (40, "dave")
+
+
+def test_the_deadline_says_that_the_run_is_stopped(people):
+    later = timezone.now() + timedelta(hours=3)
+    request = make_voted(alice(), Terms(on_expire=OnExpire.HALT), deadline_at=later)
+    (deadline,) = parse(browser(people[0]).get(request.get_absolute_url()).text).find("p", class_="deadline")
+    assert deadline.words.endswith("If no one decides by then, the run is stopped.")
+
+
+def test_where_every_decision_needs_a_message_an_edit_does_not_call_it_optional(people):
+    request = make_voted(alice(), Terms(reason=Reason.ALWAYS), input=REFUND)
+    (form,) = parse(browser(people[0]).get(request.get_absolute_url()).text).find("details", class_="edit")
+    assert "Message to the agent" in form.words
+    assert "(optional)" not in form.words
 
 
 def test_a_lost_vote_is_struck_out(payment, people):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.proofs.browser.policy.places import policy_places_of
 from tests.proofs.browser.test_forms import LAST_HOUR, TRIP
 from tests.support.machine import Remote
 from tests.support.processes.server import until
@@ -176,6 +177,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "forgotten": ("", "/password/reset/"),
         "mail": ("", "/password/reset/sent/"),
         "old link": ("", "/password/reset/1/x/"),
+        **policy_places_of(server),
     }
 
 

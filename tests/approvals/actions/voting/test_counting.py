@@ -130,7 +130,7 @@ def test_either_team_is_enough(people):
     terms = Terms(stages=(Stage(groups=(group(finance, votes=2), group(board)), any=True),))
     request = make_voted(alice(), terms)
     vote(request, bob)
-    assert progress_of(request) == "1 of 2 finance or 0 of 1 board"
+    assert progress_of(request) == "finance 1 of 2 or board 0 of 1"
     vote(request, dave)
     assert stored(request).status == "approved"
 

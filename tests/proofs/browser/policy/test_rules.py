@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.proofs.browser.places import violations
 from tests.support.machine import Remote
+from tests.support.processes.server import Server
 
 pytestmark = pytest.mark.browser
 
 CALL = {"title": "Post the note?", "tool_name": "postNote", "input": {"length": 80}, "agent": "writer"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:
+    """A server of its own, without a policy."""
+    with Server(tmp_path_factory.mktemp("rules")) as running:
+        yield running
 
 
 def press(page, name: str) -> None:
@@ -17,10 +27,10 @@ def press(page, name: str) -> None:
         page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_a_rule_is_written_replayed_applied_and_used(windows, people, server, axe):
+def test_a_rule_is_written_replayed_applied_and_used(windows, server, axe):
     remote = Remote(server, "requester", ("ask", "read"))
     assert remote.ask(**CALL)["status"] == "pending"
-    page = windows.open(people("admin"), "/settings/policy/")
+    page = windows.open(server.person("admin"), "/settings/policy/")
     assert violations(page, axe) == {}
     with page.expect_navigation():
         page.get_by_role("link", name="Change the policy").click()
@@ -64,9 +74,3 @@ def test_a_rule_is_written_replayed_applied_and_used(windows, people, server, ax
         in page.locator("#faults").inner_text()
     )
     assert violations(page, axe) == {}
-    # The other journeys ask as before.
-    page.goto(server.address + "/settings/policy/change/")
-    press(page, "Remove")
-    press(page, "Show what it would have done")
-    page.get_by_label("Why the policy changes").fill("The end of the journey.")
-    press(page, "Apply this policy")
