@@ -76,7 +76,7 @@ def end_request(
 
 
 def decide_at_once(request: ApprovalRequest, workflow: Workflow, answer: Answer, *, asked_by: Signatory) -> None:
-    """Write the decision of a request that a rule has ended as it was stored, with its status; it never waited.
+    """Write the decision of a request that the policy has ended as it was stored, with its status; it never waited.
 
     Both entries go into the record at once, nothing is indexed, and no one is notified: most requests may be of this kind.
     """

@@ -75,7 +75,10 @@ def publish_at_once(entries: Sequence[audit.Entry], request: ApprovalRequest, wo
 
 def rule_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what the record keeps of the policy that a request was asked under."""
-    return {} if request.policy_version is None else {"policy_version": request.policy_version, "rule": request.rule}
+    if request.policy_version is None:
+        return {}
+    earlier = {"repeats": str(request.repeats)} if request.repeats else {}
+    return {"policy_version": request.policy_version, "rule": request.rule} | earlier
 
 
 def request_record(request: ApprovalRequest) -> dict[str, Any]:

@@ -15,7 +15,15 @@ from approvals.actions.ending import decide_at_once, ends_with_first
 from approvals.actions.indexing import index_request
 from approvals.actions.locking import Locked
 from approvals.actions.policy import following_up, scoping
-from approvals.actions.policy.judging import answer_of, fields_of, judge, priority_of
+from approvals.actions.policy.judging import (
+    UNRULED,
+    answer_of,
+    fields_of,
+    judge,
+    priority_of,
+    rejected_before,
+    repeated_answer,
+)
 from approvals.actions.policy.using import approve_by_grant
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
@@ -43,10 +51,15 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
     verdict = judge(rules, ask, workflow, by=requester, now=now)
+    earlier = rejected_before(verdict, rules, ask, workflow, by=requester, now=now)
+    if earlier is not None:
+        # No rule has decided it, and no one is asked on the terms of one.
+        verdict, more = UNRULED, more | {"repeats": earlier.request_id}
     made = fields_of(verdict, rules, ask, now) | more
     made["secrets"] = [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None
     ask = replace(ask, priority=priority_of(verdict, ask))
-    if (answer := answer_of(verdict)) is not None:
+    answer = answer_of(verdict) if earlier is None else repeated_answer(earlier)
+    if answer is not None:
         return _store_decided(workflow, ask, answer, now, by=by, made=made)
     _count_up(workflow, URGENCY[ask.priority], now)
     if new:
@@ -66,7 +79,9 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
 def _store_decided(
     workflow: Workflow, ask: Ask, answer: Answer, now: datetime, *, by: Actor, made: dict[str, Any]
 ) -> ApprovalRequest:
-    """Write a request that a rule decides: it never waits, so that nothing is counted, and nobody is told."""
+    """Write a request that a rule or an earlier rejection decides: it never waits, so that nothing is counted, and nobody is
+    told.
+    """
     status = OUTCOMES[answer.verdict]
     request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=person_behind(by), status=status)
     if workflow.pk is None:

@@ -54,6 +54,9 @@ class DecisionDocument(BaseModel):
     )
     break_glass: bool = Field(description="Whether `by` decided alone what several people had to.")
     rule: RuleDocument | None = Field(description="The rule of the policy that decided it; null if a person did.")
+    repeats: str | None = Field(
+        description="The earlier request for the same call, whose rejection was repeated; null if this was decided anew."
+    )
     halted: bool = Field(
         description="Whether the run has to stop: no one decided in time, and the policy says that it stops then."
     )
@@ -101,6 +104,7 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         grant=_grant_use(made),
         break_glass=bool(made.break_glass),
         rule=_rule(request, made),
+        repeats=str(request.repeats) if request.repeats else None,
         halted=request.halted,
     )
 

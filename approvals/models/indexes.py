@@ -34,6 +34,12 @@ OF_REQUESTS = [
         name="request_latest_scope_set",
         condition=Q(scope_set__isnull=False),
     ),
+    # For `queries.policy.repeats`. The condition repeats words of the query, so that SQLite uses it.
+    models.Index(
+        fields=["requested_by", "input_digest", "-changed_at"],
+        name="request_same_decided",
+        condition=Q(kind="approval", status__in=["approved", "rejected"], repeats__isnull=True),
+    ),
     models.Index(fields=["scoped_upto"], name="request_unscoped", condition=WAITING),
     # Partial, because few requests are assigned or claimed: SQLite's planner would not use an index over all rows.
     models.Index(

@@ -112,6 +112,8 @@ class ApprovalRequest(models.Model):
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     #: The priority that it was asked with; null unless that rule has raised it.
     asked_priority = models.CharField(max_length=8, choices=Priority, null=True)  # noqa: DJ001 - as above
+    #: The earlier request whose rejection by a person is its own too; null if it was not asked again unchanged.
+    repeats = models.UUIDField(null=True)
     response_schema = ExactJSONField(null=True)
     options = ExactJSONField(default=list)
     multiple = models.BooleanField(default=False)

@@ -21,10 +21,12 @@ from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
 from approvals.forms.safeguards import amount_of
 from approvals.forms.shown_calls import shown_input
 from approvals.forms.shown_files import unseen_files
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
+from approvals.policy.rules import Rule
 from approvals.queries.policy.ballots import Ballot, ballots_of
 from approvals.queries.policy.proposals import as_proposed
+from approvals.queries.policy.ruling import rules_of_requests, settings_under
 from approvals.queries.policy.why_not import why_not
 from approvals.queries.preferences import ReasonRules, reason_rules, settings_of_tools
 from approvals.queries.request_list import HEAVY, listed
@@ -137,8 +139,20 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
             tools.setdefault(step.request.tool_name, []).append(step.request)
     most_first = sorted(tools.items(), key=lambda item: -len(item[1]))
     settings = settings_of_tools(tools)
-    keys = {tool: [str(pointer) for pointer in tool_settings.key_fields] for tool, tool_settings in settings.items()}
-    return [compare_inputs(tool, requests, keys.get(tool, ())) for tool, requests in most_first]
+    rules = rules_of_requests(request for requests in tools.values() for request in requests)
+    return [
+        compare_inputs(tool, requests, _key_fields(requests, rules, settings.get(tool)))
+        for tool, requests in most_first
+    ]
+
+
+def _key_fields(
+    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Rule], settings: ToolSettings | None
+) -> list[str]:
+    """Return the key fields of requests for one tool, each as it was asked: its rule may have other ones than the tool."""
+    shown_first = [settings_under(rules.get(request.pk), settings) for request in requests]
+    pointers = (str(pointer) for each in shown_first if each is not None for pointer in each.key_fields)
+    return list(dict.fromkeys(pointers))
 
 
 def _plan_step(

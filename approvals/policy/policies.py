@@ -112,7 +112,8 @@ def written_form(stored: Mapping[str, Any], directory: Directory) -> dict[str, A
 def policy_of(stored: Mapping[str, Any]) -> Policy:
     """Return the policy of a stored document. InvalidMatch, InvalidExpression, KeyError or ValueError if it is none."""
     rules = tuple(_rule(document) for document in stored.get("rules", ()))
-    return Policy(rules=rules, four_eyes=stored.get("four_eyes", False))
+    flags = {name: stored.get(name, False) for name in ("four_eyes", "repeat_rejections")}
+    return Policy(rules=rules, **flags)
 
 
 def _ids_of(directory: Directory) -> dict[str, Mapping[str, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from approvals.models.people import RoleName
 from approvals.policy.expressions import MAX_LENGTH
-from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, AtDeadline, Then
+from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, REPEAT_DAYS, AtDeadline, Then
 from approvals.policy.terms import Reason
 from approvals.states import Priority
 
@@ -98,5 +98,9 @@ _RULE = _object(
 )
 POLICY_SCHEMA = _object(
     four_eyes=_flag("Whether who runs the agent may decide nothing that no rule speaks of."),
+    repeat_rejections=_flag(
+        f"Whether an approval that a person has rejected within {REPEAT_DAYS} days, and that is asked again unchanged, is "
+        "rejected again, where people would be asked."
+    ),
     rules=_list(_RULE, MAX_RULES, "The first rule that fits decides.") | {"minItems": 0},
 )

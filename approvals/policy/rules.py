@@ -21,6 +21,8 @@ from approvals.text.translatable import Sentence, gettext_noop
 
 #: Rules of a policy, and characters of their names and messages.
 MAX_RULES, MAX_NAME, MAX_MESSAGE = 200, 100, 1_000
+#: For so many days, an earlier rejection can answer the same call.
+REPEAT_DAYS = 7
 #: Kinds of requests for which a process remembers which rules may fit.
 MAX_KEPT = 2_000
 
@@ -92,10 +94,15 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """The rules in their order. With `four_eyes`, who runs the agent decides nothing that no rule speaks of."""
+    """The rules in their order.
+
+    With `four_eyes`, who runs the agent decides nothing that no rule speaks of. With `repeat_rejections`, the same call as one
+    that a person has rejected is rejected again, where people would be asked.
+    """
 
     rules: tuple[Rule, ...] = ()
     four_eyes: bool = False
+    repeat_rejections: bool = False
     #: The rules that may fit, by all facts but the input: the same ones come again and again.
     _may_fit: dict[tuple[Any, ...], Sequence[Rule]] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -9,17 +9,22 @@ from django.contrib.auth.models import User
 
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import Ask, most_urgent
+from approvals.db.canonical_json import utc
 from approvals.models import Workflow
 from approvals.policy.match import Facts, server_of
 from approvals.policy.rules import AtDeadline, RuleFacts, Then, Verdict, evaluate
+from approvals.queries.policy.repeats import Rejection, earlier_rejection
 from approvals.queries.policy.ruling import in_installation, requester_of, rules_of
 from approvals.queries.preferences import AskingRules
 from approvals.record.amounts import amount_at, amount_pointer
-from approvals.states import ASKS, Control, Priority
+from approvals.states import ASKS, Control, Kind, Priority
 from approvals.states import Verdict as Decided
 
 #: The comment of a call that a rule denies without a message of its own.
 DENIED = "The rule “{name}” of the policy denies this."
+
+#: The comment of a call that was rejected before.
+REPEATED = "{name} rejected the same call on {at}{comment}"
 
 #: What no policy says.
 UNRULED = Verdict()
@@ -56,6 +61,29 @@ def answer_of(verdict: Verdict) -> Answer | None:
     if verdict.then == Then.ALLOW:
         return Answer(Decided.APPROVE)
     return Answer(Decided.REJECT, comment=verdict.rule.message or DENIED.format(name=verdict.rule.name))
+
+
+def rejected_before(
+    verdict: Verdict, rules: AskingRules, ask: Ask, workflow: Workflow, *, by: User, now: datetime
+) -> Rejection | None:
+    """Return the earlier rejection that answers a request too, if the policy says so; None if people are to be asked.
+
+    Not while the user who asks has a grant for the tool: someone may have changed their mind.
+    """
+    if verdict.then != Then.ASK or ask.kind != Kind.APPROVAL or not ask.tool_name or ask.attachments:
+        return None
+    if rules.policy_version is None or rules.asks_always or rules.granted:
+        return None
+    if not rules_of(rules.policy_version, rules.policy_digest).repeat_rejections:
+        return None
+    return earlier_rejection(ask.input_digest, requester=by.pk, tool=ask.tool_name, agent=workflow.agent, now=now)
+
+
+def repeated_answer(earlier: Rejection) -> Answer:
+    """Return the earlier rejection as the decision on the same call."""
+    comment = f": {earlier.comment}" if earlier.comment else "."
+    message = REPEATED.format(name=earlier.by_name, at=utc(earlier.at), comment=comment)
+    return Answer(Decided.REJECT, comment=message)
 
 
 def fields_of(verdict: Verdict, rules: AskingRules, ask: Ask, now: datetime) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -32,6 +33,8 @@ from approvals.states import Door
 DAYS = 30
 #: Versions that the page of the policy lists.
 LISTED = 20
+#: The members of the document that are one switch each.
+SWITCHES = ("four_eyes", "repeat_rejections")
 
 
 @administrators_only
@@ -44,7 +47,7 @@ def policy(request: SignedIn) -> HttpResponse:
         "here": "policy",
         "live": live,
         "rows": rows_of(live),
-        "four_eyes": live is not None and live.document.get("four_eyes", False),
+        "switches": _switches(live.document if live is not None else None),
         "proposals": list(versions.filter(state=VersionState.PROPOSED)),
         "versions": versions[:LISTED],
         "second_person": ruling.needs_second_person(),
@@ -68,9 +71,9 @@ def change(request: SignedIn) -> HttpResponse:
     place = int(number) if number.isdecimal() and len(number) < 4 else None
     if draft.document is not None and action in {"edit", "store", "remove", "up", "down"}:
         draft = _edited(request, draft, action, place, context)
-    elif action == "four_eyes" and draft.document is not None:
-        on = not draft.document.get("four_eyes", False)
-        draft = draft_of(write_text({"four_eyes": on} | {k: v for k, v in draft.document.items() if k != "four_eyes"}))
+    elif action in SWITCHES and draft.document is not None:
+        rest = {name: value for name, value in draft.document.items() if name != action}
+        draft = draft_of(write_text({action: not draft.document.get(action, False)} | rest))
     elif draft.policy is not None and action in {"preview", "apply"}:
         previewed = digest(draft.stored, max_bytes=2 * MAX_BYTES)
         if action == "apply" and request.POST.get("previewed") == previewed:
@@ -95,6 +98,7 @@ def version(request: SignedIn, number: int) -> HttpResponse:
         "rows": rows_of_document(shown.document),
         "difference": [(line[:1], line) for line in difference(base, text)],
         "text": text,
+        "switches": _switches(shown.document),
         "own": shown.author_id == request.user.pk,
     }
     return render(request, "approvals/administration/policy/version.html", context)
@@ -113,6 +117,10 @@ def settle(request: SignedIn, number: int) -> HttpResponse:
         actions.decline_policy(number, by=request.user, via=Door.DASHBOARD)
         messages.success(request, _("Version %(number)s is declined.") % {"number": number})
     return redirect("approvals:policy")
+
+
+def _switches(document: Mapping[str, Any] | None) -> dict[str, bool]:
+    return {name: document is not None and bool(document.get(name)) for name in SWITCHES}
 
 
 def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Suggestion, str]]:
@@ -135,7 +143,7 @@ def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpRespo
         "here": "policy",
         "draft": draft,
         "rows": [] if draft.stored is None else rows_of_document(draft.stored),
-        "four_eyes": draft.document is not None and bool(draft.document.get("four_eyes")),
+        "switches": _switches(draft.document),
         "form": RuleForm(),
         "place": "",
         "days": _days(request),

@@ -70,6 +70,7 @@ _GRANTED = (
 )
 _ALLOWED = "Allowed by a rule of the policy. Run it with exactly this input, then call report_result."
 _DENIED = "A rule of the policy denies this. Do not run it, and do not ask for the same again."
+_REPEATED = "A person rejected the same call before. Do not run it, and do not ask for the same again."
 _HALTED = (
     "No one decided before the deadline, and the policy stops the run now. Do not run it, do nothing else, and tell the "
     "person you work for."
@@ -100,6 +101,8 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
         message = _GRANTED
     elif made.rule is not None:
         message = _ALLOWED if made.verdict == Verdict.APPROVE else _DENIED
+    elif made.repeats is not None:
+        message = _REPEATED
     elif answered and status == Status.EXPIRED:
         message = _DEFAULT
     more: dict[str, Any] = {"by": made.by, "comment": made.comment or None, "input": made.approved_input}

@@ -189,6 +189,8 @@ def words_of(entry: AuditEntry, data: Mapping[str, Any], kind: str) -> str:
         alone = _("%(verdict)s alone, the glass was broken")
         return alone % {"verdict": verdict_label(kind, entry.verdict) if kind in Kind.values else label}
     if entry.event == "request.decided" and entry.via == Door.RULE:
+        if data.get("repeats"):
+            return _("Rejected as before")
         return _("Approved by rule") if entry.verdict == Verdict.APPROVE else _("Rejected by rule")
     if entry.verdict in Verdict.values and entry.event == "request.decided":
         return verdict_label(kind, entry.verdict) if kind in Kind.values else str(Verdict(entry.verdict).label)

@@ -139,6 +139,8 @@ class InboxRow:
         if self.decision is None:
             return status_label(self.request.kind, self.request.status)
         label = verdict_label(self.request.kind, self.decision.verdict)
+        if self.request.repeats is not None:
+            return _("%(outcome)s as before") % {"outcome": label}
         if self.decision.by_rule:
             return _("%(outcome)s by rule %(name)s") % {
                 "outcome": label,

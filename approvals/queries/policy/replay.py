@@ -34,6 +34,8 @@ MOST, CHUNK, KEPT = 100_000, 2_000, 50
 #: Seconds to look at a request besides reading it.
 SECONDS_TO_DECIDE = 10
 MAX_DAYS = 366
+#: What a policy with `repeat_rejections` says of a call that was rejected as before.
+REPEATED = Verdict(then=Then.DENY)
 
 
 class Worry(StrEnum):
@@ -62,6 +64,7 @@ class _Row(NamedTuple):
     by_id: int | None
     via: str | None
     decided_at: datetime | None
+    repeats: UUID | None
 
     @property
     def by_person(self) -> bool:
@@ -79,7 +82,16 @@ class _Row(NamedTuple):
 
 
 _COLUMNS = ("pk", "created_at", "title", "agent", "tool_name", "kind", "workflow__source", "requested_by_id")
-_ASKED = ("input", "context", "words", "decision__verdict", "decision__by_id", "decision__via", "decision__decided_at")
+_ASKED = (
+    "input",
+    "context",
+    "words",
+    "decision__verdict",
+    "decision__by_id",
+    "decision__via",
+    "decision__decided_at",
+    "repeats",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +171,9 @@ def judged(
     known: dict[int, Requester] = {} if requesters is None else requesters
     for columns in rows.iterator(chunk_size=CHUNK):
         row = _Row(*columns)
-        yield row, evaluate(policy, _facts(row, known))
+        verdict = evaluate(policy, _facts(row, known))
+        # What an earlier rejection answered is answered by it again. Which others it would answer is not looked up.
+        yield row, REPEATED if row.repeats and policy.repeat_rejections and verdict.then == Then.ASK else verdict
 
 
 def _facts(row: _Row, requesters: dict[int, Requester]) -> RuleFacts:

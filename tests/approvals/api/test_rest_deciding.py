@@ -50,7 +50,7 @@ def test_an_approval_says_what_may_run_now():
         "comment": "Fine.",
         "approved_input": {"amount": 120},
         "approved_digest": digest({"amount": 120}),
-        **dict.fromkeys(["decided_for", "edited_input", "answer", "grant", "rule"]),
+        **dict.fromkeys(["decided_for", "edited_input", "answer", "grant", "rule", "repeats"]),
         **dict.fromkeys(["break_glass", "halted"], False),
     }
     assert agent.get(f"/requests/{asked['id']}").body == decided.body

@@ -10,6 +10,7 @@ from django.utils import timezone
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
+from approvals.policy.rules import Then
 from approvals.queries.policy.replay import Worry, replay
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
@@ -58,6 +59,18 @@ def test_what_is_asked_again_and_by_more_people_takes_time():
     done = replay(policy({"then": "ask", "ask": twice}), administrator(), days=7)
     seconds = done.added / (3 + 2)
     assert (done.saved, done.worries, seconds > 10) == (0, {Worry.ASKED_AGAIN: 1}, True)
+
+
+def test_what_an_earlier_no_answered_counts_as_denied_while_the_policy_repeats_rejections():
+    asker, decider = alice(), bob()
+    apply_policy(repeat_rejections=True)
+    reject(ask(asker), decider)
+    ask(asker)
+    found = [
+        (done.of(Then.DENY), done.of(Then.ASK), dict(done.worries))
+        for done in (replay(policy(**more), administrator(), days=7) for more in ({"repeat_rejections": True}, {}))
+    ]
+    assert found == [(1, 1, {}), (0, 2, {Worry.ASKED_AGAIN: 1})]
 
 
 def test_it_is_bounded_by_days_by_number_and_by_what_one_may_see():

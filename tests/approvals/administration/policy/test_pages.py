@@ -95,7 +95,15 @@ def test_rules_are_moved_and_removed(client):
         "ac",
     ]
     assert [order(step) for step in ("remove:9", "edit:x", "up:-1", "nonsense")] == ["abc"] * 4
-    assert draft_in(post(client, {"rules": []}, "four_eyes")) == {"four_eyes": True, "rules": []}
+
+
+def test_the_switches_of_the_policy_are_turned_on_and_off_in_the_draft(client):
+    for name in ("four_eyes", "repeat_rejections"):
+        assert draft_in(post(client, {"rules": []}, name)) == {name: True, "rules": []}
+        assert draft_in(post(client, {"rules": [], name: True}, name)) == {name: False, "rules": []}
+    apply_policy(repeat_rejections=True)
+    for path in ("/settings/policy/", "/settings/policy/change/", "/settings/policy/1/"):
+        assert "What a person rejected in the last 7 days is rejected again" in words(client.get(path)), path
 
 
 def test_a_change_is_replayed_and_then_applied_with_a_reason(client):

@@ -37,6 +37,7 @@ def test_equal_calls_run_without_asking_until_the_uses_are_used_up():
         "grant": {"id": given["id"], "use": 2, "uses": 2, "until": None},
         "break_glass": False,
         "rule": None,
+        "repeats": None,
         "halted": False,
     }
     ended = agent.get(f"/grants/{given['id']}").body

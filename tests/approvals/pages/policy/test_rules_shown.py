@@ -9,13 +9,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from approvals import actions
+from approvals.administration.tools.actions import store_tool_settings
+from approvals.asking.answers import Answer
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import notifications
-from approvals.states import Route
+from approvals.pages.bulk import Step, compare_by_tool
+from approvals.states import Door, Route, Verdict
 from tests.approvals.actions.policy.granting import ask
-from tests.support.desk.ruling import apply_policy
-from tests.support.people import alice, bob
+from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +65,20 @@ def test_what_a_rule_has_decided_says_so(client):
     assert "Approved by rule “Small”" in words(client, "/?status=decided")
 
 
+def test_a_repeated_rejection_leads_to_the_earlier_request(client):
+    apply_policy(repeat_rejections=True)
+    asker, decider = alice(), User.objects.get(username="bob")
+    first = ask(asker, VALUE)
+    actions.decide(first.pk, Answer(Verdict.REJECT, comment="No."), by=decider, via=Door.DASHBOARD)
+    again = ask(asker, VALUE)
+    for path in (again.get_absolute_url(), f"{again.get_absolute_url()}record/"):
+        page = client.get(path)
+        assert f'<a href="{first.get_absolute_url()}">as the same call before</a>' in page.content.decode(), path
+    assert "Rejected as before" in words(client, "/?status=decided")
+    client.force_login(make_person("ann", "view_auditentry", "view_approvalrequest"))
+    assert "Rejected as before" in words(client, "/audit/")
+
+
 def test_people_are_notified_by_the_ways_that_the_rule_names(client, settings):
     settings.HITL_MAIL = True
     person = bob_with_mail()
@@ -80,3 +98,16 @@ def bob_with_mail():
     person.email = "bob@example.org"
     person.save()
     return person
+
+
+def test_a_bulk_decision_shows_the_key_fields_of_the_rules_first(client):
+    apply_policy(ASK)
+    asker = alice()
+    store_tool_settings("refund", {"key_fields": ["/order"]}, by=administrator())
+    asked = [ask(asker, VALUE), ask(asker, VALUE | {"amount": 7})]
+    apply_policy()
+    steps = [Step(request, "") for request in (*asked, ask(asker, VALUE))]
+    assert [compare_by_tool(some)[0].columns for some in (steps[:2], steps)] == [
+        ["iban", "amount"],
+        ["iban", "order", "amount"],
+    ]
