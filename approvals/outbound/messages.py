@@ -62,6 +62,8 @@ def _subject(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -
 def _paragraph(request: ApprovalRequest, to: User, ballot: Ballot | None) -> str:
     """Return a waiting request in a mail: how far its votes are, and links for those who may decide it now."""
     votes = f"{progress_line(ballot)}\n" if ballot is not None else ""
+    if ballot is not None and (absent := ballot.votes_for(to)):
+        votes += _in_one_line(gettext("You vote for %(name)s, who is away.") % {"name": absent}) + "\n"
     offers = _offers(request, to) if ballot is None or ballot.admits(to) else ""
     return f"{_line(request)}\n{votes}{link(request)}\n{offers}"
 

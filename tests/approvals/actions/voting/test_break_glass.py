@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 from django.core import mail
 
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import AuditEntry, Decision
 from approvals.states import Control, Verdict
+from tests.support.desk.away import away
 from tests.support.desk.carrying import carry, with_address
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
 from tests.support.desk.requests import decide, make_request, stored
@@ -54,6 +56,14 @@ def test_one_person_decides_and_everyone_concerned_is_told(payment, frank):
         (["alice@example.org"], "[Pausepoint] frank decided alone: Pay (support)"),
         (["bob@example.org"], "[Pausepoint] frank decided alone: Pay (support)"),
     ]
+
+
+def test_the_delegate_of_a_voter_who_is_away_is_told_too(payment, frank):
+    away(User.objects.get(username="bob"), with_address(make_person("dave", *RIGHTS)))
+    decide(payment, frank, Verdict.APPROVE, comment="The plant is on fire.", break_glass=True)
+    carry()
+    told = [["alice@example.org"], ["bob@example.org"], ["dave@example.org"]]
+    assert sorted(message.to for message in mail.outbox) == told
 
 
 def test_a_message_is_mandatory(payment, frank):

@@ -77,6 +77,7 @@ def test_a_delegate_is_told_in_place_of_who_is_away_and_offered_the_buttons(paym
     carry()
     (message,) = mail.outbox
     assert (message.to, "Approve: https://" in message.body) == (["carol@example.org"], True)
+    assert "You vote for dave, who is away." in message.body.splitlines()
 
 
 def test_a_delegate_who_runs_the_agent_is_not_told_in_place_of_who_is_away(payment, people):

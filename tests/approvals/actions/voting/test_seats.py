@@ -14,9 +14,9 @@ from approvals.exceptions import NotAllowed
 from approvals.models import Absence, AuditEntry, Vote
 from approvals.policy.terms import Stage, Terms
 from approvals.queries.policy.ballots import ballot_of, ballots_of, wanted_voters
-from approvals.states import Control, Verdict
+from approvals.states import Control, Kind, Verdict
 from tests.support.desk.away import away
-from tests.support.desk.requests import REFUND, decisions, stored
+from tests.support.desk.requests import REFUND, decide, decisions, make_request, stored
 from tests.support.desk.scopes import again, make_scope
 from tests.support.desk.votes import both, group, make_team, make_voted, progress_of, vote, with_terms
 from tests.support.people import alice, bob, make_person
@@ -264,3 +264,11 @@ def test_many_ballots_cost_a_delegate_as_many_statements_as_one(payment, finance
         return len(statements)
 
     assert cost(requests) == cost(requests[:1])
+
+
+def test_that_a_call_has_succeeded_is_said_for_who_is_away(finance, people):
+    request = make_request(alice(), Kind.RECOVERY, tool_name="pay")
+    with_terms(request, both(group(finance)))
+    away(people[0], people[1])
+    decision = decide(request, again(people[1]), Verdict.RESPOND, answer="receipt 7").decision
+    assert (decision.by_name, decision.for_name) == ("carol", "bob")
