@@ -176,3 +176,27 @@ def test_rejections_end_it_once_the_others_are_too_few(noes, standing):
 def test_a_stage_that_no_one_can_meet_rejects_nothing_by_itself():
     wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
     assert count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1}]]), "d").standing == Status.PENDING
+
+
+def test_the_own_vote_counts_also_if_that_of_a_delegate_came_later():
+    wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+    own, delegated = Cast(1, False, 0, "d"), Cast(2, True, 0, "d", absent=1)
+    electorate = Electorate([[{1, 3}]], {2})
+    assert [count(wanted, votes, electorate, "d").counted for votes in ([own, delegated], [delegated, own])] == [
+        {1: own},
+        {1: own},
+    ]
+
+
+def test_the_own_vote_replaces_that_of_a_delegate_in_the_stage_where_it_counts():
+    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(),))))
+    electorate = Electorate([[{1}], [{1, 3}]], {2})
+    tally = count(wanted, [Cast(2, True, 0, "d", absent=1)], electorate, "d")
+    assert (tally.current, seat_for(wanted, (1,), tally, electorate)) == (1, (1, 0))
+
+
+def test_a_seat_that_has_rejected_is_not_free_for_another_delegate():
+    wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+    electorate = Electorate([[{1, 3, 5}]], {2, 4})
+    tally = count(wanted, [Cast(2, False, 0, "d", absent=1)], electorate, "d")
+    assert (tally.standing, seat_for(wanted, (4, 1), tally, electorate)) == (Status.PENDING, None)
