@@ -143,6 +143,7 @@ class AdviceDocument(BaseModel):
     text: str
     raised_from: Priority | None = Field(description="The priority before it was raised; null if it was not.")
     raised_to: Priority | None
+    more_votes: int | None = Field(description="How many more people have to approve because of it; null if none.")
     at: Moment
 
 
