@@ -182,6 +182,11 @@ class Outcome:
         return self.status == "expired"
 
     @property
+    def halted(self) -> bool:
+        """Whether the run has to stop: no one decided in time, and the policy says that it stops then."""
+        return bool((self.document.get("decision") or {}).get("halted"))
+
+    @property
     def result(self) -> Mapping[str, Any] | None:
         """What was reported for the approved call: `state`, `output`, `error`. A call with a result must not run again."""
         result: Mapping[str, Any] | None = self.document.get("result")
