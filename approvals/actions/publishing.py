@@ -41,7 +41,7 @@ def publish_event(
     heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     data |= {name: mask_text(record[name]) for name in _SENT if name in record}
-    data |= {name: record[name] for name in ("break_glass",) if name in record}
+    data |= {name: record[name] for name in ("break_glass", "more_votes") if name in record}
     stream = outbox.stream_of(workflow.scope, workflow.key)
     callback = request.callback_url
     outbox.enqueue(

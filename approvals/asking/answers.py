@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from approvals.asking.attachments import NewFile
 from approvals.exceptions import Invalid
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.states import Verdict
 
 #: The members of an answer to a question with options, besides `text`.
@@ -43,7 +43,7 @@ class Answer:
     edited_input: Any = ABSENT
     answer: Any = ABSENT
     unseen: Mapping[str, int] | None = None
-    grant: Terms | None = None
+    grant: GrantTerms | None = None
     #: The new files in `answer`, by its members.
     files: Mapping[str, NewFile] = field(default_factory=dict)
     signed_in_at: datetime | None = None

@@ -20,14 +20,17 @@ from approvals.states import Hint, Priority, Verdict
 
 #: The longest advice.
 MAX_TEXT = 5_000
-#: How much advice one request can have.
-MAX_ADVICE = 10
+#: How much advice one request can have, and how many more votes it can ask for: one piece, and all together.
+MAX_ADVICE, MAX_MORE_VOTES, MAX_ALL_MORE_VOTES = 10, 3, 5
 #: About how many decisions lie between two checks of a person, at least and at most.
 FEWEST, MOST = 5, 1_000
 
 
 class Advice(models.Model):
-    """What a program thinks of a request. It decides nothing; it can only have raised the priority. Never changed."""
+    """What a program thinks of a request. It decides nothing. Never changed.
+
+    It can only have raised the priority, and how many people have to approve.
+    """
 
     request = models.ForeignKey(
         "approvals.ApprovalRequest",
@@ -46,6 +49,8 @@ class Advice(models.Model):
     #: The priority that it asked for, and the one that the request had before it was raised; empty if there is none.
     priority = models.CharField(max_length=8, choices=Priority, blank=True)
     raised_from = models.CharField(max_length=8, choices=Priority, blank=True)
+    #: How many more people have to approve because of it; null if it did not ask for more.
+    more_votes = models.PositiveSmallIntegerField(null=True)
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -104,6 +104,7 @@ class ApprovalRequest(models.Model):
     #: Who decides it, as its tool's settings said when it was asked; null for anyone who may decide.
     control = models.CharField(max_length=9, choices=Control, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     #: On which terms it is decided (`approvals.policy.terms`), as the rule says that it was asked under; null for none.
+    #: Advice can ask for more votes.
     terms = ExactJSONField(null=True)
     #: The changed input that people vote on, with `digest` and who proposed it, `by`; null while they vote on the asked one.
     proposal = ExactJSONField(null=True)

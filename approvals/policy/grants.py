@@ -55,7 +55,7 @@ SHELL_LIKE = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class GrantTerms:
     """What a person grants with an approval. At least one of `until` and `uses` is given."""
 
     width: Width
@@ -164,7 +164,7 @@ def impossible(case: Case) -> Sentence | None:
     return never_granted(case.kind, case.priority, case.tool)
 
 
-def problems(terms: Terms, case: Case, now: datetime) -> dict[str, Sentence]:
+def problems(terms: GrantTerms, case: Case, now: datetime) -> dict[str, Sentence]:
     """Return what is wrong with the terms of a grant, by their names; empty if it may be given. `now` is the database's time."""
     if problem := impossible(case):
         return {"": problem}
@@ -180,7 +180,7 @@ def problems(terms: Terms, case: Case, now: datetime) -> dict[str, Sentence]:
     return {name: problem for name, problem in by_name.items() if problem}
 
 
-def _width_problem(terms: Terms, case: Case) -> Sentence | None:
+def _width_problem(terms: GrantTerms, case: Case) -> Sentence | None:
     if terms.width > widest(case):
         if case.has_files:
             return Sentence(
@@ -202,7 +202,7 @@ def _width_problem(terms: Terms, case: Case) -> Sentence | None:
     return None
 
 
-def _audience_problem(terms: Terms, case: Case) -> Sentence | None:
+def _audience_problem(terms: GrantTerms, case: Case) -> Sentence | None:
     if terms.audience in audiences(case):
         return None
     return {
@@ -213,7 +213,7 @@ def _audience_problem(terms: Terms, case: Case) -> Sentence | None:
     }[terms.audience]
 
 
-def _time_problem(terms: Terms, limits: Limits, now: datetime) -> Sentence | None:
+def _time_problem(terms: GrantTerms, limits: Limits, now: datetime) -> Sentence | None:
     longest = LONGEST if limits.seconds is None else min(LONGEST, timedelta(seconds=limits.seconds))
     if terms.until is None:
         if limits.seconds is not None:
@@ -234,7 +234,7 @@ def _time_problem(terms: Terms, limits: Limits, now: datetime) -> Sentence | Non
     return None
 
 
-def _uses_problem(terms: Terms, limits: Limits) -> Sentence | None:
+def _uses_problem(terms: GrantTerms, limits: Limits) -> Sentence | None:
     most = MOST_USES if limits.uses is None else min(MOST_USES, limits.uses)
     if terms.uses is None:
         if limits.uses is None:

@@ -1,4 +1,5 @@
 """On which terms a request is decided: what the rule that it was asked under says, frozen on the request when it was asked.
+Only advice changes them then, which can ask for more votes.
 
 Stages come one after another. A stage is met when all of its groups are, or any of them; a group is met when it has as many
 votes as it needs. A request without stages needs one vote of anyone who may decide it. The rights of a voter are not part of
@@ -8,7 +9,7 @@ the terms: whoever votes must be allowed to decide the request besides (`approva
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -84,6 +85,21 @@ class Terms:
 
 #: The terms of a request that no rule said anything about.
 NO_TERMS = Terms()
+
+
+def with_more_votes(terms: Terms, more: int) -> Terms:
+    """Return terms that need so many more votes, and are otherwise the same: in the last stage, of its first group.
+
+    Of groups that are joined by *or*, each needs more, because any of them is enough. Without stages, the one vote of anyone
+    who may decide becomes several.
+    """
+    *before, last = terms.stages or (Stage(groups=(Group(),)),)
+    raised = len(last.groups) if last.any else 1
+    groups = tuple(
+        replace(group, votes=group.votes + more) if number < raised else group
+        for number, group in enumerate(last.groups)
+    )
+    return replace(terms, stages=(*before, replace(last, groups=groups)))
 
 
 def terms_of(document: Mapping[str, Any] | None) -> Terms:

@@ -92,7 +92,7 @@ def count(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: s
     tally = progress(terms, votes, electorate, digest)
     if tally.current is None:
         return tally
-    rejecting = {seat for seat, vote in tally.counted.items() if not vote.approves}
+    rejecting = _rejecting(tally)
     if rejecting and (terms.veto or not _can_be_met(terms, tally, rejecting, electorate)):
         return Tally(Status.REJECTED, tally.current, tally.filled, tally.counted)
     return tally
@@ -192,12 +192,29 @@ def _place(person: int, stage: Stage, groups: Sequence[Set[int]], places: Sequen
     return False
 
 
+def has_enough_people(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: str) -> bool:
+    """Return whether the people who have not rejected are enough for each stage."""
+    tally = progress(terms, votes, electorate, digest)
+    rejecting = _rejecting(tally)
+    return all(_can_meet(number, terms, tally, rejecting, electorate) for number in range(len(terms.stages)))
+
+
+def _rejecting(tally: Tally) -> set[int]:
+    return {seat for seat, vote in tally.counted.items() if not vote.approves}
+
+
 def _can_be_met(terms: Terms, tally: Tally, rejecting: Set[int], electorate: Electorate) -> bool:
     """Return whether the stages in which someone has rejected can still be met by the people who are left."""
-    for number, (stage, groups) in enumerate(zip(terms.stages, electorate.stages, strict=True)):
-        everyone = set[int]().union(*groups)
-        elsewhere = {seat for seat, vote in tally.counted.items() if vote.stage != number}
-        left = sorted(everyone - rejecting - elsewhere)
-        if everyone & rejecting and not is_met(stage, [*map(len, fill(stage, groups, left))]):
-            return False
-    return True
+    return all(
+        _can_meet(number, terms, tally, rejecting, electorate)
+        for number, groups in enumerate(electorate.stages)
+        if rejecting & set[int]().union(*groups)
+    )
+
+
+def _can_meet(number: int, terms: Terms, tally: Tally, rejecting: Set[int], electorate: Electorate) -> bool:
+    """Return whether the people who are left are enough for a stage."""
+    stage, groups = terms.stages[number], electorate.stages[number]
+    elsewhere = {seat for seat, vote in tally.counted.items() if vote.stage != number}
+    left = sorted(set[int]().union(*groups) - rejecting - elsewhere)
+    return is_met(stage, [*map(len, fill(stage, groups, left))])

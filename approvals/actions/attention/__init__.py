@@ -1,6 +1,6 @@
 """Actions that help people to look where it matters."""
 
-from approvals.actions.attention.advising import advise
+from approvals.actions.attention.advising import Recommendation, advise
 from approvals.actions.attention.flooding import new_requests, tell_of_floods
 from approvals.actions.attention.seeding import (
     add_case,
@@ -12,6 +12,7 @@ from approvals.actions.attention.seeding import (
 )
 
 __all__ = [
+    "Recommendation",
     "add_case",
     "advise",
     "answer_check",

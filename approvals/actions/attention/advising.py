@@ -1,8 +1,11 @@
-"""Add the advice of a program to a request. Advice can raise the priority; it never lowers it, and never decides."""
+"""Add the advice of a program to a request. It never decides, and lowers nothing.
+
+Advice can raise the priority, and how many people have to approve.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -21,8 +24,13 @@ from approvals.db.canonical_json import clean_text
 from approvals.exceptions import Conflict, Invalid, NotAllowed
 from approvals.models import Advice, ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
-from approvals.models.attention import MAX_ADVICE, MAX_TEXT
-from approvals.states import Door, Hint, Priority
+from approvals.models.attention import MAX_ADVICE, MAX_ALL_MORE_VOTES, MAX_MORE_VOTES, MAX_TEXT
+from approvals.policy.terms import terms_of, with_more_votes
+from approvals.policy.votes import has_enough_people
+from approvals.queries.attention.advice import advice_on
+from approvals.queries.policy.ballots import casts_of, votes_on
+from approvals.queries.policy.electorate import electorate_of
+from approvals.states import ASKS, Door, Hint, Priority
 from approvals.text.numbers import grouped
 
 
@@ -34,73 +42,124 @@ class Advised:
     replayed: bool = False
 
 
-def advise(
-    request_id: UUID, *, by: Actor, via: Door, hint: Hint, text: str, raise_priority: Priority | None = None
-) -> Advised:
-    """Add advice to a waiting request, and raise its priority if `raise_priority` is above it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """What a program advises: the priority that the request is to have at least, and how many more votes it is to need."""
 
-    NotFound, NotAllowed (not a key, or the key that asked), Invalid, Conflict (the request has MAX_ADVICE already),
-    AlreadyDecided, Expired.
+    hint: Hint
+    text: str
+    raise_priority: Priority | None = None
+    more_votes: int | None = None
+
+
+def advise(request_id: UUID, new: Recommendation, *, by: Actor, via: Door) -> Advised:
+    """Add advice to a waiting request; raise its priority and the votes that it needs, as far as the advice says so.
+
+    NotFound, NotAllowed (not a key, or the key that asked), Invalid, Conflict (the request has MAX_ADVICE already, or it
+    cannot need more votes), AlreadyDecided, Expired.
     """
-    text = clean_text(text.strip())
+    new = replace(new, text=clean_text(new.text.strip()))
     if not isinstance(by, KeyActor):
         raise NotAllowed(_("Only programs with an API key give advice. People write internal notes."))
-    if not text or len(text) > MAX_TEXT:
-        error = _("is longer than %(most)s characters") % {"most": grouped(MAX_TEXT)} if text else _("is empty")
-        raise Invalid(_("The advice could not be saved."), {"text": error})
+    if errors := _errors(new):
+        raise Invalid(_("The advice could not be saved."), errors)
     with transaction.atomic():
         locked = lock_visible_request(request_id, by)
         request = locked.request
         if request.scope == f"{KEY_SCOPE}{by.key.pk}":
             raise NotAllowed(_("A key cannot advise on a request that it made. Use a key of its own for the reviewer."))
-        known = _same(request, by, hint, text, raise_priority)
+        known = _same(request, by, new)
         if known is not None:
             return Advised(known, replayed=True)
         if request.pending and not expire_if_overdue(locked):
-            return Advised(_store(locked, by, via, hint, text, raise_priority))
+            return Advised(_store(locked, by, via, new))
     # Outside the transaction: an expiry that was just written has to stay.
     raise checking.too_late(request.decision)
 
 
-def _same(
-    request: ApprovalRequest, by: KeyActor, hint: Hint, text: str, raise_priority: Priority | None
-) -> Advice | None:
+def _errors(new: Recommendation) -> dict[str, str]:
+    errors = {}
+    if not new.text or len(new.text) > MAX_TEXT:
+        limit = {"most": grouped(MAX_TEXT)}
+        errors["text"] = _("is longer than %(most)s characters") % limit if new.text else _("is empty")
+    if new.more_votes is not None and not 1 <= new.more_votes <= MAX_MORE_VOTES:
+        errors["more_votes"] = _("must be a number from 1 to %(most)s") % {"most": MAX_MORE_VOTES}
+    return errors
+
+
+def _same(request: ApprovalRequest, by: KeyActor, new: Recommendation) -> Advice | None:
     """Return what this key has said before, if it was the same."""
     if not request.advised:
         return None
-    known = Advice.objects.filter(request_id=request.pk, key_id=by.key.pk, hint=hint, priority=raise_priority or "")
-    return next((advice for advice in known.order_by("id") if advice.text == text), None)
+    known = Advice.objects.filter(
+        request_id=request.pk,
+        key_id=by.key.pk,
+        hint=new.hint,
+        priority=new.raise_priority or "",
+        more_votes=new.more_votes,
+    )
+    return next((advice for advice in known.order_by("id") if advice.text == new.text), None)
 
 
-def _store(locked: Locked, by: KeyActor, via: Door, hint: Hint, text: str, raise_priority: Priority | None) -> Advice:
+def _store(locked: Locked, by: KeyActor, via: Door, new: Recommendation) -> Advice:
     request, now = locked.request, timezone.now()
     count = (request.advised or 0) + 1
     if count > MAX_ADVICE:
         message = _("This request has %(most)s pieces of advice already, and takes no more.") % {"most": MAX_ADVICE}
         raise Conflict(message, str(request.pk))
-    before = request.priority
-    raises = raise_priority is not None and URGENCY[raise_priority] < request.urgency
+    before, priority = request.priority, new.raise_priority
+    raises = priority is not None and URGENCY[priority] < request.urgency
+    changes: dict[str, object] = {"advised": count}
+    record: dict[str, object] = {"hint": new.hint, "text": new.text}
+    if new.more_votes is not None:
+        changes |= _need_more_votes(request, by, new.more_votes, now)
+        record |= {"more_votes": new.more_votes}
+    if raises and priority is not None:
+        changes |= _raise(locked, priority, now)
+        record |= {"priority": priority, "priority_before": before}
+        end_snoozes(request, by=by)
     advice = Advice.objects.create(
         request_id=request.pk,
         by_id=by.pk,
         by_name=by.get_username(),
         key_id=by.key.pk,
-        hint=hint,
-        text=text,
-        priority=raise_priority or "",
+        hint=new.hint,
+        text=new.text,
+        priority=priority or "",
         raised_from=before if raises else "",
+        more_votes=new.more_votes,
         at=now,
     )
     request.advised = count
-    changes: dict[str, object] = {"advised": count}
-    record: dict[str, object] = {"advice_id": advice.pk, "hint": hint, "text": text}
-    if raises and raise_priority is not None:
-        changes |= _raise(locked, raise_priority, now)
-        record |= {"priority": raise_priority, "priority_before": before}
-        end_snoozes(request, by=by)
     ApprovalRequest.objects.filter(pk=request.pk).update(**changes)
+    record = {"advice_id": advice.pk} | record
     publish_event("request.advised", request, locked.workflow, record=record, actor=by, via=via, at=now)
     return advice
+
+
+def _need_more_votes(request: ApprovalRequest, by: KeyActor, more: int, now: datetime) -> dict[str, object]:
+    """Let the locked request need more votes; return what changes in its row. Those that it has go on counting.
+
+    Conflict if that would leave it without enough people to approve it: advice must not reject it.
+    """
+    if request.kind in ASKS:
+        raise Conflict(_("One person answers this request. Only approvals can need more votes."), str(request.pk))
+    earlier = {advice.by_id: advice.more_votes for advice in advice_on(request) if advice.more_votes}
+    if by.pk in earlier:
+        raise Conflict(_("You have asked for more votes on this request already."), str(request.pk))
+    if sum(earlier.values()) + more > MAX_ALL_MORE_VOTES:
+        message = _("Advice can add %(most)s votes to a request at most.") % {"most": MAX_ALL_MORE_VOTES}
+        raise Conflict(message, str(request.pk))
+    terms = with_more_votes(terms_of(request.terms), more)
+    votes = votes_on(request.pk)
+    if not has_enough_people(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest):
+        raise Conflict(
+            _("There are not enough people who may approve this request for so many votes."), str(request.pk)
+        )
+    changes: dict[str, object] = {"terms": terms.document(), "changed_at": now}
+    for name, value in changes.items():
+        setattr(request, name, value)
+    return changes
 
 
 def _raise(locked: Locked, priority: Priority, now: datetime) -> dict[str, object]:

@@ -11,7 +11,7 @@ from approvals.exceptions import Invalid
 from approvals.models import Grant
 from approvals.models.actors import Actor
 from approvals.policy import grants
-from approvals.policy.grants import Case, Terms
+from approvals.policy.grants import Case, GrantTerms
 from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
 from approvals.queries.policy.cases import case_of
@@ -40,7 +40,7 @@ def require_grantable(locked: Locked, answer: Answer) -> Case:
     return case
 
 
-def give_grant(locked: Locked, terms: Terms, case: Case, *, by: Actor, via: Door) -> Grant:
+def give_grant(locked: Locked, terms: GrantTerms, case: Case, *, by: Actor, via: Door) -> Grant:
     """Store a grant that was checked, on record; the caller has approved the request in the same transaction."""
     request, workflow = locked.request, locked.workflow
     fields = grants.fields_of(case.input, case.key_fields) if terms.width == Width.FIELDS else None

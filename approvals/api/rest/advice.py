@@ -17,7 +17,7 @@ from approvals.api.fields import Document, shown_with
 from approvals.api.rest.documents import AdviceDocument
 from approvals.api.rest.operations import JsonBody, operation, problems
 from approvals.api.rest.shapes import advice_document
-from approvals.models.attention import MAX_TEXT
+from approvals.models.attention import MAX_MORE_VOTES, MAX_TEXT
 from approvals.states import Door, Hint, Priority
 
 router = Router(tags=["Advice"])
@@ -32,6 +32,8 @@ class NewAdvice(Document):
     """Why, as plain text."""
     raise_priority: Priority | None = None
     """The priority that the request gets if its own is lower."""
+    more_votes: Annotated[int, Field(strict=True, ge=1, le=MAX_MORE_VOTES)] | None = None
+    """How many more people have to approve. Only for approvals, once per user, and five for all advice on a request."""
 
 
 @router.post(
@@ -47,15 +49,8 @@ def create_advice(
     """Needs the scope `advise`, a user who may see the request, and another key than the one that asked. People see advice
     folded, below what they decide on. It never approves, rejects or lowers the priority. Advice cannot be changed; the same
     advice from the same key is stored once, and then returned with 200 and `Idempotent-Replayed`. 409 `conflict` if the request
-    has ten pieces of advice.
+    has ten pieces of advice, or cannot need so many votes: there must be enough people who may approve it.
     """
-    outcome = attention.advise(
-        request_id,
-        by=caller.actor,
-        via=Door.REST,
-        hint=sent.hint,
-        text=sent.text,
-        raise_priority=sent.raise_priority,
-    )
+    outcome = attention.advise(request_id, attention.Recommendation(**dict(sent)), by=caller.actor, via=Door.REST)
     mark_replayed(response, outcome.replayed)
     return Reply(200 if outcome.replayed else 201, advice_document(outcome.advice))

@@ -13,7 +13,7 @@ from approvals.api.fields import NULL, Document, Moment, shown_with, when
 from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
 from approvals.api.votes import VotesDocument
 from approvals.db.canonical_json import clean_text
-from approvals.policy.grants import MAX_REASON, MOST_USES, Terms
+from approvals.policy.grants import MAX_REASON, MOST_USES, GrantTerms
 from approvals.states import ALIASES, Audience, Hint, Kind, Priority, Status, Verdict, WorkflowState
 
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
@@ -42,9 +42,11 @@ class NewGrant(Document):
     """Why, for the record."""
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> GrantTerms:
         width, reason = WIDTH_OF[self.covers], clean_text(self.reason.strip())
-        return Terms(width=width, audience=Audience(self.audience), until=self.until, uses=self.uses, reason=reason)
+        return GrantTerms(
+            width=width, audience=Audience(self.audience), until=self.until, uses=self.uses, reason=reason
+        )
 
 
 class NewDecision(Document):
@@ -143,6 +145,7 @@ class AdviceDocument(BaseModel):
     text: str
     raised_from: Priority | None = Field(description="The priority before it was raised; null if it was not.")
     raised_to: Priority | None
+    more_votes: int | None = Field(description="How many more people have to approve because of it; null if none.")
     at: Moment
 
 

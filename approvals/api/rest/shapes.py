@@ -82,6 +82,7 @@ def advice_document(advice: Advice) -> AdviceDocument:
         text=mask_text(advice.text),
         raised_from=Priority(advice.raised_from) if raised else None,
         raised_to=Priority(advice.priority) if raised else None,
+        more_votes=advice.more_votes,
         at=advice.at,
     )
 

@@ -19,7 +19,7 @@ from approvals.db.canonical_json import clean_text
 from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
 from approvals.policy import grants
-from approvals.policy.grants import LONGEST, MAX_REASON, MOST_USES, Case, Terms
+from approvals.policy.grants import LONGEST, MAX_REASON, MOST_USES, Case, GrantTerms
 from approvals.states import Audience, Width
 from approvals.text.numbers import grouped
 from approvals.text.translation import translated
@@ -59,7 +59,7 @@ class GrantForm(forms.Form):
         }
         super().__init__(start if data is None else data, auto_id=f"grant-{request.pk}-%s")
         self.not_offered: list[str] = []
-        terms = Terms(width=Width.INPUT, audience=first)
+        terms = GrantTerms(width=Width.INPUT, audience=first)
         self.fields["covers"] = self._choices(
             "covers",
             _("What runs without asking"),
@@ -98,7 +98,9 @@ class GrantForm(forms.Form):
         local = timezone.localtime(self.now)
         return timezone.make_aware(datetime(local.year, local.month, local.day)) + timedelta(days=1)  # noqa: DTZ001
 
-    def _choices(self, name: str, heading: str, choices: Mapping[str, tuple[Any, str, Terms]]) -> forms.ChoiceField:
+    def _choices(
+        self, name: str, heading: str, choices: Mapping[str, tuple[Any, str, GrantTerms]]
+    ) -> forms.ChoiceField:
         """Offer the choices that are possible, and say of the others why they are not."""
         offered: dict[str, str] = {}
         for value, (name_of_it, label, terms) in choices.items():
@@ -118,10 +120,10 @@ class GrantForm(forms.Form):
         return sent
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> GrantTerms:
         """The terms that were sent; the form has no errors, or is being checked."""
         sent = self.cleaned_data
-        return Terms(
+        return GrantTerms(
             width=WIDTH_OF[sent["covers"]],
             audience=Audience(sent["audience"]),
             until=self._until(sent["lasts"], sent["until"]),

@@ -15,7 +15,7 @@ from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
 from approvals.pages.policy.forms import GrantForm
 from approvals.policy import grants
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.queries.policy.cases import case_of, database_time
 from approvals.queries.policy.grants import Preview, asking_always, preview
 from approvals.text.text import visible
@@ -58,7 +58,7 @@ def granting_of(user: Person, request: ApprovalRequest, data: QueryDict | None =
     return Granting(form=form, sentence=sentence, preview=preview(user, request, form.terms), stopped=stopped)
 
 
-def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> Terms | None:
+def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> GrantTerms | None:
     """Return the terms that a form sent with an approval; None if it has none. Invalid, naming each field."""
     if SENT not in data or not request.pending:
         return None
@@ -71,7 +71,7 @@ def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> Terms
     return granting.form.terms
 
 
-def _sentence(request: ApprovalRequest, terms: Terms, key_fields: Sequence[str]) -> str:
+def _sentence(request: ApprovalRequest, terms: GrantTerms, key_fields: Sequence[str]) -> str:
     return _("Calls of %(tool)s with %(what)s run without asking for %(whom)s, %(limits)s.") % {
         "tool": visible(request.tool_name),
         "what": wording.what_of(request, terms.width, key_fields),

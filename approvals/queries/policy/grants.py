@@ -26,7 +26,7 @@ from approvals.db.canonical_json import canonical
 from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
-from approvals.policy.grants import Terms, fields_of
+from approvals.policy.grants import GrantTerms, fields_of
 from approvals.queries.policy.cases import case_of
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
@@ -117,7 +117,7 @@ class Preview:
     complete: bool
 
 
-def preview(user: Person, request: ApprovalRequest, terms: Terms) -> Preview:
+def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Preview:
     """Return what a grant with this request would have approved in the last 30 days, of what the user may see.
 
     One statement, or two for key fields. The requests have no messages and no conversation.

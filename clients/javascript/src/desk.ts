@@ -249,16 +249,17 @@ export class Desk {
 
   /**
    * Advise people on a request, and say why. It decides nothing; `raisePriority` is the priority that the request gets if
-   * its own is lower. It needs another key than the one that asked, with the scope `advise`. Throws Refused
-   * (`already_decided`: someone decided before) or Unreachable.
+   * its own is lower, `moreVotes` (1 to 3) how many more people have to approve. It needs another key than the one that
+   * asked, with the scope `advise`. Throws Refused (`already_decided`: someone decided before; `conflict`: the request
+   * cannot need so many votes) or Unreachable.
    */
   async advise(
     requestId: string,
     hint: "looks_fine" | "look_closer" | "looks_wrong",
     text: string,
-    { raisePriority }: { raisePriority?: "low" | "normal" | "high" | "critical" } = {},
+    { raisePriority, moreVotes }: { raisePriority?: "low" | "normal" | "high" | "critical"; moreVotes?: number } = {},
   ): Promise<Json> {
-    const body = sent({ hint, text, raisePriority });
+    const body = sent({ hint, text, raisePriority, moreVotes });
     return this.#http.send("POST", place("requests", requestId, "/advice"), { body });
   }
 

@@ -59,3 +59,8 @@ export class NotApproved extends DeskError {
     super(message);
   }
 }
+
+/** No one decided in time, and the policy stops the run then: do not go on with a no. */
+export class Halted extends NotApproved {
+  override name = "Halted";
+}

@@ -27,6 +27,8 @@ export interface DecisionDocument {
   readonly approved_digest: string | null;
   /** Whether one person decided what several people had to. */
   readonly break_glass: boolean;
+  /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
+  readonly halted?: boolean;
 }
 
 /** The votes on a request that several people decide, with the field names of the API. */
@@ -132,5 +134,10 @@ export class Outcome {
 
   get timedOut(): boolean {
     return this.status === "expired";
+  }
+
+  /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
+  get halted(): boolean {
+    return this.document.decision?.halted ?? false;
   }
 }

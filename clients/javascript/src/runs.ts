@@ -4,7 +4,7 @@ import { askAbout } from "./asking.js";
 import type { Input, ToolCall } from "./asking.js";
 import { digestOf } from "./crypto.js";
 import type { Asked, Desk } from "./desk.js";
-import { HasFailed, NotApproved } from "./errors.js";
+import { Halted, HasFailed, NotApproved } from "./errors.js";
 import { claim } from "./leases.js";
 import type { Outcome } from "./outcome.js";
 import { ended } from "./results.js";
@@ -55,12 +55,12 @@ export class Runs {
 
   /**
    * Ask about a call, wait, and claim it: no other process runs it meanwhile, and one that ran it gives its result. Throws
-   * NotApproved, HasFailed, Refused or Unreachable.
+   * NotApproved (Halted if the run has to stop), HasFailed, Refused or Unreachable.
    */
   async approved(call: ToolCall, signal?: AbortSignal): Promise<Approved> {
     const decided = await askAbout(this.desk, call, this.asked, signal);
     const { outcome, earlier, lease } = await claim(this.desk, decided, this.asked, signal);
-    if (!outcome.approved) throw new NotApproved(refusal(outcome, earlier), outcome);
+    if (!outcome.approved) throw new (outcome.halted ? Halted : NotApproved)(refusal(outcome, earlier), outcome);
     const approvals = [...earlier, outcome];
     const edited = approvals.some((each) => each.edited);
     const words = approvals.map(note).filter(Boolean).join(" ");

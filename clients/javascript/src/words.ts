@@ -5,9 +5,15 @@ import type { Outcome, Result } from "./outcome.js";
 /** What people and models are told about a call whose process ended without a result. */
 export const UNKNOWN = "An earlier run of this call ended before it reported a result, so it may have run already.";
 
+/** What a model is told if the policy stops the run. */
+const HALTED =
+  "No one decided in time, so this call was not run, and the policy stops the run now. Do nothing else, and tell the person " +
+  "you work for.";
+
 /** Return what a model is told about a call that was not approved, or not again after `earlier` approvals. */
 export function refusal(outcome: Outcome, earlier: readonly Outcome[] = []): string {
   if (earlier.length > 0) return `${UNKNOWN} ${refusal(outcome)}`;
+  if (outcome.halted) return HALTED;
   if (outcome.status === "expired") return "No one decided in time, so this call was not run.";
   if (outcome.status === "cancelled") return `This call was cancelled${comment(outcome)} Do not repeat it.`;
   return `A person declined this call${comment(outcome)} Do not repeat it.`;

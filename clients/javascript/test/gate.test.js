@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NotApproved } from "@pausepoint/client";
+import { Halted, NotApproved } from "@pausepoint/client";
 import { gate } from "@pausepoint/client/ai-sdk";
 import { tool } from "ai";
 import { z } from "zod";
@@ -106,6 +106,16 @@ test("a call that was not approved may be asked about again", async () => {
   const { execute, ran } = gated([[201, { ...DECIDED, status: "rejected" }], ...once(APPROVED)]);
   await assert.rejects(execute({ amount: 60 }, CALL), (error) => error instanceof NotApproved);
   assert.deepEqual([await execute({ amount: 60 }, CALL), ran.length], ["done", 1]);
+});
+
+test("a call at whose deadline the run stops is halted, in words for the model", async () => {
+  const decision = { verdict: "expire", by: null, comment: "", answer: null, halted: true };
+  const { execute, ran } = gated([[201, { ...DECIDED, status: "expired", decision }]]);
+  await assert.rejects(execute({ amount: 60 }, CALL), (error) => {
+    assert.match(error.message, /the policy stops the run now\. Do nothing else/);
+    return error instanceof Halted && error instanceof NotApproved && error.outcome.halted;
+  });
+  assert.deepEqual(ran, []);
 });
 
 test("a call whose result is known does not run, and fails as it failed", async () => {

@@ -16,9 +16,9 @@ from typing import Any
 from pausepoint import gate
 from pausepoint.calls import ToolCall
 from pausepoint.desk import AsyncDesk
-from pausepoint.gate import AnyDesk, NotApproved, Wanted
+from pausepoint.gate import AnyDesk, Halted, NotApproved, Wanted
 
-__all__ = ["NotApproved", "approved"]
+__all__ = ["Halted", "NotApproved", "approved"]
 
 #: What JSON Schema calls a type of Python.
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}

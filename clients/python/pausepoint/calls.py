@@ -100,8 +100,17 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+#: What a model is told if the policy stops the run.
+HALTED = (
+    "No one decided in time, so this call was not run, and the policy stops the run now. Do nothing else, and tell the person "
+    "you work for."
+)
+
+
 def refusal(outcome: Outcome) -> str:
     """Return what a model is told about a call that was not approved."""
+    if outcome.halted:
+        return HALTED
     if outcome.status == "expired":
         return "No one decided in time, so this call was not run."
     if outcome.status == "cancelled":

@@ -182,6 +182,11 @@ class Outcome:
         return self.status == "expired"
 
     @property
+    def halted(self) -> bool:
+        """Whether the run has to stop: no one decided in time, and the policy says that it stops then."""
+        return bool((self.document.get("decision") or {}).get("halted"))
+
+    @property
     def result(self) -> Mapping[str, Any] | None:
         """What was reported for the approved call: `state`, `output`, `error`. A call with a result must not run again."""
         result: Mapping[str, Any] | None = self.document.get("result")
@@ -416,8 +421,12 @@ def _decide(patience: float, request_id: str, verdict: str, comment: str, fields
     return _outcome((yield from _sure(Call("POST", _place("requests", request_id, "/decision"), body), patience)))
 
 
-def _advise(patience: float, request_id: str, hint: str, text: str, raise_priority: str | None) -> Flow[dict[str, Any]]:
-    body = {"hint": hint, "text": text} | ({"raise_priority": raise_priority} if raise_priority else {})
+def _advise(
+    patience: float, request_id: str, hint: str, text: str, raise_priority: str | None, more_votes: int | None
+) -> Flow[dict[str, Any]]:
+    body: dict[str, Any] = {"hint": hint, "text": text}
+    body |= {"raise_priority": raise_priority} if raise_priority else {}
+    body |= {} if more_votes is None else {"more_votes": more_votes}
     return (yield from _sure(Call("POST", _place("requests", request_id, "/advice"), body), patience))
 
 
@@ -630,13 +639,22 @@ class Desk(_Settings):
         """
         return self._run(_decide(self.patience, request_id, verdict, comment, fields))
 
-    def advise(self, request_id: str, hint: str, text: str, *, raise_priority: str | None = None) -> dict[str, Any]:
+    def advise(
+        self,
+        request_id: str,
+        hint: str,
+        text: str,
+        *,
+        raise_priority: str | None = None,
+        more_votes: int | None = None,
+    ) -> dict[str, Any]:
         """Advise people on a request: `looks_fine`, `look_closer` or `looks_wrong`, and why. It decides nothing.
 
-        `raise_priority` is the priority that the request gets if its own is lower. It needs another key than the one that asked,
-        with the scope `advise`. Raise Refused (`already_decided`: someone decided before) or Unreachable.
+        `raise_priority` is the priority that the request gets if its own is lower; `more_votes` (1 to 3) is how many more
+        people have to approve. It needs another key than the one that asked, with the scope `advise`. Raise Refused
+        (`already_decided`: someone decided before; `conflict`: the request cannot need so many votes) or Unreachable.
         """
-        return self._run(_advise(self.patience, request_id, hint, text, raise_priority))
+        return self._run(_advise(self.patience, request_id, hint, text, raise_priority, more_votes))
 
     def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """End a workflow as `completed`, `failed` or `cancelled`, and cancel its waiting requests.
@@ -775,10 +793,16 @@ class AsyncDesk(_Settings):
         return await self._run(_decide(self.patience, request_id, verdict, comment, fields))
 
     async def advise(
-        self, request_id: str, hint: str, text: str, *, raise_priority: str | None = None
+        self,
+        request_id: str,
+        hint: str,
+        text: str,
+        *,
+        raise_priority: str | None = None,
+        more_votes: int | None = None,
     ) -> dict[str, Any]:
         """Like `Desk.advise`."""
-        return await self._run(_advise(self.patience, request_id, hint, text, raise_priority))
+        return await self._run(_advise(self.patience, request_id, hint, text, raise_priority, more_votes))
 
     async def end_workflow(self, workflow_id: str, outcome: str = "completed") -> dict[str, Any]:
         """Like `Desk.end_workflow`."""

@@ -41,6 +41,10 @@ class NotApproved(DeskError):
         super().__init__(text or calls.refusal(outcome))
 
 
+class Halted(NotApproved):
+    """No one decided in time, and the policy stops the run then: do not go on with a no."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A call as a request. `schema` is the JSON Schema of its input: people change the input in a form that checks it."""
@@ -351,7 +355,7 @@ async def arelease(desk: AnyDesk, ruling: Ruling) -> None:
 def run(desk: Desk, ruling: Ruling, act: Callable[..., Any], /, *values: Any, **named: Any) -> Any:
     """Run a call that was claimed, report what it does and return it; return what was reported instead if the call has run.
 
-    Raise NotApproved, HasFailed, and what the call raises.
+    Raise NotApproved (Halted if the run has to stop), HasFailed, and what the call raises.
     """
     if not ruling.runs:
         return _known_output(ruling)
@@ -388,7 +392,8 @@ def _whole(output: Any) -> Any:
 def _known_output(ruling: Ruling) -> Any:
     result = ruling.outcome.result
     if not ruling.outcome.approved or result is None:
-        raise NotApproved(ruling.outcome, ruling.text)
+        refused = Halted if ruling.outcome.halted else NotApproved
+        raise refused(ruling.outcome, ruling.text)
     if result["state"] != "succeeded":
         raise HasFailed(calls.known_result(result))
     return result["output"]

@@ -25,11 +25,9 @@ def advised(text: str = "The IBAN is new.", raise_priority: Priority | None = No
     key, _text = create_key(reviewer, name="reviewer", scopes=("advise",))
     attention.advise(
         request.pk,
+        attention.Recommendation(hint=Hint.CLOSER, text=text, raise_priority=raise_priority),
         by=KeyActor(reviewer, key),
         via=Door.REST,
-        hint=Hint.CLOSER,
-        text=text,
-        raise_priority=raise_priority,
     )
     return request
 

@@ -31,6 +31,7 @@ def test_advice_is_stored_and_shown_with_the_request():
         "text": "The IBAN is new.",
         "raised_from": None,
         "raised_to": None,
+        "more_votes": None,
         "at": given.body["at"],
     }
     assert (given.status, given.body) == (201, expected)
@@ -107,6 +108,7 @@ def test_a_request_that_has_ended_takes_no_advice():
         (CLOSER | {"hint": "approve"}, 422),
         (CLOSER | {"raise_priority": "urgent"}, 422),
         (CLOSER | {"verdict": "approve"}, 422),
+        *((CLOSER | {"more_votes": number}, 422) for number in (0, 4, -1, 1.5, "1", True)),
         ([], 422),
     ],
 )

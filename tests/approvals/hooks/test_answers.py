@@ -14,6 +14,7 @@ from approvals.states import Door, Verdict
 from tests.approvals.hooks import calls
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, decide, only
 from tests.support.desk.requests import PAST
+from tests.support.desk.ruling import apply_policy
 from tests.support.machine import Machine, Reply
 from tests.support.people import alice, bob
 
@@ -271,3 +272,17 @@ def test_long_ids_are_kept_apart_too():
     for number in range(2):
         agent.post(CLAUDE_CODE + NOW, BASH | {"session_id": "s" * 200, "tool_use_id": f"{'t' * 199}{number}"})
     assert ApprovalRequest.objects.count() == 2
+
+
+@pytest.mark.parametrize("address", [CLAUDE_CODE, CODEX])
+def test_at_a_deadline_that_stops_the_run_only_claude_code_is_told_to_stop_beside_the_refusal(address):
+    apply_policy({"name": "Stop", "then": "ask", "ask": {"deadline": {"after": 600, "then": "halt"}}})
+    agent = Machine(alice())
+    agent.post(address + NOW, BASH)
+    ApprovalRequest.objects.update(deadline_at=PAST)
+    expire_due_requests()
+    words = "No one decided in time, and the policy stops the run then. Do nothing more."
+    body = agent.post(address + NOW, BASH).body
+    stops = {"continue": False, "stopReason": words} if address == CLAUDE_CODE else {}
+    refusal = {"permissionDecision": "deny", "permissionDecisionReason": words}
+    assert body == {"hookSpecificOutput": {"hookEventName": "PreToolUse", **refusal}} | stops

@@ -9,7 +9,7 @@ from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.db import pool
 from approvals.models import ApprovalRequest, Decision, Grant, OutboxEvent
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Door, Verdict, Width
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
@@ -54,7 +54,7 @@ def chat(settings) -> Chat:
 
 def give(turn: Turn, width: Width = Width.INPUT, audience: Audience = Audience.AGENT) -> Grant:
     """Approve the waiting call of a turn with a grant of three uses."""
-    answer = Answer(Verdict.APPROVE, grant=Terms(width=width, audience=audience, uses=3))
+    answer = Answer(Verdict.APPROVE, grant=GrantTerms(width=width, audience=audience, uses=3))
     bob = User.objects.filter(username="bob").first() or people.bob()
     desk.decide(only_request(turn).pk, answer, by=bob, via=Door.DASHBOARD)
     return Grant.objects.latest("given_at")

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Door, Verdict, Width
 from chats.agent.agent import Agent
 from chats.agent.script import Conversation, Say, Use
@@ -46,7 +46,7 @@ clerk = Agent(
 
 def grant_the_waiting(by: User) -> None:
     """Approve what waits, with a grant for its conversation, and run its turn to the end."""
-    terms = Terms(width=Width.INPUT, audience=Audience.THREAD, uses=3)
+    terms = GrantTerms(width=Width.INPUT, audience=Audience.THREAD, uses=3)
     request = ApprovalRequest.objects.get(status="pending")
     desk.decide(request.pk, Answer(Verdict.APPROVE, grant=terms), by=by, via=Door.DASHBOARD)
     run(Turn.objects.get())

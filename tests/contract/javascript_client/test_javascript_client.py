@@ -164,9 +164,9 @@ def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
 def test_advice_of_another_key_is_on_the_request(desk, node):
     asker, _, _ = people(desk)
     reviewer, request = Remote(desk, "auditor", ("read", "advise")), asker.ask(title="Pay?")
-    advise = ("advise", request["id"], "look_closer", "The IBAN is new.", {"raisePriority": "high"})
+    advise = ("advise", request["id"], "look_closer", "The IBAN is new.", {"raisePriority": "high", "moreVotes": 1})
     (given, again) = node(reviewer.key, advise, advise)
-    assert (given["raised_to"], again) == ("high", given)
+    assert (given["raised_to"], given["more_votes"], again) == ("high", 1, given)
     assert asker.send("GET", f"/requests/{request['id']}").body["advice"] == [given]
 
 

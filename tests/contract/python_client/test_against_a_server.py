@@ -216,8 +216,8 @@ def test_advice_of_another_key_is_on_the_request(server, agent, carried):
     reviewer = Remote(server, "auditor", ("read", "advise"))
     request = agent.ask(title="Pay?")
     advice = ("advise", request["id"], "look_closer", "The IBAN is new.")
-    given = [carried(server.address, reviewer.key, *advice, raise_priority="high") for _ in range(2)]
-    assert (given[0]["raised_to"], given[1]) == ("high", given[0])
+    given = [carried(server.address, reviewer.key, *advice, raise_priority="high", more_votes=1) for _ in range(2)]
+    assert (given[0]["raised_to"], given[0]["more_votes"], given[1]) == ("high", 1, given[0])
     shown = agent.send("GET", f"/requests/{request['id']}").body
     assert (shown["priority"], shown["advice"]) == ("high", [given[0]])
 

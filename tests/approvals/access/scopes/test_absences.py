@@ -14,7 +14,7 @@ from approvals.access import permissions
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import Absence, ApprovalRequest, AuditEntry, ToolSettings
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Control, Door, Kind, Verdict, Width
 from tests.support.desk.away import DAY, away
 from tests.support.desk.pressing import browser
@@ -171,7 +171,7 @@ def test_the_confirmation_of_who_runs_the_agent_is_not_handed_on(absent):
 def test_a_grant_is_not_given_for_someone_else(absent):
     erin, request = make_person("erin", DECIDER), refund(alice())
     away(absent, erin)
-    terms = Terms(width=Width.INPUT, audience=Audience.KEY, until=None, uses=2, reason="")
+    terms = GrantTerms(width=Width.INPUT, audience=Audience.KEY, until=None, uses=2, reason="")
     with pytest.raises(Invalid) as refusal:
         actions.decide(request.pk, Answer(Verdict.APPROVE, grant=terms), by=again(erin), via=Door.DASHBOARD)
     assert str(refusal.value) == "You decide this for bob, who is away. Approve it without a grant."

@@ -15,7 +15,7 @@ from approvals.asking.asks import Ask
 from approvals.asking.origins import Origin
 from approvals.models import ApprovalRequest, Grant
 from approvals.models.actors import Actor
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Door, Kind, Verdict, Width
 
 REFUND = {"amount": 120, "order": "4711"}
@@ -40,21 +40,21 @@ def ask(
     return ask_for_client(wanted, origin, by=by).request
 
 
-def terms(width: Width = Width.INPUT, audience: Audience = Audience.AGENT, **changes: Any) -> Terms:
+def terms(width: Width = Width.INPUT, audience: Audience = Audience.AGENT, **changes: Any) -> GrantTerms:
     """Terms of ten uses, unless a time or other uses are given."""
-    return Terms(width=width, audience=audience, **(changes or {"uses": 10}))
+    return GrantTerms(width=width, audience=audience, **(changes or {"uses": 10}))
 
 
 def in_an_hour() -> Any:
     return timezone.now() + timedelta(hours=1)
 
 
-def approve(request: ApprovalRequest, by: Actor, terms: Terms | None = None, **said: Any) -> actions.Outcome:
+def approve(request: ApprovalRequest, by: Actor, terms: GrantTerms | None = None, **said: Any) -> actions.Outcome:
     answer = Answer(Verdict.APPROVE, grant=terms, **said)
     return actions.decide(request.pk, answer, by=by, via=Door.DASHBOARD)
 
 
-def give(by: User, asker: User, terms: Terms, value: dict[str, Any] | None = None, **asked: Any) -> Grant:
+def give(by: User, asker: User, terms: GrantTerms, value: dict[str, Any] | None = None, **asked: Any) -> Grant:
     """Give a grant, with the approval of a request that was asked for it."""
     approve(ask(asker, value, **asked), by, terms)
     return Grant.objects.latest("given_at")

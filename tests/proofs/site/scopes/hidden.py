@@ -16,7 +16,7 @@ from django.urls.resolvers import RoutePattern
 
 from approvals import actions
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, RequestComment, Snooze
-from approvals.policy.grants import Terms
+from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Door, Verdict, Width
 from chats.models import Chat, TurnCheckpoint
 from tests.support.chats.scenes import completed, text
@@ -76,7 +76,7 @@ def hide(owner: User, decider: User) -> Hidden:
     requests = [ApprovalRequest.objects.get(pk=each["id"]) for each in (waiting, ended, question)]
     for request in requests:
         actions.comment(request.pk, by=decider, via=Door.DASHBOARD, text=f"Note {TEXT}")
-    terms = Terms(width=Width.INPUT, audience=Audience.AGENT, uses=10, reason=TEXT)
+    terms = GrantTerms(width=Width.INPUT, audience=Audience.AGENT, uses=10, reason=TEXT)
     decide(requests[1], decider, Verdict.APPROVE, comment=TEXT, grant=terms)
     agent.post(f"/requests/{ended['id']}/result", {"input_digest": ended["input_digest"], "output": {"paid": TEXT}})
     chat = make_chat(owner)
