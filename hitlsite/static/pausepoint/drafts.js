@@ -98,7 +98,7 @@
     if (id) sent.add(id);
   }, true);
   // This one is sent only after a confirmation.
-  document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  document.addEventListener("htmx:beforeSend", ({ detail }) => {
     const id = detail.elt.matches?.(".break-glass form") && requestOf(detail.elt);
     if (id) sent.add(id);
   });
