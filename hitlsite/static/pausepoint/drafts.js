@@ -97,6 +97,11 @@
     const id = event.target.matches?.("[data-decides]") && requestOf(event.target);
     if (id) sent.add(id);
   }, true);
+  // This one is sent only after a confirmation.
+  document.addEventListener("htmx:beforeSend", ({ detail }) => {
+    const id = detail.elt.matches?.(".break-glass form") && requestOf(detail.elt);
+    if (id) sent.add(id);
+  });
   document.addEventListener("htmx:beforeSwap", (event) => {
     const form = event.detail.requestConfig.elt, id = form.matches?.("form") && requestOf(form);
     if (!id) return;
@@ -104,7 +109,7 @@
     answered = id;
     setTimeout(() => { answered = undefined; });
     if (event.detail.xhr.status >= 400) sent.delete(id);
-    else if (form.matches("[data-decides]")) forget(id);
+    else if (form.matches("[data-decides], .break-glass form")) forget(id);
     else if (form.closest("#notes")) change(id, (fields) => { for (const field of texts(form)) delete fields[nameOf(field)]; });
   });
   document.addEventListener("pausepoint:stored", ({ detail }) => forget(detail.id));

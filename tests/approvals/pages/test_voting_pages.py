@@ -97,9 +97,11 @@ def test_the_deadline_says_that_the_run_is_stopped(people):
     assert deadline.words.endswith("If no one decides by then, the run is stopped.")
 
 
-def test_where_every_decision_needs_a_message_an_edit_does_not_call_it_optional(people):
+def test_where_every_decision_needs_a_message_the_page_says_so(people):
     request = make_voted(alice(), Terms(reason=Reason.ALWAYS), input=REFUND)
-    (form,) = parse(browser(people[0]).get(request.get_absolute_url()).text).find("details", class_="edit")
+    page = parse(browser(people[0]).get(request.get_absolute_url()).text)
+    assert "Every decision needs a message." in [hint.words for hint in page.find("p", class_="hint")]
+    (form,) = page.find("details", class_="edit")
     assert "Message to the agent" in form.words
     assert "(optional)" not in form.words
 

@@ -46,9 +46,11 @@ NAMES = (
     "Django", "Python", "SQLite", "Redis", "GB", "Chrome", "Linux", "macOS",
     "python-urllib", "DEBUG", "Cedar-OS", "ask-human", "true", "false", "typed_name",
 )  # fmt: skip
-#: Words of protocols, which stand on pages as they are, and times as the browser writes them: of another day with its date.
+#: Words of protocols and numbers of controls, which stand on pages as they are, and times as the browser writes them: of
+#: another day with its date.
 WORDS = re.compile(
     rf"\b(?:{'|'.join(FinishReason.values)})\b|(?:[A-Z][a-z]{{2}} \d+, \d{{4}}, )?\d+:\d+\s[AP]M|[\d.,]+\s[A-Z]{{3}}\b"
+    r"|\b[A-Z]+\d\.\d\b"
 )
 #: Tables and columns with what people, agents and programs have written.
 DATA = {
@@ -62,6 +64,7 @@ DATA = {
     ),
     "approvals_decision": ("comment", "answer", "edited_input", "approved_digest", "by_name"),
     "approvals_requestcomment": ("text",),
+    "approvals_policyversion": ("document", "reason"),
     "approvals_auditentry": ("event", "actor_name", "body"),
     "chats_chat": ("title", "agent", "public_id"),
     "chats_message": ("parts", "message_id"),

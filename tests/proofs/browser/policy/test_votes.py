@@ -90,5 +90,7 @@ def test_one_person_breaks_the_glass_with_a_reason_after_a_confirmation(windows,
     page.once("dialog", lambda dialog: dialog.accept())
     alone.click()
     page.locator(".outcome", has_text="The bank closes at noon.").wait_for()
+    # What was sent is no draft that is kept.
+    assert page.get_by_text("What you typed is kept").count() == 0
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "approved"
     assert violations(page, axe) == {}
