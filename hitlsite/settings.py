@@ -245,7 +245,7 @@ HITL_POLICY_SECOND_PERSON = env.boolean("HITL_POLICY_SECOND_PERSON", default=Fal
 #: Whether requests of programs that no one but superusers may decide are refused, instead of made with a warning.
 HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
 HITL_FRESH_SIGN_IN = env.whole_number("HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400)  # seconds
-HITL_FLOOD = env.whole_number("HITL_FLOOD", default=20, lowest=0, highest=1000)  # similar requests; 0 means no limit
+HITL_FLOOD = env.whole_number("HITL_FLOOD", default=20, lowest=0, highest=1000)  # similar requests; 0 means never
 #: Requests and messages that one key may send per minute, and wrong keys that one address may try; 0 means no limit.
 HITL_ASKS_PER_MINUTE = env.whole_number("HITL_ASKS_PER_MINUTE", default=600, lowest=0, highest=1_000_000)
 HITL_WRONG_KEYS_PER_MINUTE = env.whole_number("HITL_WRONG_KEYS_PER_MINUTE", default=60, lowest=0, highest=1_000_000)

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings as site_settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -38,8 +39,6 @@ from approvals.text.text import visible
 MUCH = 8_000
 #: How many characters of a question's message or of a comment a row shows.
 CHARACTERS = 160
-#: As many rows of one page that are alike become one.
-FOLD_FROM = 10
 KIND_ICONS = {
     Kind.APPROVAL: "shield-check",
     Kind.QUESTION: "circle-question-mark",
@@ -189,14 +188,16 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
 
 
 def fold_alike(rows: Sequence[InboxRow]) -> list[InboxRow]:
-    """Return waiting rows so that FOLD_FROM or more that are alike are one, in the place of the first of them."""
+    """Return waiting rows so that more than HITL_FLOOD that are alike are one, in the place of the first of them."""
+    if not site_settings.HITL_FLOOD:
+        return list(rows)
     by_likeness: dict[Hashable, list[InboxRow]] = {}
     for row in rows:
         by_likeness.setdefault(row.likeness if row.request.pending else row.request.pk, []).append(row)
     folded: list[InboxRow] = []
     for row in rows:
         like = by_likeness[row.likeness if row.request.pending else row.request.pk]
-        if len(like) < FOLD_FROM:
+        if len(like) <= site_settings.HITL_FLOOD:
             folded.append(row)
         elif like[0] is row:
             folded.append(replace(row, alike=tuple(like[1:])))

@@ -11,7 +11,6 @@ from django.utils import timezone
 from approvals.actions.attention import flooding
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.outbound import mailing
-from approvals.pages.lists.inbox_rows import FOLD_FROM
 from approvals.states import Kind, Priority
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
@@ -19,6 +18,13 @@ from tests.support.markup import Element, parse
 from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
+#: So many alike rows become one.
+FOLD_FROM = 10
+
+
+@pytest.fixture(autouse=True)
+def few_are_a_flood(settings) -> None:
+    settings.HITL_FLOOD = FOLD_FROM - 1
 
 
 def flood(owner, number: int = FOLD_FROM, **changes) -> list[ApprovalRequest]:
@@ -151,9 +157,10 @@ def test_who_runs_the_agent_is_told_once(settings, django_capture_on_commit_call
     )
 
 
-def test_no_one_is_told_where_the_setting_is_off(settings):
+def test_no_one_is_told_and_nothing_folded_where_the_setting_is_off(settings):
     settings.HITL_FLOOD = 0
-    flood(alice(), 3)
+    flood(alice())
     settle()
     flooding.tell_of_floods()
     assert AuditEntry.objects.filter(event="agent.flooded").count() == 0
+    assert folds(page_of(bob())) == []

@@ -52,7 +52,12 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, real_processes: None) -> Iterator[Server]:  # noqa: F811
-    settings = {"HITL_WEBHOOK_ALLOW_PRIVATE": "1", "DJANGO_SETTINGS_MODULE": "docs.styleguide.settings"}
+    # Tests ask for alike calls, each of which wants a row of its own.
+    settings = {
+        "HITL_FLOOD": "0",
+        "HITL_WEBHOOK_ALLOW_PRIVATE": "1",
+        "DJANGO_SETTINGS_MODULE": "docs.styleguide.settings",
+    }
     with Server(tmp_path_factory.mktemp("browser"), **settings) as running:
         yield running
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from tests.proofs.browser.places import violations
 from tests.support.machine import Remote
+from tests.support.processes.server import Server
 
 pytestmark = pytest.mark.browser
 
@@ -18,11 +22,18 @@ CASE = {
 }
 
 
-def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(windows, people, server, axe):
-    remote = Remote(server, "requester", ("ask", "read"))
+@pytest.fixture
+def flooded(tmp_path: Path, real_processes: None) -> Iterator[Server]:
+    """A server on which ten alike requests are a flood."""
+    with Server(tmp_path, HITL_FLOOD="9") as running:
+        yield running
+
+
+def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(windows, flooded, axe):
+    remote = Remote(flooded, "requester", ("ask", "read"))
     for number in range(10):
         remote.ask(**FLOOD, input={"to": f"person {number}"})
-    page = windows.open(people("approver"), "/?tool=sendLetter")
+    page = windows.open(flooded.person("approver"), "/?tool=sendLetter")
     rows = page.locator(".inbox-list > .inbox-row:visible")
     assert (rows.count(), page.locator(".alike summary").inner_text()) == (1, "9 more like this")
     assert violations(page, axe) == {}
