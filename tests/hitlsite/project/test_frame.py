@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -87,16 +88,21 @@ def test_every_view_needs_a_scope_but_that_of_mcp_whose_tools_do():
     assert {type(view) for view in framed if view.__module__.startswith("chats.")} == {Endpoint}
 
 
-def uses(name: str) -> list[str]:
-    """The functions that call a function, or read an attribute, of this name."""
-    found = {
-        f"{path.relative_to(ROOT)} {function.name}"
+@functools.cache
+def names_by_function() -> dict[str, set[str]]:
+    """The names that each function calls or reads."""
+    return {
+        f"{path.relative_to(ROOT)} {function.name}": {
+            name for node in ast.walk(function) for name in (getattr(node, "attr", ""), getattr(node, "id", "")) if name
+        }
         for path in sources(*APPS)
         for function in functions(path)
-        for node in ast.walk(function)
-        if name in {getattr(node, "attr", ""), getattr(node, "id", "")}
     }
-    return sorted(found)
+
+
+def uses(name: str) -> list[str]:
+    """The functions that call a function, or read an attribute, of this name."""
+    return sorted(function for function, names in names_by_function().items() if name in names)
 
 
 def test_programs_ask_through_one_function():
