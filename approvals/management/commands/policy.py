@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 from approvals.actions.policy import write_policy
 from approvals.exceptions import Invalid, Refusal
 from approvals.management.refusing import RefusingCommand
+from approvals.models import PolicyVersion
 from approvals.policy.policies import InvalidPolicy, stored_form
 from approvals.policy.policy_text import difference, line_of, read_text, write_text
 from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, written
@@ -90,18 +91,24 @@ class Command(RefusingCommand):
         raise CommandError("\n".join(lines))
 
     def _diff(self, document: Any) -> None:
-        live = live_version()
-        lines = difference(write_text(written(EMPTY if live is None else live.document)), write_text(document))
+        lines = self._changes(document, live_version())
         for line in lines:
             self.stdout.write(line)
         if lines:
             sys.exit(1)
+
+    def _changes(self, document: Any, live: PolicyVersion | None) -> list[str]:
+        return difference(write_text(written(EMPTY if live is None else live.document)), write_text(document))
 
     def _apply(self, document: Any, source: str, options: dict[str, Any]) -> None:
         person = User.objects.filter(username=options["by"], is_active=True).first()
         if person is None:
             raise CommandError(_("No active user is named %(user)r.") % {"user": options["by"]})
         live = live_version()
+        if not self._changes(document, live):
+            # A pipeline applies the same file again and again.
+            self.stdout.write(_("This policy is live already."))
+            return
         based_on = options["based_on"]
         based_on = (live.number if live is not None else None) if based_on is None else based_on or None
         try:

@@ -28,7 +28,7 @@ SHELLS = {"sh", "bash", "shell", "console", ""}
 FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.S | re.M)
 DOCUMENTED = "http://127.0.0.1:8000"
 #: Pages for a server whose settings are loaded: their commands find them in the environment.
-INSTALLED = {"docs/how-to/back-up-and-restore.md", "docs/how-to/run-it-for-a-team.md"}
+INSTALLED = {"docs/how-to/back-up-and-restore.md", "docs/how-to/keep-rules-in-git.md", "docs/how-to/run-it-for-a-team.md"}
 #: Pages that install the Python client, which is in the clone.
 CLIENTS = {"docs/tutorial.md"}
 #: Commands that run until they are stopped, and what they print when they work.
@@ -77,6 +77,7 @@ NOT_RUN = {
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
     "docs/how-to/send-files.md: pip install": ENVIRONMENT,
     'docs/how-to/send-files.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': "needs a file and a waiting form",
+    "docs/how-to/notifications.md: curl": "needs a team; tests/approvals/api/openapi/test_page.py sends the same",
     "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude -p": CLAUDE_CODE,
