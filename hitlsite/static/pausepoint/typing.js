@@ -7,9 +7,10 @@
   const PAUSE = 1000;
   /** @param {Element | null} element */
   const isField = (element) => element?.matches?.(FIELDS) ?? false;
-  // In an open menu letters and Escape belong to the menu.
+  // In an open menu letters and Escape belong to the menu, also in the moment before the focus is in it.
   /** @param {Element | null} element */
-  const isInMenu = (element) => Boolean(element?.closest?.("[popover], details.chip[open]"));
+  const isInMenu = (element) =>
+    Boolean(element?.closest?.("[popover], details.chip[open]") ?? document.querySelector(":popover-open"));
   // Safari ends a composition before it tells of the key that ended it; 229 is the code of keys of an input method.
   /** @param {KeyboardEvent} event */
   const isComposing = (event) => event.isComposing || event.keyCode === 229;
