@@ -20,7 +20,7 @@ from hitlsite.management.commands.seed_demo import make_person
 
 admin, approver = (User.objects.get(username=name) for name in ("admin", "approver"))
 carol = make_person("carol", RoleName.APPROVER, False)
-erin = make_person("erin", RoleName.APPROVER, False)
+frieda = make_person("frieda", RoleName.APPROVER, False)
 for name, person in (("Finance", approver), ("Security", carol)):
     Group.objects.get_or_create(name=name)[0].user_set.add(person)
 both = lambda: {{"groups": [{{"teams": ["Finance"]}}, {{"teams": ["Security"]}}]}}
@@ -43,7 +43,7 @@ rules = [
         "match": {{"tools": ["signContract"]}},
         "then": "ask",
         "ask": {{
-            "stages": [both(), {{"groups": [{{"people": ["erin"]}}, {{"roles": ["administrator"]}}], "any": True}}],
+            "stages": [both(), {{"groups": [{{"people": ["frieda"]}}, {{"roles": ["administrator"]}}], "any": True}}],
             "typed_name": True, "fresh_sign_in": True, "reason": "always",
         }},
     }},
@@ -52,7 +52,7 @@ rules = [
 ]
 policy.write_policy({{"rules": rules}}, based_on=None, reason="As agreed. {LONG}", by=admin, via=Door.DASHBOARD)
 now = timezone.now()
-for person, delegate in ((erin, approver), (carol, None)):
+for person, delegate in ((frieda, approver), (carol, None)):
     away = Away(starts_at=now + timedelta(days=3), until=now + timedelta(days=9), delegate=delegate, reason="{LONG[:100]}")
     set_absence(person, away, by=admin, via=Door.DASHBOARD)
 store_team_settings(
@@ -88,14 +88,14 @@ def policy_places_of(server) -> dict[str, tuple[str, str]]:
     assert advises.send("POST", f"/requests/{advised}/advice", advice).status == 201
     for number in range(10):
         asks.ask(title="Remind a customer?", tool_name="remind", agent="mailer", input={"to": f"person {number}"})
-    person = server.value("SELECT id FROM auth_user WHERE username = ?", "erin")
+    person = server.value("SELECT id FROM auth_user WHERE username = ?", "frieda")
     team = server.value("SELECT id FROM auth_group WHERE name = ?", "Finance")
     return {
         "voted": ("approver", f"/requests/{voted}/"),
         "wanted vote": ("carol", f"/requests/{voted}/"),
         "proposed": ("carol", f"/requests/{proposed}/"),
         "breakable": ("admin", f"/requests/{voted}/"),
-        "not yet wanted": ("erin", f"/requests/{contract}/"),
+        "not yet wanted": ("frieda", f"/requests/{contract}/"),
         "typed and fresh": ("approver", f"/requests/{contract}/"),
         "log-in again": ("approver", f"/login/again/?next=/requests/{contract}/"),
         "progress of votes": ("carol", "/requests/?tool=wireMoney"),
