@@ -28,7 +28,11 @@ SHELLS = {"sh", "bash", "shell", "console", ""}
 FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.S | re.M)
 DOCUMENTED = "http://127.0.0.1:8000"
 #: Pages for a server whose settings are loaded: their commands find them in the environment.
-INSTALLED = {"docs/how-to/back-up-and-restore.md", "docs/how-to/keep-rules-in-git.md", "docs/how-to/run-it-for-a-team.md"}
+INSTALLED = {
+    "docs/how-to/back-up-and-restore.md",
+    "docs/how-to/keep-rules-in-git.md",
+    "docs/how-to/run-it-for-a-team.md",
+}
 #: Pages that install the Python client, which is in the clone.
 CLIENTS = {"docs/tutorial.md"}
 #: Commands that run until they are stopped, and what they print when they work.

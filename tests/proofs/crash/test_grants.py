@@ -23,7 +23,9 @@ GRANT = {"covers": "input", "audience": "agent", "uses": 10}
 def test_a_kill_while_a_grant_is_used_counts_it_once_or_not_at_all(point, database, tmp_path):
     control, (owner, name) = tmp_path / "control", point
     prepare = PREPARE.format(control=str(control), owner=owner, name=name)
-    prepare = prepare.replace("import asking, attachments", "import asking, storing\nfrom approvals.actions.policy import using")
+    prepare = prepare.replace(
+        "import asking, attachments", "import asking, storing\nfrom approvals.actions.policy import using"
+    )
     with Server(tmp_path, database=database, prepare=prepare) as server:
         agent = Remote(server, "requester", ("ask", "read"))
         approver = Remote(server, "approver", ("decide", "grant", "read"))
