@@ -69,7 +69,8 @@ def test_each_call_keeps_to_its_budget(monkeypatch, statements):
 
     # Waiting costs three: whether the request has ended, and afterwards the key and the request.
     budget = {
-        "ask and wait": 10,
+        # Ten, and one more look where the wait begins late on a busy machine.
+        "ask and wait": 11,
         "the same again": 5,
         "check": 2,
         "report": 5,
