@@ -40,7 +40,7 @@ OTHER_VALUES = {
     "PositiveIntegerField": "4711",
     "PositiveSmallIntegerField": "11",
     "FloatField": "4711",
-    "BooleanField": "NOT {column}",
+    "BooleanField": "NOT COALESCE({column}, FALSE)",
     "CharField": "'changed'",
     "TextField": "'changed'",
     "JSONField": "'[4711]'",

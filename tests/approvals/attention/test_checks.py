@@ -7,7 +7,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals.actions.attention import seeding
-from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, SearchText, SeededCheck, Workflow
+from approvals.models import (
+    ApprovalRequest,
+    AuditEntry,
+    CheckCase,
+    Decision,
+    OutboxEvent,
+    SearchText,
+    SeededCheck,
+    Workflow,
+)
 from tests.approvals.attention.checks import planted, switch_on, work
 from tests.support.desk.pressing import HTMX, browser
 from tests.support.desk.requests import make_request
@@ -54,7 +63,7 @@ def test_without_the_switch_a_case_or_an_unlimited_right_no_one_gets_a_check():
     assert seeding.plant_due_checks() == 0
     administrator = switch_on()
     work(owner, decider)
-    seeding.remove_case(SeededCheck.case.get_queryset().get().pk, by=administrator, via="dashboard")
+    seeding.remove_case(CheckCase.objects.get().pk, by=administrator, via="dashboard")
     assert seeding.plant_due_checks() == 0
 
 

@@ -163,20 +163,20 @@ def test_the_form_of_a_scope_keeps_everything_that_its_match_says(admin):
         "agents": ["billing"],
         "servers": ["crm"],
         # Of people who were removed, the number stays: without any, the scope would fit the requests of everyone.
-        "requesters": [asker.pk, 999],
+        "requesters": [asker.pk, 999999999],
         "kinds": ["approval"],
         "priorities": ["high"],
         "sources": ["api", "chat"],
         "input": [{"pointer": "/country", "one_of": ["DE", "AT"]}],
     }
     shown = ScopeForm.of(make_scope(bob(), by=admin, **match)).initial
-    assert shown["requesters"].splitlines() == ["alice", "#999"]
+    assert shown["requesters"].splitlines() == ["alice", "#999999999"]
     form = ScopeForm({name: "" if value is None else value for name, value in shown.items()})
     assert form.is_valid(), form.errors
     assert form.terms.match == match
     words = words_of("see", None, match_from(match))
     assert "of the MCP servers crm" in words
-    assert "requested by alice, #999" in words
+    assert "requested by alice, #999999999" in words
 
 
 @pytest.mark.parametrize(
