@@ -141,7 +141,7 @@ def get_policy_version(caller: Caller, number: int) -> PolicyDocument:
     "/policy/evaluate",
     response=Evaluation,
     summary="Say what the policy would do",
-    openapi_extra=problems(403, 422),
+    openapi_extra=problems(400, 413, 415, 422),
 )
 @operation("read")
 def evaluate_policy(caller: Caller, sent: Annotated[NewCall, JsonBody(...)]) -> Evaluation:
