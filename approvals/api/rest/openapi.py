@@ -86,7 +86,9 @@ def _referenced(value: Any, schemas: Mapping[str, Any], names: frozenset[str] = 
 
 def _without_defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of a body with its defaults in words: generators make a field with `default` required."""
-    fields = schema.get("properties", {})
+    if "properties" not in schema:
+        return dict(schema)
+    fields = schema["properties"]
     return {**schema, "properties": {name: _without_default(field) for name, field in fields.items()}}
 
 
