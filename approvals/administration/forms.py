@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from django import forms
-from django.urls import reverse_lazy
+from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
+from django.urls import reverse_lazy
+from django.utils.translation import gettext as _
+
+from approvals.db.canonical_json import NotCanonical, parse
 from approvals.exceptions import Refusal
 
 #: A form that was refused is shown again with its errors.
@@ -31,3 +36,11 @@ def status_of(form: forms.BaseForm) -> int:
 def lines_in(text: str) -> list[str]:
     """Return the lines of a text, each once, without blanks around them and without empty ones."""
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def json_in(text: str) -> Any:
+    """Return the JSON value of a text, an empty list if there is none. ValidationError."""
+    try:
+        return parse(text.strip()) if text.strip() else []
+    except NotCanonical as error:
+        raise ValidationError(_("This is not valid JSON.")) from error

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from approvals.administration.forms import lines_in
+from approvals.administration.forms import json_in, lines_in
 from approvals.administration.people.queries import teams
-from approvals.db.canonical_json import NotCanonical, parse
 from approvals.models.people import RoleName
 from approvals.policy.expressions import MAX_LENGTH
 from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, AtDeadline, Then
@@ -123,11 +121,7 @@ class RuleForm(forms.Form):
         )
 
     def clean_values(self) -> Any:
-        text = self.cleaned_data["values"].strip()
-        try:
-            return parse(text) if text else []
-        except NotCanonical as error:
-            raise ValidationError(_("This is not valid JSON.")) from error
+        return json_in(self.cleaned_data["values"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -10,11 +10,10 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from approvals.administration.forms import lines_in
+from approvals.administration.forms import json_in, lines_in
 from approvals.administration.people.queries import teams
 from approvals.administration.scopes.actions import ScopeTerms
 from approvals.administration.scopes.queries import names_of_requesters, removed_requester
-from approvals.db.canonical_json import NotCanonical, parse
 from approvals.models import ApproverScope
 from approvals.models.policy.scopes import May
 from approvals.policy.documents import MAX_NAMES, InvalidMatch, match_from
@@ -114,11 +113,7 @@ class ScopeForm(forms.Form):
         return list(Group.objects.filter(pk__in=self.cleaned_data["teams"]).order_by("name"))
 
     def clean_values(self) -> Any:
-        text = self.cleaned_data["values"].strip()
-        try:
-            return parse(text) if text else []
-        except NotCanonical as error:
-            raise ValidationError(_("This is not valid JSON.")) from error
+        return json_in(self.cleaned_data["values"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
