@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -22,7 +23,13 @@ def sources(*folders: str) -> list[Path]:
 
 @functools.cache
 def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    """The tree of a file. It is kept, so the garbage collector need not look through the hundreds of thousands of its nodes."""
+    gc.disable()
+    try:
+        return ast.parse(path.read_text())
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def dotted(path: Path) -> str:
