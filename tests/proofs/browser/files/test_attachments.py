@@ -41,13 +41,13 @@ def request_id(server):
     return Remote(server, "requester", ("ask", "read")).ask(**body)["id"]
 
 
-def see(page, part, selector: str) -> None:
-    """Keep a part in view, while what is around it may still load, until the page has noted that it was."""
-    keep = """([part, selector]) => {
-        part.scrollIntoView({ block: 'center' });
-        return document.querySelector(`.attachments ${selector}[data-viewed]`) !== null;
+def see(page, part: str, place: int, seen: str) -> None:
+    """Keep a part in view, while what is around it may still load or be pushed anew, until the page has noted that it was."""
+    keep = """([part, place, seen]) => {
+        [...document.querySelectorAll(`.attachments ${part}`)].at(place)?.scrollIntoView({ block: 'center' });
+        return document.querySelector(`.attachments ${seen}[data-viewed]`) !== null;
     }"""
-    page.wait_for_function(keep, arg=[part.element_handle(), selector])
+    page.wait_for_function(keep, arg=[part, place, seen])
 
 
 def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(windows, people, server, request_id):
@@ -55,7 +55,7 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     page = windows.open(people("approver"), f"/requests/{request_id}/")
     shown = card(page, request_id)
     image = shown.get_by_role("img", name="parcel.png")
-    see(page, image, "img")
+    see(page, "img", 0, "img")
     box = image.bounding_box()
     assert (box["width"] <= 642, round(box["width"] / box["height"], 1)) == (True, 1.8)
 
@@ -64,9 +64,9 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     # What is above the picture may not have been in view long enough.
     shown.get_by_text(re.compile(r"You have not seen all of it: (.* and )?3 files\.")).wait_for()
     # The refusal has opened the folds, which load when they are in view.
-    see(page, shown.locator(".attachment-preview").last, "div[data-view]")
+    see(page, ".attachment-preview", -1, "div[data-view]")
     assert shown.get_by_role("cell", name="=1+1").is_visible()
-    see(page, shown.locator(".attachment-preview").first, "pre[data-view]")
+    see(page, ".attachment-preview", 0, "pre[data-view]")
     assert shown.get_by_text("Müller asks for 120 €.").is_visible()
     assert status(server, request_id) == "pending"
     if folder := os.environ.get("PICTURES"):
