@@ -15,6 +15,7 @@ from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.models.attachments import files_of
 from approvals.policy.terms import Reason, terms_of
+from approvals.queries.policy.ruling import problem_of_change
 from approvals.queries.preferences import reason_rules
 from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
@@ -55,6 +56,8 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value, via) | _file_errors(request, answer)
+    if not errors and answer.verdict == Verdict.EDIT and (problem := problem_of_change(request, answer.edited_input)):
+        raise Invalid(problem, {"edited_input": _("is decided by others than the input that was asked")})
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
     if errors:
