@@ -21,6 +21,7 @@ from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
 from approvals.states import ASKS, OWN_PAGES, VERDICTS, Door, Kind, Verdict
 from approvals.text.numbers import grouped
+from approvals.text.text import INVISIBLE
 from approvals.text.translation import translated
 
 MAX_COMMENT = 5_000
@@ -67,7 +68,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
 
 def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
     """Whether this is a decision without a message, where its terms, its tool or its priority ask for one."""
-    if answer.comment or request.kind in ASKS:
+    if INVISIBLE.sub("", answer.comment).strip() or request.kind in ASKS:
         return False
     rejects, reason = answer.verdict == Verdict.REJECT, terms_of(request.terms).reason
     if answer.break_glass or reason == Reason.ALWAYS or (reason == Reason.REJECTION and rejects):

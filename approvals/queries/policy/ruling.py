@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -23,6 +23,7 @@ from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, evaluate
+from approvals.states import Status
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
@@ -59,6 +60,13 @@ def find_version(number: int) -> PolicyVersion:
 
 def needs_second_person() -> bool:
     return bool(settings.HITL_POLICY_SECOND_PERSON)
+
+
+def teams_in_force() -> frozenset[int]:
+    """Return the teams that the live policy names, and those under which requests wait."""
+    waiting = ApprovalRequest.objects.filter(status=Status.PENDING, policy_version__isnull=False)
+    versions = PolicyVersion.objects.filter(Q(state=VersionState.LIVE) | Q(number__in=waiting.values("policy_version")))
+    return frozenset().union(*(ids_in(document).teams for document in versions.values_list("document", flat=True)))
 
 
 def directory_of(document: Any) -> Directory:

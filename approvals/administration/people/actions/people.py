@@ -23,6 +23,7 @@ from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import ApproverScope, Invitation, PendingChange
+from approvals.queries.policy.ruling import needs_second_person, teams_in_force
 from approvals.record import audit
 from approvals.states import Door
 
@@ -130,6 +131,8 @@ def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
     widens = person.pk == by.pk and not by.is_superuser and by.has_perm(DECIDE)
     if widens and ApproverScope.objects.filter(teams__in=wanted - current).exists():
         raise NotAllowed(_("You cannot join a team that an approver scope names. Ask another administrator."))
+    if widens and needs_second_person() and teams_in_force() & (wanted - current):
+        raise NotAllowed(_("You cannot join a team that the policy names. Ask another administrator."))
     person.groups.add(*(wanted - current))
 
 
