@@ -15,7 +15,6 @@ from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApproverScope, AuditEntry
 from approvals.policy.documents import match_from
 from tests.support.desk.requests import make_request
-from tests.support.desk.ruling import apply_policy
 from tests.support.desk.scopes import make_scope
 from tests.support.people import alice, bob, carol, make_person
 
@@ -248,18 +247,6 @@ def test_who_decides_cannot_join_a_team_that_a_scope_names():
     page = browser.post(f"/settings/people/{both.pk}/", {"email": "", "teams": [str(team.pk)]})
     assert (page.status_code, list(both.groups.all())) == (422, [])
     assert "You cannot join a team that an approver scope names." in page.content.decode()
-
-
-@pytest.mark.parametrize(("second", "joined"), [(True, False), (False, True)])
-def test_who_decides_cannot_join_a_team_that_the_policy_names_where_it_needs_two(settings, second, joined):
-    both, team = make_person("hal", "administer", "decide_approvalrequest"), Group.objects.create(name="payments")
-    apply_policy({"name": "All", "then": "ask", "ask": {"stages": [{"groups": [{"teams": ["payments"]}]}]}})
-    settings.HITL_POLICY_SECOND_PERSON = second
-    browser = Client()
-    browser.force_login(both)
-    page = browser.post(f"/settings/people/{both.pk}/", {"email": "", "teams": [str(team.pk)]})
-    assert both.groups.filter(pk=team.pk).exists() is joined
-    assert ("You cannot join a team that the policy names." in page.content.decode()) is not joined
 
 
 def test_a_scope_is_in_the_language_of_its_reader_with_its_numbers():
