@@ -12,6 +12,7 @@ from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, Quer
 from approvals.access import scopes, standing_in
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
 from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
+from approvals.access.scopes import Change
 from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
@@ -50,7 +51,7 @@ def decides_some(user: Person) -> bool:
 def in_reach(user: Person, request: ApprovalRequest, may: May = May.SEE) -> bool:
     """Return whether a scope lets this limited person do so with a request."""
     reach = scopes.reach_of(user)
-    return reach is not None and reach.allows(may, request, request.amount)
+    return reach is not None and reach.allows(may, request)
 
 
 def load_permissions(users: Collection[User]) -> None:
@@ -197,11 +198,11 @@ def runs_agent(user: Person, request: ApprovalRequest) -> bool:
     return _is(user, request.requested_by_id) or _is(user, request.workflow.owner_id)
 
 
-def may_change_amount(user: Person, request: ApprovalRequest, amount: float | None) -> bool:
-    """Return whether someone who may decide a request may do so with an input that has another amount, or none."""
+def may_change_input(user: Person, request: ApprovalRequest, change: Change) -> bool:
+    """Return whether someone who may decide a request may do so with this changed input."""
     reach = scopes.reach_of(user)
     confirms = request.control == Control.CONFIRM and runs_agent(user, request)
-    return reach is None or confirms or reach.allows(May.DECIDE, request, request.amount, amount)
+    return reach is None or confirms or reach.allows(May.DECIDE, request, change)
 
 
 def _decides_in_reach(user: Person, request: ApprovalRequest, may: May) -> bool:
@@ -218,17 +219,14 @@ def seats(user: Person, request: ApprovalRequest) -> tuple[int, ...]:
     return absence.seats(user.pk, standing_in.away_for(person_behind(user)), runners)
 
 
-def decides_for(user: Person, request: ApprovalRequest, *amounts: float | None) -> int | None:
-    """Return the id of the person in whose absence alone this one may end a request; None if they may in their own right.
-
-    `amounts` are those of the input as it was changed.
-    """
+def decides_for(user: Person, request: ApprovalRequest, change: Change | None = None) -> int | None:
+    """Return the id of the person in whose absence alone this one may end a request; None if they may in their own right."""
     reach = scopes.reach_of(user)
     if reach is None or (request.kind in ASKS and _is_own(user, request)):
         return None
     if request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(user, request):
         return None
-    return reach.seat(May.ANSWER if request.kind in ASKS else May.DECIDE, request, request.amount, *amounts)
+    return reach.seat(May.ANSWER if request.kind in ASKS else May.DECIDE, request, change)
 
 
 def _is_own(user: Person, request: ApprovalRequest) -> bool:

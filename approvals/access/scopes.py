@@ -42,25 +42,35 @@ _RANK = {May.SEE: 0, May.ANSWER: 1, May.DECIDE: 2}
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What scopes are compared with of a changed input: its amount, and which of those that fit its request fit it too."""
+
+    amount: float | None
+    scopes: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
     """The requests that scopes leave a person: by scope set, what each of their scopes in it allows."""
 
     terms: Mapping[int, Collection[Term]] = field(default_factory=dict)
     person: int = 0
 
-    def allows(self, may: May, request: ApprovalRequest, *amounts: float | None) -> bool:
-        """Return whether one scope of the person that fits the request allows this with all of these amounts."""
-        return any(True for _seat in self._seats(may, request, amounts))
+    def allows(self, may: May, request: ApprovalRequest, change: Change | None = None) -> bool:
+        """Return whether one scope of the person that fits the request, and its changed input, allows this with both."""
+        return any(True for _seat in self._seats(may, request, change))
 
-    def seat(self, may: May, request: ApprovalRequest, *amounts: float | None) -> int | None:
+    def seat(self, may: May, request: ApprovalRequest, change: Change | None = None) -> int | None:
         """Return for whom `allows` allows this: None for the person themselves, or if it does not."""
-        seats = set(self._seats(may, request, amounts))
+        seats = set(self._seats(may, request, change))
         return None if None in seats else min((seat for seat in seats if seat), default=None)
 
-    def _seats(self, may: May, request: ApprovalRequest, amounts: Collection[float | None]) -> Iterator[int | None]:
+    def _seats(self, may: May, request: ApprovalRequest, change: Change | None) -> Iterator[int | None]:
         for term in self.terms.get(request.scope_set_id or 0, ()):
-            if all(term.allows(may, amount) for amount in amounts) and (
-                term.seat is None or may == May.SEE or not self._runs_agent(request, term.seat)
+            if (
+                term.allows(may, request.amount)
+                and (change is None or (term.scope in change.scopes and term.allows(may, change.amount)))
+                and (term.seat is None or may == May.SEE or not self._runs_agent(request, term.seat))
             ):
                 yield term.seat
 

@@ -15,11 +15,13 @@ from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
 from approvals.models.attachments import files_of
 from approvals.policy.terms import Reason, terms_of
+from approvals.queries.policy.ruling import problem_of_change
 from approvals.queries.preferences import reason_rules
 from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
 from approvals.states import ASKS, OWN_PAGES, VERDICTS, Door, Kind, Verdict
 from approvals.text.numbers import grouped
+from approvals.text.text import INVISIBLE
 from approvals.text.translation import translated
 
 MAX_COMMENT = 5_000
@@ -55,6 +57,8 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
             errors |= _value_errors(request, name, value, via) | _file_errors(request, answer)
+    if not errors and answer.verdict == Verdict.EDIT and (problem := problem_of_change(request, answer.edited_input)):
+        raise Invalid(problem, {"edited_input": _("is decided by others than the input that was asked")})
     if not errors and _is_choice(request, answer, via):
         to_choice(request, answer.answer)
     if errors:
@@ -64,7 +68,7 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
 
 def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
     """Whether this is a decision without a message, where its terms, its tool or its priority ask for one."""
-    if answer.comment or request.kind in ASKS:
+    if INVISIBLE.sub("", answer.comment).strip() or request.kind in ASKS:
         return False
     rejects, reason = answer.verdict == Verdict.REJECT, terms_of(request.terms).reason
     if answer.break_glass or reason == Reason.ALWAYS or (reason == Reason.REJECTION and rejects):

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.fresh_sign_in import require_fresh_sign_in
+from approvals.access.scopes import Change
 from approvals.actions import attachments, checking, voting
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
@@ -27,9 +28,9 @@ from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor
 from approvals.queries.policy.ballots import takes_votes
 from approvals.queries.policy.proposals import as_proposed
+from approvals.queries.policy.scopes import changes_of
 from approvals.queries.policy.why_not import edit_words, why_not
 from approvals.queries.requests import get_request_for
-from approvals.record.amounts import amount_at
 from approvals.states import ASKS, OWN_PAGES, Door, Verdict
 
 
@@ -109,21 +110,25 @@ def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
     """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it, or not with this input."""
     if not permissions.may_close(by, request):
         raise NotAllowed(why_not(by, request))
-    edited = request.proposal["input"] if request.proposal else ABSENT
-    edited = edited if answer.edited_input is ABSENT else answer.edited_input
-    amount = amount_at(edited, request.amount_pointer)
-    if edited is not ABSENT and not permissions.may_change_amount(by, request, amount):
-        raise NotAllowed(edit_words(by, request))
+    change = _change(request, answer)
+    if change is not None and not permissions.may_change_input(by, request, change):
+        raise NotAllowed(edit_words(by, request, change))
     if answer.break_glass and not (takes_votes(request) and permissions.may_break_glass(by, request)):
         raise NotAllowed(_("You cannot decide this request alone."))
     if permissions.asked_through_own_key(by, request):
         raise AskedByOwnKey(request)
 
 
+def _change(request: ApprovalRequest, answer: Answer) -> Change | None:
+    """Return what scopes say of the changed input that an answer is about, its own or the proposed one; None without one."""
+    edited = request.proposal["input"] if request.proposal else ABSENT
+    edited = edited if answer.edited_input is ABSENT else answer.edited_input
+    return None if edited is ABSENT else changes_of({request: edited})[request.pk]
+
+
 def _absent(by: Actor, request: ApprovalRequest, answer: Answer) -> User | None:
     """Return the person in whose absence alone this one decides. Invalid for a grant, which would outlast the absence."""
-    edited = [] if answer.edited_input is ABSENT else [amount_at(answer.edited_input, request.amount_pointer)]
-    seat = permissions.decides_for(by, request, *edited)
+    seat = permissions.decides_for(by, request, _change(request, answer))
     absent = None if seat is None else User.objects.filter(pk=seat).first()
     if absent is not None and answer.grant is not None:
         message = _("You decide this for %(name)s, who is away. Approve it without a grant.")

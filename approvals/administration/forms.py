@@ -38,9 +38,14 @@ def lines_in(text: str) -> list[str]:
     return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
 
 
-def json_in(text: str) -> Any:
-    """Return the JSON value of a text, an empty list if there is none. ValidationError."""
+def json_list_in(text: str) -> list[Any]:
+    """Return the JSON list in a text, an empty one if the text is empty. ValidationError, also for an empty list."""
+    if not text.strip():
+        return []
     try:
-        return parse(text.strip()) if text.strip() else []
+        value = parse(text.strip())
     except NotCanonical as error:
         raise ValidationError(_("This is not valid JSON.")) from error
+    if not isinstance(value, list) or not value:
+        raise ValidationError(_("This must be a JSON list with at least one item. Leave it empty for any value."))
+    return value

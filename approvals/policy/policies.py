@@ -6,6 +6,7 @@ someone else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
@@ -178,6 +179,9 @@ def _member(holder: Any, name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+#: How `written_form` names who no longer exists.
+_GONE = re.compile(r"#[0-9]+")
+
 _MISSING: Mapping[str, str] = {
     "people": gettext_noop("there is no active user “%(name)s”"),
     "teams": gettext_noop("there is no team “%(name)s”"),
@@ -193,7 +197,7 @@ def _to_ids(path: str, owner: dict[str, Any], kind: str, directory: Directory, f
         faults[path] = Sentence(gettext_noop("must be a list of usernames"))
         return
     for place, name in enumerate(names):
-        if name not in ids:
+        if name not in ids or _GONE.fullmatch(name):
             faults[f"{path}.{place}"] = Sentence(_MISSING[known], {"name": name[:100]})
     target = "teams" if kind == "roles" else kind
     if known_ids := [ids[name] for name in names if name in ids]:

@@ -166,6 +166,8 @@ def _raise(locked: Locked, priority: Priority, now: datetime) -> dict[str, objec
     """Give the locked request a higher priority, and its workflow the urgency that follows; return what changes in its row."""
     request, workflow = locked.request, locked.workflow
     changes: dict[str, object] = {"priority": priority, "urgency": URGENCY[priority], "changed_at": now}
+    # What the policy says of it goes by what was asked.
+    changes["asked_priority"] = request.asked_priority or request.priority
     for name, value in changes.items():
         setattr(request, name, value)
     workflow.urgency = min(request.urgency, request.urgency if workflow.urgency is None else workflow.urgency)

@@ -48,18 +48,20 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
         stored = stored_form(document, directory_of(document))
     except InvalidPolicy as error:
         raise Invalid(translated(error), {path: translated(fault) for path, fault in error.faults.items()}) from error
+    # By digest, as in a match: to Python, `true` is 1.
+    stored_digest = digest(stored, max_bytes=2 * MAX_BYTES)
     with transaction.atomic():
         lock_name(LOCK)
         live = live_version()
         _require_current(live, based_on)
-        if stored == (live.document if live is not None else EMPTY):
+        if stored_digest == (live.digest if live is not None else digest(EMPTY)):
             raise Conflict(_("This policy is live already."))
         last = PolicyVersion.objects.order_by("-number").values_list("number", flat=True).first()
         version = PolicyVersion(
             number=(last or 0) + 1,
             based_on=based_on,
             document=stored,
-            digest=digest(stored, max_bytes=2 * MAX_BYTES),
+            digest=stored_digest,
             author_id=by.pk,
             author_name=by.get_username(),
             reason=reason,

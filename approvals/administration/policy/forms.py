@@ -9,7 +9,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from approvals.administration.forms import json_in, lines_in
+from approvals.administration.forms import json_list_in, lines_in
 from approvals.administration.people.queries import teams
 from approvals.models.people import RoleName
 from approvals.policy.expressions import MAX_LENGTH
@@ -121,7 +121,7 @@ class RuleForm(forms.Form):
         )
 
     def clean_values(self) -> Any:
-        return json_in(self.cleaned_data["values"])
+        return json_list_in(self.cleaned_data["values"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -168,10 +168,15 @@ def _edited(request: SignedIn, draft: Draft, action: str, place: int | None, con
         if not form.is_valid():
             context |= {"form": form, "place": place if known else ""}
             return draft
-        if known and place is not None:
-            rules[place] = form.rule(rules[place])
-        else:
+        if not known or place is None:
             rules.append(form.rule({}))
+        else:
+            try:
+                rules[place] = form.rule(rules[place])
+            except (AttributeError, KeyError, TypeError):
+                # As below.
+                context |= {"form": form, "place": place}
+                return draft
     elif known and place is not None:
         if action == "edit":
             try:

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from approvals.access import standing_in
 from approvals.access.rights import DECIDE
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
@@ -103,8 +104,14 @@ def _decides(person: User) -> bool:
 
 def _require_other(by: User, *terms: ScopeTerms) -> None:
     """Raise NotAllowed if someone who decides changes what they may decide themselves."""
-    if _decides(by) and any(each.names(by) for each in terms):
+    if not _decides(by):
+        return
+    if any(each.names(by) for each in terms):
         raise NotAllowed(_("You cannot change your own scopes. Ask another administrator."))
+    for absent in User.objects.filter(pk__in=standing_in.away_for(by)):
+        if any(each.names(absent) for each in terms):
+            message = _("You cannot change scopes of %(name)s while you decide for them. Ask another administrator.")
+            raise NotAllowed(message % {"name": absent.get_username()})
 
 
 def _begin_walk(scope: ApproverScope) -> None:

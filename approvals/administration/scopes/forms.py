@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from approvals.administration.forms import json_in, lines_in
+from approvals.administration.forms import json_list_in, lines_in
 from approvals.administration.people.queries import teams
 from approvals.administration.scopes.actions import ScopeTerms
 from approvals.administration.scopes.queries import names_of_requesters, removed_requester
@@ -113,7 +113,7 @@ class ScopeForm(forms.Form):
         return list(Group.objects.filter(pk__in=self.cleaned_data["teams"]).order_by("name"))
 
     def clean_values(self) -> Any:
-        return json_in(self.cleaned_data["values"])
+        return json_list_in(self.cleaned_data["values"])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

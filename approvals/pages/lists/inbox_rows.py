@@ -79,7 +79,7 @@ class InboxRow:
     def picks(self) -> str:
         """This row and those alike, as a bulk decision names them; empty if they are not decided in bulk."""
         rows = [row for row in (self, *self.alike) if row.pickable and row.request.kind not in ASKS]
-        return " ".join(f"{row.request.pk}:{row.request.input_digest}" for row in rows) if len(rows) > 1 else ""
+        return " ".join(f"{row.request.pk}:{row.request.voted_digest}" for row in rows) if len(rows) > 1 else ""
 
     @property
     def version(self) -> str:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import prefetch_related_objects
 
 from approvals.access import permissions, standing_in
 from approvals.access.permissions import Person
+from approvals.access.scopes import Change
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Vote
 from approvals.policy.absence import seats
 from approvals.policy.terms import Group, Terms
 from approvals.policy.votes import Electorate, Groups
-from approvals.queries.policy.proposals import as_proposed
+from approvals.queries.policy.scopes import changes_of
 
 
 def electorate_of(request: ApprovalRequest, terms: Terms, votes: Iterable[Vote] = ()) -> Electorate:
-    """Return everyone who may vote on a request, in two statements, or three if its amount was changed.
+    """Return everyone who may vote on a request, in two statements; in more if scopes are compared with a changed input.
 
     One more says who of those who gave `votes` for someone else may still do so.
     """
@@ -30,10 +32,9 @@ def electorate_of(request: ApprovalRequest, terms: Terms, votes: Iterable[Vote] 
         named = {pk for group in groups for pk in group.people}.union(*members.values())
         deciders = deciders.filter(pk__in=any_of(named, int))
     may = set(deciders.values_list("pk", flat=True))
-    proposed = as_proposed(request)
-    if proposed.amount != request.amount:
-        proposable = permissions.deciders_of(proposed, in_own_right=True).filter(pk__in=any_of(may, int))
-        may &= set(proposable.values_list("pk", flat=True))
+    change = _proposed([request]).get(request.pk)
+    if change is not None:
+        may = {user.pk for user in _with_rights(may) if _may_decide(user, request, change)}
     delegates = {vote.person_id for vote in votes if vote.for_id is not None}
     if delegates:
         deciders = permissions.deciders().filter(pk__in=any_of(delegates - _runners(request), int))
@@ -72,10 +73,14 @@ def electorates_among(
     teams = {
         team for terms in requests.values() for stage in terms.stages for group in stage.groups for team in group.teams
     }
-    members = _members_of(teams, among=known)
+    members, changes = _members_of(teams, among=known), _proposed(requests)
     return {
         request.pk: Electorate(
-            _grouped(terms, {pk for pk, user in known.items() if _may_decide(user, request)}, members),
+            _grouped(
+                terms,
+                {pk for pk, user in known.items() if _may_decide(user, request, changes.get(request.pk))},
+                members,
+            ),
             {pk for pk, user in known.items() if _may_stand_in(user, request)},
         )
         for request, terms in requests.items()
@@ -96,12 +101,16 @@ def _with_rights(people: Collection[int]) -> list[User]:
     return users
 
 
-def _may_decide(user: Person, request: ApprovalRequest) -> bool:
+def _proposed(requests: Iterable[ApprovalRequest]) -> dict[UUID, Change]:
+    """Return the changes that people vote on, by the id of the request, of those that a scope fits."""
+    scoped = (each for each in requests if each.pending and each.proposal and each.scope_set_id is not None)
+    return changes_of({request: (request.proposal or {})["input"] for request in scoped})
+
+
+def _may_decide(user: Person, request: ApprovalRequest, change: Change | None) -> bool:
     """Return whether someone may decide a request with the input that is voted on, and not only because others are away."""
-    proposed = as_proposed(request)
-    amounts = [] if proposed.amount == request.amount else [proposed.amount]
-    may = all(permissions.may_change_amount(user, request, amount) for amount in amounts)
-    return may and permissions.may_decide(user, request) and permissions.decides_for(user, request, *amounts) is None
+    may = change is None or permissions.may_change_input(user, request, change)
+    return may and permissions.may_decide(user, request) and permissions.decides_for(user, request, change) is None
 
 
 def _may_stand_in(user: Person, request: ApprovalRequest) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from approvals.access.permissions import Person
 from approvals.policy.grants import is_shell_like
 from approvals.queries.requests import requests_for
 from approvals.states import Door, Kind, Priority, Verdict
+from approvals.text.secrets import mask_text, masked
 
 #: Days that are looked at, decisions that are read at most, and how often a call must have been approved.
 DAYS, MOST, ENOUGH = 60, 20_000, 20
@@ -27,7 +28,9 @@ MAX_VALUES, MAX_SUGGESTIONS = 50, 10
 #: Members of the inputs that a suggestion can name.
 MAX_MEMBERS = 30
 #: One address, and no list of addresses in a text.
-_ONE = '{0}.endsWith("@%s") && !{0}.contains(",") && !{0}.contains(";") && !{0}.contains(" ")'
+_ONE = '{0}.endsWith("@%s")' + "".join(
+    f' && !{{0}}.contains("{each}")' for each in (",", ";", " ", "\\t", "\\r", "\\n")
+)
 
 _GOOD, _BAD = frozenset({Verdict.APPROVE}), frozenset({Verdict.REJECT, Verdict.EDIT})
 
@@ -59,22 +62,29 @@ def suggested_rules(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
     )
     rows = decided.exclude(priority=Priority.CRITICAL).exclude(tool_name="").exclude(decision__via=Door.RULE)
     by_tool: dict[str, list[tuple[Mapping[str, Any], bool]]] = defaultdict(list)
-    columns = ("tool_name", "input", "decision__verdict")
-    for tool, value, verdict in (
+    secrets: dict[str, set[str]] = defaultdict(set)
+    columns = ("tool_name", "input", "decision__verdict", "secrets")
+    for tool, value, verdict, secret in (
         rows.order_by("-created_at", "-id").values_list(*columns)[:MOST].iterator(chunk_size=2_000)
     ):
         by_tool[tool].append((value, verdict in _GOOD))
+        secrets[tool].update(secret or ())
     names = set(taken)
     suggestions = [
         suggestion
         for tool, cases in by_tool.items()
-        if (suggestion := _best(tool, cases)) is not None and suggestion.rule["name"] not in names
+        if (suggestion := _best(tool, cases, secrets[tool])) is not None and suggestion.rule["name"] not in names
     ]
     return sorted(suggestions, key=lambda each: -each.approved)[:MAX_SUGGESTIONS]
 
 
-def _best(tool: str, cases: Sequence[tuple[Mapping[str, Any], bool]]) -> Suggestion | None:
-    """Return the rule that fits the most approvals of a tool and nothing else; None if none fits enough of them."""
+def _best(
+    tool: str, cases: Sequence[tuple[Mapping[str, Any], bool]], secrets: Collection[str] = ()
+) -> Suggestion | None:
+    """Return the rule that fits the most approvals of a tool and nothing else; None if none fits enough of them.
+
+    No rule names a value that is hidden on pages.
+    """
     if len(cases) < ENOUGH:
         return None
     rules: list[tuple[int, dict[str, Any]]] = []
@@ -82,7 +92,7 @@ def _best(tool: str, cases: Sequence[tuple[Mapping[str, Any], bool]]) -> Suggest
         # Any input of a shell is another program.
         rules += [] if is_shell_like(tool) else [(len(cases), {})]
     else:
-        rules += [pair for name in _members(cases) for pair in _of_member(name, cases)]
+        rules += [pair for name in _members(cases, secrets) for pair in _of_member(name, cases)]
     enough = [(count, more) for count, more in rules if count >= ENOUGH]
     if not enough:
         return None
@@ -98,10 +108,13 @@ def _best(tool: str, cases: Sequence[tuple[Mapping[str, Any], bool]]) -> Suggest
     return Suggestion(tool, rule | more | {"then": "allow"}, count, len(cases))
 
 
-def _members(cases: Sequence[tuple[Mapping[str, Any], bool]]) -> list[str]:
-    """Return the members that every input has, and whose names need no escapes."""
+def _members(cases: Sequence[tuple[Mapping[str, Any], bool]], secrets: Collection[str]) -> list[str]:
+    """Return the members that every input has, whose names need no escapes, and whose values are no secrets."""
     common = set.intersection(*(set(value) for value, _good in cases))
-    return sorted(name for name in common if name.isidentifier() and len(name) < 50)
+    plain = (name for name in common if name.isidentifier() and len(name) < 50)
+    # What is empty is not masked.
+    samples = [{name: next((value[name] for value, _good in cases if value[name]), "")} for name in plain]
+    return sorted(name for sample in samples if masked(sample, secrets) is sample for name in sample)
 
 
 def _of_member(name: str, cases: Sequence[tuple[Mapping[str, Any], bool]]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -129,7 +142,7 @@ def _up_to(name: str, values: Sequence[tuple[Any, bool]]) -> Iterator[tuple[int,
 def _equal(name: str, values: Sequence[tuple[Any, bool]]) -> Iterator[tuple[int, dict[str, Any]]]:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for value, good in values:
-        if len(value) <= 100:
+        if len(value) <= 100 and mask_text(value) is value:
             counts[value][good] += 1
     best = sorted(((yes, value) for value, (no, yes) in counts.items() if not no), reverse=True)[:MAX_VALUES]
     chosen = [value for yes, value in best if yes * len(best) >= ENOUGH] or [value for _yes, value in best[:1]]

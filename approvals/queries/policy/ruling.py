@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -22,7 +22,8 @@ from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
 from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
-from approvals.policy.rules import Policy, Requester, Rule, RuleFacts
+from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, evaluate
+from approvals.states import Status
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
@@ -59,6 +60,13 @@ def find_version(number: int) -> PolicyVersion:
 
 def needs_second_person() -> bool:
     return bool(settings.HITL_POLICY_SECOND_PERSON)
+
+
+def teams_in_force() -> frozenset[int]:
+    """Return the teams that the live policy names, and those under which requests wait."""
+    waiting = ApprovalRequest.objects.filter(status=Status.PENDING, policy_version__isnull=False)
+    versions = PolicyVersion.objects.filter(Q(state=VersionState.LIVE) | Q(number__in=waiting.values("policy_version")))
+    return frozenset().union(*(ids_in(document).teams for document in versions.values_list("document", flat=True)))
 
 
 def directory_of(document: Any) -> Directory:
@@ -141,17 +149,44 @@ def in_installation(moment: datetime) -> datetime:
     return timezone.localtime(moment, timezone.get_default_timezone())
 
 
-def facts_of_request(request: ApprovalRequest, requester: Requester, *, source: str) -> RuleFacts:
-    """Return what rules are evaluated over, as it was when a request was asked."""
+def problem_of_change(request: ApprovalRequest, value: Mapping[str, Any]) -> str:
+    """Return why a request may not be approved with this changed input; empty if it may.
+
+    It is decided on the terms of the rule that it was asked under. So the policy of then must say the same of the changed
+    input, or allow it: else one person could approve what the policy leaves to others, or denies.
+    """
+    if request.policy_version is None:
+        return ""
+    version = find_version(request.policy_version)
+    verdict = evaluate(rules_of(version.number, version.digest), _facts_of(request, value))
+    rule = verdict.rule.name if verdict.rule is not None else None
+    if verdict.then == Then.ALLOW or (verdict.then == Then.ASK and rule == request.rule):
+        return ""
+    again = _("Reject the request, so that the agent can ask again.")
+    if rule is None:
+        words = _("With these changes, the rule “%(name)s” of the policy does not apply, under which this was asked.")
+        return f"{words % {'name': request.rule}} {again}"
+    if verdict.then == Then.DENY:
+        return _("With these changes, the rule “%(name)s” of the policy denies this.") % {"name": rule}
+    words = _("With these changes, the rule “%(name)s” of the policy applies, which says itself who decides.")
+    return f"{words % {'name': rule}} {again}"
+
+
+def _facts_of(request: ApprovalRequest, value: Mapping[str, Any]) -> RuleFacts:
+    """Return what rules are evaluated over for another input, and else as it was when the request was asked."""
     match = Facts(
         agent=request.agent,
         tool=request.tool_name,
         kind=request.kind,
-        source=source,
+        source=request.workflow.source,
         server=server_of(request.tool_name),
         requester=request.requested_by_id,
         priority=request.asked_priority or request.priority,
-        input=request.input,
+        input=value,
     )
-    at = in_installation(request.created_at)
-    return RuleFacts(match=match, at=at, requester=lambda: requester, context=request.context)
+    return RuleFacts(
+        match=match,
+        at=in_installation(request.created_at),
+        requester=lambda: requester_of(request.requested_by),
+        context=request.context,
+    )

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions, scopes
 from approvals.access.permissions import Person
+from approvals.access.scopes import Change
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
@@ -58,10 +59,12 @@ def limit_words(limit: float, *, missing: bool) -> str:
     return _("You cannot decide this request: its amount is above your limit of %(limit)s.") % values
 
 
-def edit_words(user: Person, request: ApprovalRequest) -> str:
-    """Return why a person who may decide a request may not do so with another amount, or without one."""
+def edit_words(user: Person, request: ApprovalRequest, change: Change) -> str:
+    """Return why a person who may decide a request may not do so with a changed input."""
     reach = scopes.reach_of(user)
     terms = reach.terms.get(request.scope_set_id or 0, ()) if reach else ()
+    if not any(term.may == May.DECIDE and term.scope in change.scopes for term in terms):
+        return _("You cannot approve these changes: no approver scope of yours fits the changed input.")
     limits = [term.limit for term in terms if term.may == May.DECIDE and term.limit is not None]
     values = {"limit": amount_words(max(limits, default=0))}
     return _("You cannot approve this amount: it is above your limit of %(limit)s, or missing.") % values

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.expressions import MAX_LENGTH, Budget, Expression, InvalidExpression, size_of
+from approvals.policy.expressions import MAX_LENGTH, Budget, Expression, InvalidExpression, Size, size_of
 from tests.approvals.policy.writing import facts
 
 
@@ -92,6 +92,9 @@ HOSTILE = [
     ("[" + "1," * 700 + "1].all(x, input.t + input.t != input.t + 'x')", {"t": LONG}),
     ("input.m.all(k, input.m[k] != input.t)", {"m": {str(n): LONG[:50] for n in range(9_000)}, "t": LONG}),
     ("input.n.exists_one(x, string(x) + input.t == input.t)", {"n": list(range(5_000)), "t": LONG}),
+    ("input.n.all //\n(x, !input.t.contains // ,\n('" + "a" * 40 + "b'))", {"n": list(range(9_000)), "t": LONG}),
+    ("input.n.// all(\nexists//\n(x, input // == input\n== input)", {"n": list(range(9_000)), "t": LONG}),
+    ("true " + "/" * 1_900, {}),
     ("!" * 1_900 + "true", {}),
     ("true" + " && true" * 240, {}),
     ("size(input) == 0 || " * 70 + "size(input.t) > 1", {"t": LONG, "n": list(range(9_000))}),
@@ -110,6 +113,15 @@ def test_a_hostile_condition_ends_within_fifty_milliseconds(text, value):
         expression.holds(found.values, size_of(value), Budget())
         best = min(best, time.perf_counter() - begun)
     assert best < 0.05
+
+
+@pytest.mark.parametrize("gap", [" ", "\t\n", "//\n", '// a comment (\n // and "another\n'])
+def test_what_stands_between_a_loop_and_its_brackets_makes_it_no_cheaper(gap):
+    budgets = [Budget(), Budget()]
+    for between, budget in zip(("", gap), budgets, strict=True):
+        text = f"input.n.{between}all{between}(x, !input.t.contains{between}('b'))"
+        assert Expression(text).holds(facts({"n": [1, 2], "t": "a"}).values, Size(100, 2), budget) is True
+    assert budgets[1].left <= budgets[0].left
 
 
 def test_conditions_of_one_request_share_their_budget():

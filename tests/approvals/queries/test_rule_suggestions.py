@@ -11,6 +11,7 @@ from django.test import Client
 
 from approvals import actions
 from approvals.asking.answers import Answer
+from approvals.models import ToolSettings
 from approvals.policy.rules import evaluate
 from approvals.queries.policy.rule_suggestions import suggested_rules
 from approvals.states import Door, Priority, Verdict
@@ -100,3 +101,26 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
     [suggestion] = suggested_rules(administrator())
     apply_policy(dict(suggestion.rule))
     assert "approved unchanged" not in client.get("/settings/policy/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"), [("password", "hunter2", "letmein"), ("code", "4711", "0000"), ("pin", 1234, 9999)]
+)
+def test_no_suggestion_names_a_value_that_is_hidden(name, good, bad):
+    ToolSettings.objects.create(tool_name="login", secret_fields=["/code"])
+    decide([({name: good}, True)] * 25 + [({name: bad}, False)], tool="login")
+    assert suggested_rules(administrator()) == []
+
+
+def test_no_suggestion_names_a_key_in_a_text():
+    key = f"ghp_{'a1B2' * 9}"
+    decide([({"text": key}, True)] * 25 + [({"text": "other"}, False)], tool="post")
+    assert suggested_rules(administrator()) == []
+
+
+@pytest.mark.parametrize("between", [",", ";", " ", "\t", "\r", "\n"])
+def test_a_list_of_addresses_in_a_text_is_no_address(between):
+    decide([({"to": f"p{number}@ours.com"}, True) for number in range(22)] + [({"to": "a@evil.com"}, False)])
+    [suggestion] = suggested_rules(administrator())
+    assert outcome(suggestion, {"to": "new@ours.com"}) == "allow"
+    assert outcome(suggestion, {"to": f"a@evil.com{between}b@ours.com"}) == "ask"

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals.access import permissions
+from approvals.access import permissions, standing_in
 from approvals.access.rights import DECIDE
 from approvals.access.usernames import validate_new_username
 from approvals.actions.logins import SUBJECT, end_all_sessions
@@ -23,6 +23,7 @@ from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import ApproverScope, Invitation, PendingChange
+from approvals.queries.policy.ruling import needs_second_person, teams_in_force
 from approvals.record import audit
 from approvals.states import Door
 
@@ -126,10 +127,18 @@ def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
     for team in teams().filter(pk__in=current ^ wanted):
         _require_team_without_rights(team, by)
     person.groups.remove(*(current - wanted))
-    # By joining a team, who decides would widen what they may decide.
-    widens = person.pk == by.pk and not by.is_superuser and by.has_perm(DECIDE)
-    if widens and ApproverScope.objects.filter(teams__in=wanted - current).exists():
+    # By joining a team, who decides would widen what they may decide; and so if someone joins for whom they decide.
+    decides_as = {by.pk, *standing_in.away_for(by)}
+    widens = person.pk in decides_as and not by.is_superuser and by.has_perm(DECIDE)
+    named_by_scope = widens and ApproverScope.objects.filter(teams__in=wanted - current).exists()
+    named_by_policy = widens and needs_second_person() and bool(teams_in_force() & (wanted - current))
+    if (named_by_scope or named_by_policy) and person.pk != by.pk:
+        message = _("You decide for %(name)s at the moment. Ask another administrator to add them to this team.")
+        raise NotAllowed(message % {"name": person.get_username()})
+    if named_by_scope:
         raise NotAllowed(_("You cannot join a team that an approver scope names. Ask another administrator."))
+    if named_by_policy:
+        raise NotAllowed(_("You cannot join a team that the policy names. Ask another administrator."))
     person.groups.add(*(wanted - current))
 
 

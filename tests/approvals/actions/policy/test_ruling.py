@@ -63,6 +63,17 @@ def test_what_changes_nothing_is_no_version():
     assert states() == [(1, "live")]
 
 
+def test_true_in_place_of_1_is_a_change_of_the_policy():
+    rules = [
+        {"name": "All", "match": {"input": [{"pointer": "/force", "equals": value}]}, "then": "deny"}
+        for value in (1, True)
+    ]
+    apply_policy(rules[0])
+    assert write(rules[1], based_on=1).live is True
+    with pytest.raises(Conflict):
+        write({**rules[0], "match": {"input": [{"pointer": "/force", "equals": True}]}}, based_on=2)
+
+
 def test_only_administrators_write_the_policy():
     with pytest.raises(NotAllowed):
         write(DENY, by=bob())
