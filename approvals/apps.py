@@ -30,7 +30,7 @@ class ApprovalsConfig(AppConfig):
         from approvals import actions
         from approvals.access.usernames import validate_new_username
         from approvals.actions import attention, policy
-        from approvals.actions.policy import duty, following_up, scoping
+        from approvals.actions.policy import duty, following_up, scoping, undecidable
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
@@ -54,6 +54,7 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.free_lapsed_requests, lambda now: [sweep.lapsed(now)])
         sweep.register(sweep.free_lost_resumes, lambda now: [actions.lost_leases(now)])
         sweep.register(scoping.compare_earlier_requests, lambda now: [scoping.uncompared(), scoping.unfinished_walks()])
+        sweep.register(undecidable.check_waiting_requests, lambda now: [undecidable.due_checks()])
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
         sweep.register(following_up.carry_out_follow_ups, lambda now: [following_up.due_follow_ups(now)])
         sweep.register(duty.read_due_calendars, lambda now: [duty.due_calendars(now)])

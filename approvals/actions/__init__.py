@@ -42,9 +42,11 @@ from approvals.actions.resuming import (
 from approvals.actions.secrets import create_signing_secret, end_old_signing_secrets, reveal_secret
 from approvals.actions.upkeep.processes import record_heartbeat, remove_process
 from approvals.actions.upkeep.pruning import (
+    old_absences,
     old_delivered,
     old_sessions,
     old_states,
+    prune_absences,
     prune_delivered,
     prune_sessions,
     prune_states,
@@ -77,11 +79,13 @@ __all__ = [
     "free_lost_resume",
     "lock_workflow",
     "lost_leases",
+    "old_absences",
     "old_attachments",
     "old_delivered",
     "old_sessions",
     "old_states",
     "open_workflow",
+    "prune_absences",
     "prune_attachments",
     "prune_delivered",
     "prune_sessions",

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from approvals.actions import attachments, repeating, rows
 from approvals.actions.locking import lock_known_workflow, lock_workflow
+from approvals.actions.policy.undecidable import tell_if_undecidable
 from approvals.actions.resuming import keep_state
 from approvals.actions.storing import store_request
 from approvals.asking.asks import MAX_TITLE, Ask
@@ -24,7 +25,6 @@ from approvals.db.transactions import in_transaction
 from approvals.exceptions import Conflict, Undecidable
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor, person_behind
-from approvals.queries.policy.deciders import warnings_of
 from approvals.queries.requests import find_call, latest_of_calls, whole_requests, with_report
 from approvals.text.text import visible
 
@@ -33,7 +33,7 @@ from approvals.text.text import visible
 class AskOutcome:
     """A request; `replayed` if it was there already, because its client had asked the same before.
 
-    `warnings` are what `queries.policy.deciders` says of who may decide it, if it was asked for them; else None.
+    `warnings` are what `queries.policy.deciders` says of who may decide it; None of one that is `replayed`.
     """
 
     request: ApprovalRequest
@@ -84,14 +84,20 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     with in_transaction():
         if workflow.pk is None:
             # A call that asked before would have stored its workflow.
-            return store_request(workflow, ask, by=requested_by, alone=False)
+            return _stored(workflow, ask, by=requested_by)
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return store_request(workflow, ask, by=requested_by, alone=False)
+            return _stored(workflow, ask, by=requested_by)
         if known.input_digest != ask.input_digest:
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
+
+
+def _stored(workflow: Workflow, ask: Ask, *, by: User) -> ApprovalRequest:
+    request = store_request(workflow, ask, by=by, alone=False)
+    tell_if_undecidable(request, workflow)
+    return request
 
 
 def ask_for_client(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
@@ -169,8 +175,8 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
     request = store_request(workflow, ask, by=by, **more)
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
-    warnings = warnings_of(request) if settings.HITL_REFUSE_UNDECIDABLE else None
-    if warnings:
+    warnings = tell_if_undecidable(request, workflow)
+    if warnings and settings.HITL_REFUSE_UNDECIDABLE:
         raise Undecidable(" ".join([*warnings, _("So the request was not made.")]))
     return AskOutcome(request, warnings=warnings)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError
@@ -13,6 +15,7 @@ from approvals import signals
 from approvals.actions import checking, publishing, rows
 from approvals.actions.indexing import index_decision
 from approvals.actions.locking import Locked
+from approvals.actions.policy.publishing import send_recorded, use_entries
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.transactions import after_commit
@@ -41,13 +44,11 @@ def end_request(
     *,
     by: Signatory | None,
     via: Door,
-    grant: Grant | None = None,
     absent: Signatory | None = None,
 ) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction.
 
-    `grant` is the one that has just been used for it; `by` is then who gave it. `absent` is for whom it is decided, if not
-    in the right of `by`.
+    `absent` is for whom it is decided, if not in the right of `by`.
     """
     # Not the time from before the lock: open pages ask for what has changed since they were made.
     request, workflow, now = locked.request, locked.workflow, timezone.now()
@@ -57,7 +58,7 @@ def end_request(
         raise IntegrityError(f"request {request.pk} was decided behind its lock")
     request.status, request.changed_at = status, now
     _count_down(request, workflow, now)
-    decision = _decision(request, answer, by=by, via=via, at=now, grant=grant, absent=absent)
+    decision = _decision(request, answer, by=by, via=via, at=now, absent=absent)
     rows.DECISION.save(decision)
     index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
@@ -68,8 +69,6 @@ def end_request(
         record |= {"break_glass": True}
     if request.halted:
         record |= {"halted": True}
-    if grant is not None:
-        record |= {"grant_id": str(grant.pk), "grant_use": grant.used}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
     after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=via)
     return decision
@@ -89,6 +88,28 @@ def decide_at_once(request: ApprovalRequest, workflow: Workflow, answer: Answer,
     ]
     publishing.publish_at_once(entries, request, workflow)
     after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=Door.RULE)
+
+
+def approve_at_once(
+    request: ApprovalRequest, workflow: Workflow, grant: Grant, *, asked_by: Signatory, created: Mapping[str, Any]
+) -> None:
+    """Write the decision of a request that was stored as approved, for which a grant has just been used; it never waited.
+
+    All entries go into the record at once, and only open pages are notified. `created` is the record of the request.
+    """
+    by, request_id = grant.giver, str(request.pk)
+    decision = _decision(request, Answer(Verdict.APPROVE), by=by, via=Door.GRANT, at=request.created_at, grant=grant)
+    rows.DECISION.save(decision)
+    decided = publishing.decision_record(decision) | {"grant_id": str(grant.pk), "grant_use": grant.used}
+    entries = [
+        Entry(event="request.created", data=created, actor=asked_by, via=workflow.source),
+        Entry(event="request.decided", data=decided, actor=by, via=Door.GRANT),
+    ]
+    used = use_entries(grant, request_id)
+    heard = publishing.publish_at_once(entries, request, workflow, also=used)
+    send_recorded(used, grant, request_id, heard=heard)
+    publishing.notify(workflow, request.requested_by_id, request.assigned_to_id, request_id=request_id)
+    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=Door.GRANT)
 
 
 def _decision(

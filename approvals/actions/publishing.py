@@ -56,12 +56,18 @@ def publish_event(
     _notify(message, workflow, request.requested_by_id, request.assigned_to_id)
 
 
-def publish_at_once(entries: Sequence[audit.Entry], request: ApprovalRequest, workflow: Workflow) -> None:
-    """Put what happened to a request as it was stored on record and into the outbox; no page and no person is notified."""
+def publish_at_once(
+    entries: Sequence[audit.Entry], request: ApprovalRequest, workflow: Workflow, *, also: Sequence[audit.Entry] = ()
+) -> bool:
+    """Put what happened to a request as it was stored on record and into the outbox; no page and no person is notified.
+
+    `also` are entries about something else, which are recorded with them. Return whether anyone gets events.
+    """
     subject = audit.subject_of(request, workflow)
-    heard = audit.record_together(entries, subject, at=request.created_at, open_after=workflow.open_count)
+    recorded = [*entries, *also]
+    heard = audit.record_together(recorded, subject, at=request.created_at, open_after=workflow.open_count)
     if not (heard or request.callback_url or settings.HITL_EVENT_HANDLERS):
-        return
+        return heard
     stream = outbox.stream_of(workflow.scope, workflow.key)
     for entry in entries:
         data = outbox.request_data(request, workflow) | {
@@ -71,6 +77,7 @@ def publish_at_once(entries: Sequence[audit.Entry], request: ApprovalRequest, wo
         data |= {name: mask_text(entry.data[name]) for name in ("verdict", "comment") if name in entry.data}
         callback = request.callback_url
         outbox.enqueue(entry.event, stream=stream, data=data, callback_url=callback, heard=heard)
+    return heard
 
 
 def rule_record(request: ApprovalRequest) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,9 +12,8 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions import attachments, publishing, rows
-from approvals.actions.ending import decide_at_once, ends_with_first
+from approvals.actions.ending import approve_at_once, decide_at_once, ends_with_first
 from approvals.actions.indexing import index_request
-from approvals.actions.locking import Locked
 from approvals.actions.policy import following_up, scoping
 from approvals.actions.policy.judging import (
     UNRULED,
@@ -24,16 +24,16 @@ from approvals.actions.policy.judging import (
     rejected_before,
     repeated_answer,
 )
-from approvals.actions.policy.using import approve_by_grant
+from approvals.actions.policy.using import covering_grants, use_one
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
 from approvals.asking.secrets import secrets_in_schema
 from approvals.exceptions import CannotBeAssigned, Conflict
-from approvals.models import ApprovalRequest, Workflow
+from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.preferences import rules_for_asking
-from approvals.states import OUTCOMES, WorkflowState
+from approvals.states import OUTCOMES, Status, WorkflowState
 from approvals.text.text import visible
 
 
@@ -43,7 +43,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     """
     if workflow.ended:
         raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
-    now, new = timezone.now(), workflow.pk is None
+    now = timezone.now()
     requester = person_behind(by)
     rules = rules_for_asking(ask.tool_name, requester.pk)
     ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
@@ -61,19 +61,50 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     answer = answer_of(verdict) if earlier is None else repeated_answer(earlier)
     if answer is not None:
         return _store_decided(workflow, ask, answer, now, by=by, made=made)
-    _count_up(workflow, URGENCY[ask.priority], now)
-    if new:
-        rows.WORKFLOW.save(workflow)
-    else:
-        rows.count(workflow)
-    request = _insert(ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=requester), ask)
-    index_request(request)
-    record = publishing.request_record(request) | ({"why_asked": verdict.why.value} if verdict.why else {})
-    publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
+    request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=requester)
+    why = {"why_asked": verdict.why.value} if verdict.why else {}
     if rules.granted and verdict.for_grants:
-        approve_by_grant(Locked(request, workflow, now), rules.key_fields, alone=alone)
+        covering = covering_grants(request, workflow, rules.key_fields)
+        if covering and _store_granted(request, workflow, ask, covering, by=by, alone=alone, why=why):
+            return request
+    if request._state.adding:
+        _count_up(workflow, URGENCY[ask.priority], now)
+        if workflow.pk is None:
+            rows.WORKFLOW.save(workflow)
+            request.workflow = workflow
+        else:
+            rows.count(workflow)
+        _insert(request, ask)
+    index_request(request)
+    record = publishing.request_record(request) | why
+    publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     following_up.schedule_follow_ups(request)
     return request
+
+
+def _store_granted(
+    request: ApprovalRequest,
+    workflow: Workflow,
+    ask: Ask,
+    covering: Sequence[Grant],
+    *,
+    by: Actor,
+    alone: bool,
+    why: Mapping[str, str],
+) -> bool:
+    """Store a request as approved by one of these grants; False if none can be used: then it is stored, and waits."""
+    _store_ended(request, workflow, ask, Status.APPROVED)
+    grant = use_one(request, covering, alone=alone)
+    if grant is not None:
+        index_request(request)
+        approve_at_once(request, workflow, grant, asked_by=by, created=publishing.request_record(request) | why)
+        return True
+    # They were used up at this moment, or those who gave them may not decide this request.
+    request.status, workflow.ended_at = Status.PENDING, None
+    ApprovalRequest.objects.filter(pk=request.pk).update(status=Status.PENDING)
+    _count_up(workflow, request.urgency, request.created_at)
+    rows.count(workflow)
+    return False
 
 
 def _store_decided(
@@ -82,16 +113,21 @@ def _store_decided(
     """Write a request that a rule or an earlier rejection decides: it never waits, so that nothing is counted, and nobody is
     told.
     """
-    status = OUTCOMES[answer.verdict]
-    request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=person_behind(by), status=status)
+    request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=person_behind(by))
+    _store_ended(request, workflow, ask, OUTCOMES[answer.verdict])
+    decide_at_once(request, workflow, answer, asked_by=by)
+    return request
+
+
+def _store_ended(request: ApprovalRequest, workflow: Workflow, ask: Ask, status: Status) -> None:
+    """Write a request that never waits, with how it has ended, and its workflow if that is new."""
+    request.status = status
     if workflow.pk is None:
         if ends_with_first(workflow, request):
-            workflow.state, workflow.ended_at = WorkflowState.COMPLETED, now
+            workflow.state, workflow.ended_at = WorkflowState.COMPLETED, request.created_at
         rows.WORKFLOW.save(workflow)
         request.workflow = workflow
     _insert(request, ask)
-    decide_at_once(request, workflow, answer, asked_by=by)
-    return request
 
 
 def _count_up(workflow: Workflow, urgency: int, now: datetime) -> None:

@@ -159,6 +159,8 @@ class ApprovalRequest(models.Model):
     secrets = ExactJSONField(null=True)
     #: How many words there are to read before deciding; null if they were not counted yet.
     words = models.PositiveIntegerField(null=True)
+    #: Since when no one, or no one but superusers, may decide it, as administrators were told; null if someone may.
+    undecidable_since = models.DateTimeField(null=True)
     #: How much advice it has; null for none.
     advised = models.PositiveSmallIntegerField(null=True)
     #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.

@@ -1,4 +1,7 @@
-"""Tell people what concerns them by name, by mail and on their devices: that a note mentions them, that someone decided alone."""
+"""Tell people what concerns them by name, by mail and on their devices.
+
+A note mentions them, someone decided alone, or no one may decide a request, which administrators are told.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,22 @@ from django.utils import timezone
 from approvals.access import permissions
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.outbound import outbox, push
-from approvals.outbound.messages import Mention
+from approvals.outbound.messages import ALONE, MENTIONED, UNDECIDABLE, Mention
 from approvals.outbound.quiet_hours import may_leave_at, preferences_of_people
 from approvals.states import Channel, Priority
 
 #: The names of these rows in the outbox. They are for people: no program gets them.
-MENTIONED, ALONE = "request.mentioned", "request.decided_alone"
-TOLD = (MENTIONED, ALONE)
+TOLD = (MENTIONED, ALONE, UNDECIDABLE)
 
 
 def notify_mentioned(request: ApprovalRequest, people: Sequence[User], *, by: str) -> None:
     """Write a message to each of these people for each of their channels; call this inside the transaction of the note."""
-    _store(MENTIONED, request, list(_rows(request, people)), by)
+    _store(MENTIONED, request, list(_rows(request, people, "mentioned")), by)
+
+
+def notify_of_undecidable(request: ApprovalRequest, people: Sequence[User]) -> None:
+    """Tell these administrators that no one may decide a request; call this inside the transaction that finds it out."""
+    _store(UNDECIDABLE, request, list(_rows(request, people, "undecidable")), "")
 
 
 def notify_of_lone_decision(request: ApprovalRequest, people: Sequence[User], *, by: str) -> None:
@@ -45,11 +52,11 @@ def _store(name: str, request: ApprovalRequest, rows: Sequence[OutboxEvent], by:
     OutboxEvent.objects.bulk_create(rows)
 
 
-def _rows(request: ApprovalRequest, people: Sequence[User]) -> Iterator[OutboxEvent]:
+def _rows(request: ApprovalRequest, people: Sequence[User], kind: str) -> Iterator[OutboxEvent]:
     chosen, now = preferences_of_people({person.pk for person in people}), timezone.now()
     for person, channel, target, lane in _ways(people):
         preferences = chosen.get(person)
-        if preferences is not None and f"{channel}:mentioned" in preferences.muted:
+        if preferences is not None and f"{channel}:{kind}" in preferences.muted:
             continue
         at = may_leave_at(preferences, now)
         # By the clock of the database, unless the message waits for the end of quiet hours.
@@ -68,10 +75,24 @@ def _ways(people: Sequence[User]) -> Iterator[tuple[int, Channel, str, str]]:
 
 
 def mentions_in(rows: Sequence[OutboxEvent], reader: User) -> list[Mention]:
-    """Return what these rows tell the reader, of the requests that they still may see."""
+    """Return what these rows tell the reader, of the requests that they still may see.
+
+    Administrators also learn that no one may decide a request that they may not see, without its title.
+    """
     notices = {(row.payload["request_id"], row.payload["by"], row.name): None for row in rows if row.name in TOLD}
     if not notices:
         return []
     requests = ApprovalRequest.objects.filter(pk__in={pk for pk, _by, _name in notices}).select_related("workflow")
-    by_id = {str(request.pk): request for request in requests if permissions.may_see(reader, request)}
-    return [Mention(by_id[pk], by, alone=name == ALONE) for pk, by, name in notices if pk in by_id]
+    by_id = {str(request.pk): request for request in requests}
+    mentions = [Mention(by_id[pk], by, name) for pk, by, name in notices if pk in by_id]
+    return [shown for mention in mentions if (shown := _shown(mention, reader)) is not None]
+
+
+def _shown(mention: Mention, reader: User) -> Mention | None:
+    """Return what a reader is told, None for nothing: they may not see it, or someone may decide the request again."""
+    request, stuck = mention.request, mention.name == UNDECIDABLE
+    if stuck and not (request.pending and request.undecidable_since and permissions.may_administer(reader)):
+        return None
+    if permissions.may_see(reader, request):
+        return mention
+    return mention._replace(hidden=True) if stuck else None

@@ -22,22 +22,42 @@ from approvals.queries.policy.ballots import Ballot, ballots_of
 from approvals.states import Kind, Verdict
 from approvals.text.secrets import mask_text
 
+#: The names of rows in the outbox that tell people what concerns them by name. No program gets them.
+MENTIONED, ALONE, UNDECIDABLE = "request.mentioned", "request.decided_alone", "request.no_one_may_decide"
 #: Requests listed in one message; for the rest it gives their number and a link.
 NAMED = 20
 
 
 class Mention(NamedTuple):
-    """A request with a note that mentions someone, and who wrote it; or who decided it `alone`."""
+    """What someone is told of a request, by the name of its rows in the outbox, and who did it; empty for no one.
+
+    Of one that is `hidden`, the reader may not see the title.
+    """
 
     request: ApprovalRequest
     by: str
-    alone: bool = False
+    name: str = MENTIONED
+    hidden: bool = False
 
     @property
     def title(self) -> str:
         """Return “bob mentioned you”, in one line."""
-        title = gettext("%(name)s decided alone") if self.alone else gettext("%(name)s mentioned you")
-        return title % {"name": _in_one_line(self.by)}
+        titles = {
+            MENTIONED: gettext("%(name)s mentioned you"),
+            ALONE: gettext("%(name)s decided alone"),
+            UNDECIDABLE: gettext("No one may decide a request"),
+        }
+        return titles[self.name] % {"name": _in_one_line(self.by)}
+
+    @property
+    def line(self) -> str:
+        """Return the title and that of the request, in one line."""
+        return self.title if self.hidden else f"{self.title}: {_line(self.request)}"
+
+    @property
+    def path(self) -> str:
+        """Return where to read more: the request, or the scopes that let no one decide it."""
+        return reverse("approvals:scopes") if self.hidden else self.request.get_absolute_url()
 
 
 def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Mention] = ()) -> EmailMessage:
@@ -46,7 +66,7 @@ def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Menti
     lines = [_paragraph(request, to, ballots.get(request.pk)) for request in requests[:NAMED]]
     more = _more(requests)
     waiting = [f"{_count(requests)}:", "", *lines, *([more] if more else [])] if requests else []
-    notes = [f"{mention.title}: {_line(mention.request)}\n{link(mention.request)}\n" for mention in mentions[:NAMED]]
+    notes = [f"{mention.line}\n{settings.PUBLIC_URL}{mention.path}\n" for mention in mentions[:NAMED]]
     subject = f"[Pausepoint] {_subject(requests, mentions)}"
     return EmailMessage(
         subject=subject, body="\n".join([*notes, *waiting]), from_email=settings.DEFAULT_FROM_EMAIL, to=[to.email]
@@ -56,7 +76,7 @@ def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Menti
 def _subject(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:
     if len(requests) + len(mentions) > 1:
         return counts(requests, mentions)
-    return f"{mentions[0].title}: {_line(mentions[0].request)}" if mentions else _line(requests[0])
+    return mentions[0].line if mentions else _line(requests[0])
 
 
 def _paragraph(request: ApprovalRequest, to: User, ballot: Ballot | None) -> str:
@@ -75,11 +95,12 @@ def progress_line(ballot: Ballot) -> str:
 
 def counts(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:
     """Return how many notes and requests a message is about."""
-    alone = sum(mention.alone for mention in mentions)
-    noted = len(mentions) - alone
+    noted, alone, stuck = (sum(each.name == name for each in mentions) for name in (MENTIONED, ALONE, UNDECIDABLE))
     notes = ngettext("%(count)d note mentions you", "%(count)d notes mention you", noted)
     decided = ngettext("%(count)d request was decided alone", "%(count)d requests were decided alone", alone)
-    counted = [message % {"count": count} for message, count in ((notes, noted), (decided, alone)) if count]
+    left = ngettext("%(count)d request no one may decide", "%(count)d requests no one may decide", stuck)
+    of_each = ((notes, noted), (decided, alone), (left, stuck))
+    counted = [message % {"count": count} for message, count in of_each if count]
     return " · ".join([*counted, *([_count(requests)] if requests else [])])
 
 

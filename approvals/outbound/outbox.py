@@ -45,6 +45,7 @@ EVENTS = (
     "request.reminded",
     "request.escalated",
     "request.advised",
+    "request.undecidable",
     "turn.suspended",
     "turn.completed",
     "tool.result",

@@ -36,6 +36,8 @@ KEPT = 24 * 3600
 #: How long, in seconds, a signature is valid; a day at most (RFC 8292).
 VALID = 12 * 3600
 MAX_TITLE = 120
+#: By which a browser replaces an earlier message about the same.
+TAGS = {messages.MENTIONED: "notes", messages.ALONE: "alone", messages.UNDECIDABLE: "undecidable"}
 #: The bytes of a public key and of a secret (RFC 8291).
 POINT, SECRET = 65, 16
 BASE64URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
@@ -99,14 +101,15 @@ def _message(requests: Sequence[ApprovalRequest], mentions: Sequence[messages.Me
     title_of_first = mask_text(first.title)[:MAX_TITLE]
     if mentions and not others:
         (mention,) = mentions
-        address, tag = (
-            (first.get_absolute_url(), "alone") if mention.alone else (f"{first.get_absolute_url()}#notes", "notes")
-        )
-        return {"title": mention.title, "body": title_of_first, "url": address, "tag": f"{tag}-{first.pk}"}
+        address = f"{mention.path}#notes" if mention.name == messages.MENTIONED else mention.path
+        body = gettext("Check the approver scopes.") if mention.hidden else title_of_first
+        return {"title": mention.title, "body": body, "url": address, "tag": f"{TAGS[mention.name]}-{first.pk}"}
     if others:
+        # Its first request may be one whose title the person may not see.
+        shown = [each.request for each in mentions if not each.hidden] + [*requests]
         return {
             "title": messages.counts(requests, mentions),
-            "body": title_of_first,
+            "body": mask_text(shown[0].title)[:MAX_TITLE] if shown else gettext("Check the approver scopes."),
             "url": reverse("approvals:dashboard"),
         }
     ballot = ballot_of(first)

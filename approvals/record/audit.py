@@ -89,19 +89,23 @@ def record(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """An entry to add."""
+    """An entry to add; `subject` is what it is about, if not what the entries that it is recorded with are about."""
 
     event: str
     data: Mapping[str, Any]
     actor: Signatory | None
     via: str
+    subject: Subject | None = None
 
 
 def record_together(entries: Sequence[Entry], subject: Subject, *, at: datetime, open_after: int) -> bool:
-    """As `record`, for entries of one moment about one subject, in one statement."""
-    rows = [_row(entry.event, subject, entry.data, entry.actor, entry.via, at) for entry in entries]
-    added = _ENTRY.rows([row | {"open_after": open_after} for row in rows])
-    return bool(added[0][0])
+    """As `record`, for entries of one moment, in one statement; `open_after` is for those about this subject."""
+    rows = [
+        _row(entry.event, entry.subject or subject, entry.data, entry.actor, entry.via, at)
+        | {"open_after": open_after if entry.subject is None else None}
+        for entry in entries
+    ]
+    return bool(_ENTRY.rows(rows)[0][0])
 
 
 def record_once(

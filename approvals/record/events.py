@@ -15,6 +15,7 @@ EVENTS = (
     "request.commented",
     *("request.reminded", "request.escalated"),
     "request.advised",
+    "request.undecidable",
     "request.taken",
     "request.secret_shown",
     "resume.taken",

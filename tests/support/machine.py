@@ -82,7 +82,7 @@ class Remote:
     """A program that calls a real server with this key, or with a key of its own for one of the demo's people."""
 
     def __init__(self, server: Server, user: str, scopes: tuple[str, ...] = SCOPES, *, key: str = "") -> None:
-        self.server = server
+        self.server, self.user = server, user
         self.key = key or server.key(user, *scopes, name="remote")
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from approvals.db.canonical_json import utc
@@ -10,7 +10,8 @@ from approvals.models import Grant
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
-from approvals.states import Width
+from approvals.record.audit import Entry
+from approvals.states import Door, Width
 
 #: The words of a width in documents and on record.
 WIDTHS: Mapping[Width, Literal["input", "fields", "tool"]] = {
@@ -47,15 +48,48 @@ def publish_grant(
     more: Mapping[str, Any] | None = None,
 ) -> None:
     """Put an event of a grant on record and into the outbox; the caller holds the lock of its row."""
-    subject = audit.Subject(
+    request_id = request_id or str(grant.request_id)
+    subject, data = _subject_of(grant, request_id), terms_document(grant) | dict(more or {})
+    heard = audit.record(event, subject, data=data, actor=actor, via=via)
+    _send(event, grant, data, request_id=request_id, actor=actor, via=via, heard=heard)
+
+
+def use_entries(grant: Grant, request_id: str) -> list[Entry]:
+    """Return the entries of a use of a grant: the use, and the end of the grant if it was the last."""
+    subject, data = _subject_of(grant, request_id), terms_document(grant)
+    entries = [Entry(event="grant.used", data=data, actor=grant.giver, via=Door.GRANT, subject=subject)]
+    if grant.ended_at is not None:
+        ended = data | {"why": grant.ended_why}
+        entries.append(Entry(event="grant.ended", data=ended, actor=None, via=Door.SYSTEM, subject=subject))
+    return entries
+
+
+def send_recorded(entries: Sequence[Entry], grant: Grant, request_id: str, *, heard: bool) -> None:
+    """Put the events of a grant that were recorded into the outbox."""
+    for each in entries:
+        _send(each.event, grant, each.data, request_id=request_id, actor=each.actor, via=each.via, heard=heard)
+
+
+def _subject_of(grant: Grant, request_id: str) -> audit.Subject:
+    return audit.Subject(
         scope=grant.scope,
         run_id=grant.workflow_key,
-        request_id=request_id or str(grant.request_id),
+        request_id=request_id,
         thread_id=grant.thread_id,
         agent=grant.agent,
         tool_name=grant.tool_name,
     )
-    data = terms_document(grant) | dict(more or {})
-    heard = audit.record(event, subject, data=data, actor=actor, via=via)
-    sent = data | {"request_id": subject.request_id, "by": actor.get_username() if actor else None, "via": via}
+
+
+def _send(
+    event: str,
+    grant: Grant,
+    data: Mapping[str, Any],
+    *,
+    request_id: str,
+    actor: Signatory | None,
+    via: str,
+    heard: bool,
+) -> None:
+    sent = {**data, "request_id": request_id, "by": actor.get_username() if actor else None, "via": via}
     outbox.enqueue(event, stream=f"grant:{grant.pk}", data=sent, heard=heard)

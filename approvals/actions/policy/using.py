@@ -1,4 +1,4 @@
-"""Use a grant: in the transaction that stores a request, count the use and end the request as approved.
+"""Use a grant: in the transaction that stores a request as approved, count the use.
 
 The statement that counts is conditional: the grant is alive by the clock of the database, has uses left, and its giver may
 still decide. Of any number of requests at the same moment, so many get a use as there are.
@@ -11,10 +11,6 @@ from collections.abc import Sequence
 from django.db.models import BigIntegerField, Case, CharField, F, Q, TextField, UUIDField, Value, When
 from django.db.models.functions import Now
 
-from approvals.actions.ending import end_request
-from approvals.actions.locking import Locked
-from approvals.actions.policy.publishing import publish_grant
-from approvals.asking.answers import Answer
 from approvals.db import transactions
 from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
@@ -23,7 +19,7 @@ from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
 from approvals.queries.policy.conditions import usable_grants
 from approvals.queries.policy.deciders import deciders_among
-from approvals.states import Audience, Door, GrantEnd, Verdict
+from approvals.states import Audience, GrantEnd
 
 _SCOPE = Parameter("scope", CharField())
 #: The grants that cover a request, the narrowest first; and of these the one that ends first by its uses or its time.
@@ -54,34 +50,16 @@ _USE = Update(
 )
 
 
-def approve_by_grant(locked: Locked, key_fields: Sequence[str], *, alone: bool) -> None:
-    """End a request that was just stored as approved, if a grant covers it; else it goes on waiting for a person.
-
-    `alone` says that the transaction stores no other request.
-    """
-    request, workflow = locked.request, locked.workflow
-    if never_granted(request.kind, request.priority, request.tool_name) or locked.overdue:
-        return
-    if needs_person(terms_of(request.terms)):
-        return
-    grant = _use_one(request, workflow, key_fields, alone=alone)
-    if grant is None:
-        return
-    end_request(locked, Answer(Verdict.APPROVE), by=grant.giver, via=Door.GRANT, grant=grant)
-    request_id = str(request.pk)
-    publish_grant("grant.used", grant, actor=grant.giver, via=Door.GRANT, request_id=request_id)
-    if grant.ended_at is not None:
-        publish_grant(
-            "grant.ended", grant, actor=None, via=Door.SYSTEM, request_id=request_id, more={"why": grant.ended_why}
-        )
-
-
-def _use_one(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[str], *, alone: bool) -> Grant | None:
-    """Count a use of the first grant that covers the request and that no one has used up meanwhile."""
+def covering_grants(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[str]) -> list[Grant]:
+    """Return the grants that cover a request that is about to be stored, in the order in which they are used."""
+    if never_granted(request.kind, request.priority, request.tool_name) or needs_person(terms_of(request.terms)):
+        return []
+    if request.deadline_at is not None and request.deadline_at <= request.created_at:
+        return []
     exact, fields, any_input = targets_of(
         request.input, request.input_digest, key_fields, has_files=bool(request.attachments)
     )
-    covering = _COVERING.all(
+    return _COVERING.all(
         requester=request.requested_by_id,
         tool=request.tool_name,
         exact=exact,
@@ -92,6 +70,13 @@ def _use_one(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[
         workflow=workflow.key,
         thread=workflow.thread_id,
     )
+
+
+def use_one(request: ApprovalRequest, covering: Sequence[Grant], *, alone: bool) -> Grant | None:
+    """Count a use of the first of these grants that no one has used up meanwhile, for a request that was just stored.
+
+    `alone` says that the transaction stores no other request.
+    """
     if covering and (request.scoped_upto is not None or request.control):
         # Whom scopes or the control of the tool do not let decide this request cannot approve it by a grant either.
         deciders = deciders_among(request, {grant.given_by_id for grant in covering})

@@ -1,4 +1,4 @@
-"""Remove old rows: delivered events, expired sessions and stored states. Requests, decisions and the record stay.
+"""Remove old rows: delivered events, expired sessions, stored states, past absences. Requests, decisions and the record stay.
 
 Each call removes one bounded batch in one transaction.
 """
@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from approvals.db.canonical_json import utc
-from approvals.models import ApprovalRequest, OutboxEvent, PersonSession, ResumeState
+from approvals.models import Absence, ApprovalRequest, OutboxEvent, PersonSession, ResumeState
 from approvals.record import audit
 from approvals.states import Door, Status
 
@@ -70,3 +70,19 @@ def prune_states(before: datetime) -> int:
             data = {"before": utc(before), "resume_states": erased}
             audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)
     return erased
+
+
+def old_absences(before: datetime) -> QuerySet[Absence]:
+    """Return the absences that ended before then. Votes and decisions that were made in one name the person themselves."""
+    return Absence.objects.filter(until__lt=before)
+
+
+def prune_absences(before: datetime) -> int:
+    """Remove one batch of `old_absences`, on record; return how many."""
+    with transaction.atomic():
+        absences = old_absences(before).order_by("pk").select_for_update(skip_locked=True)
+        removed, _ = Absence.objects.filter(pk__in=list(absences.values_list("pk", flat=True)[:BATCH])).delete()
+        if removed:
+            data = {"before": utc(before), "absences": removed}
+            audit.record("retention.pruned", audit.Subject(scope="desk"), data=data, actor=None, via=Door.SYSTEM)
+    return removed

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import smtplib
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.db import connections
 from django.http import HttpResponse
@@ -15,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from approvals.access import permissions
 from approvals.access.rate_limits import Limit
 from approvals.actions import logins
 from approvals.administration.forms import status_of
@@ -36,11 +39,14 @@ MUTABLE = {
     **dict(Kind.choices),
     "assigned": gettext_lazy("A request is assigned to you"),
     "mentioned": gettext_lazy("A note mentions you"),
+    "undecidable": gettext_lazy("No one may decide a request"),
 }
+#: Of these, only administrators are notified.
+OF_ADMINISTRATORS = {"undecidable"}
 #: How they are notified of it.
 WAYS = {Channel.MAIL: gettext_lazy("Email"), "browser": gettext_lazy("Open page"), Channel.PUSH: gettext_lazy("Device")}
 #: Pages and devices notify of requests that arrive, whoever they are assigned to, and open pages show notes anyway.
-NEVER = {"browser:assigned", f"{Channel.PUSH}:assigned", "browser:mentioned"}
+NEVER = {"browser:assigned", f"{Channel.PUSH}:assigned", "browser:mentioned", "browser:undecidable"}
 TESTS_A_MINUTE = 3
 _tests = Limit()
 
@@ -86,12 +92,12 @@ def notifications(request: SignedIn) -> HttpResponse:
     form = QuietHoursForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_bound and form.is_valid():
         wanted = set(request.POST.getlist("wanted"))
-        muted = [name for name in _names() if name not in wanted]
+        muted = [name for name in _names(request.user) if name not in wanted]
         actions.store_preferences(request.user, form.cleaned_data | {"muted": muted})
         messages.success(request, _("Your notifications are saved."))
         return redirect("approvals:notifications")
     muted = preferences_of(request.user).muted
-    lines = [(words, [_cell(way, kind, muted) for way in WAYS]) for kind, words in MUTABLE.items()]
+    lines = [(words, [_cell(way, kind, muted) for way in WAYS]) for kind, words in _mutable(request.user).items()]
     context = {
         "form": form,
         "ways": WAYS.values(),
@@ -105,8 +111,13 @@ def notifications(request: SignedIn) -> HttpResponse:
     return render(request, "approvals/administration/preferences/notifications.html", context, status=status_of(form))
 
 
-def _names() -> list[str]:
-    return [name for way in WAYS for kind in MUTABLE if (name := f"{way}:{kind}") not in NEVER]
+def _mutable(user: User) -> dict[str, Any]:
+    administers = permissions.may_administer(user)
+    return {kind: words for kind, words in MUTABLE.items() if administers or kind not in OF_ADMINISTRATORS}
+
+
+def _names(user: User) -> list[str]:
+    return [name for way in WAYS for kind in _mutable(user) if (name := f"{way}:{kind}") not in NEVER]
 
 
 def _cell(way: str, kind: str, muted: list[str]) -> dict[str, object]:

@@ -14,6 +14,7 @@ from approvals.access import standing_in
 from approvals.access.rights import DECIDE
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
+from approvals.actions.policy.undecidable import ask_for_check
 from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApproverScope, ScopeWalk
@@ -57,6 +58,7 @@ def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
         scope.teams.set(terms.teams)
         if stored is None:
             _begin_walk(scope)
+        ask_for_check()
         event = "scope.created" if before is None else "scope.changed"
         record = {"before": _record(before)} if before is not None else {}
         audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
@@ -75,6 +77,7 @@ def delete_scope(scope_id: int, *, by: User, via: Door) -> None:
             )
         _require_other(by, terms)
         stored.delete()
+        ask_for_check()
         data = {"scope_id": scope_id, "before": _record(terms)}
         audit.record("scope.deleted", SUBJECT, data=data, actor=by, via=via)
 

@@ -24,7 +24,6 @@ from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.models.attachments import files_of
-from approvals.queries.policy.deciders import warnings_of
 from approvals.record.audit import Subject
 from approvals.states import MCP, Door
 
@@ -91,8 +90,7 @@ def _ask(
         ),
     )
     outcome = asking.ask(caller, ask_from(sent), origin)
-    warns = not outcome.replayed and not isinstance(arguments, Permission) and outcome.warnings is None
-    if warns and warnings_of(outcome.request):
+    if outcome.warnings and not isinstance(arguments, Permission):
         # A model that may wait in vain reads so before it waits.
         return results.outcome(outcome.request)
     return outcome.request

@@ -68,7 +68,10 @@ class ScopeSetMember(models.Model):
 
 
 class ScopeWalk(models.Model):
-    """How far the requests from before a scope have been compared with it, latest first. One row, from the first scope on."""
+    """How far the requests from before a scope have been compared with it, latest first. One row, from the first scope on.
+
+    It also says how far the waiting requests have been checked for whether anyone may decide them, oldest first.
+    """
 
     #: The last scope of all when the walk began.
     upto = models.PositiveBigIntegerField(default=0)
@@ -76,6 +79,12 @@ class ScopeWalk(models.Model):
     created_at = models.DateTimeField(null=True)
     request_id = models.UUIDField(null=True)
     done = models.BooleanField(default=False)
+    #: How many such checks changes of scopes and people have asked for; all of them are done once the last one is.
+    checks = models.PositiveIntegerField(default=0, db_default=0)
+    checks_done = models.PositiveIntegerField(default=0, db_default=0)
+    #: The last request that was checked; null before the first one.
+    checked_created_at = models.DateTimeField(null=True)
+    checked_id = models.UUIDField(null=True)
 
     def __str__(self) -> str:
         return f"{self.upto}: {self.created_at}"

@@ -41,6 +41,7 @@ EVENT_LABELS = {
     "request.reminded": gettext_lazy("Reminder sent"),
     "request.escalated": gettext_lazy("Escalated"),
     "request.advised": gettext_lazy("Advice added"),
+    "request.undecidable": gettext_lazy("No one may decide it"),
     "request.taken": gettext_lazy("Approval used by a call"),
     "request.secret_shown": gettext_lazy("Hidden value shown"),
     "resume.taken": gettext_lazy("Resume lease claimed"),

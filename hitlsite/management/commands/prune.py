@@ -55,7 +55,7 @@ def _in_batches(prune: Callable[[], int]) -> int:
 class Command(RefusingCommand):
     help = gettext_noop(
         "List old data, and with --yes remove it: the contents of chats that no one has used for this long, delivered "
-        "events, stored states of runs, files of requests, and ended sessions. "
+        "events, stored states of runs, files of requests, past absences, and ended sessions. "
         "Requests, decisions and the audit log are kept. You can "
         "interrupt this command and run it again, also beside running servers."
     )
@@ -93,6 +93,11 @@ class Command(RefusingCommand):
             ngettext("Removed %(count)s file of a request.", "Removed %(count)s files of requests.", files)
             % {"count": grouped(files)}
         )
+        absences = _in_batches(lambda: desk.prune_absences(before))
+        self.stdout.write(
+            ngettext("Removed %(count)s past absence.", "Removed %(count)s past absences.", absences)
+            % {"count": grouped(absences)}
+        )
         sessions = _in_batches(desk.prune_sessions)
         self.stdout.write(
             ngettext("Removed %(count)s ended session.", "Removed %(count)s ended sessions.", sessions)
@@ -112,6 +117,7 @@ class Command(RefusingCommand):
         self._print_count(desk.old_delivered(before).count(), _("delivered events"))
         self._print_count(desk.old_states(before).count(), _("stored states of runs"))
         self._print_count(desk.old_attachments(before).count(), _("files of requests"))
+        self._print_count(desk.old_absences(before).count(), _("past absences"))
         self._print_count(desk.old_sessions().count(), _("ended sessions of any age"))
         self.stdout.write(
             _("Nothing was changed. Add --yes to remove this data. Requests, decisions and the audit log are kept.")

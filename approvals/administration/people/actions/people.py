@@ -13,6 +13,7 @@ from approvals.access import permissions, standing_in
 from approvals.access.rights import DECIDE
 from approvals.access.usernames import validate_new_username
 from approvals.actions.logins import SUBJECT, end_all_sessions
+from approvals.actions.policy.undecidable import ask_for_check
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import LOCK, changeable_person, needs_second, protected_roles, waits_for_second
 from approvals.administration.keys.actions import revoke_keys_of
@@ -100,6 +101,7 @@ def change_person(
         _require_an_administrator()
         after = _described(person)
         if before != after:
+            ask_for_check()
             _record("person.changed", person, {"before": before, "after": after}, by)
         return [request_change(person, kind, value, by=by) for kind, value in waiting.items()]
 
@@ -154,6 +156,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
         person.is_active = active
         person.save(update_fields=["is_active"])
         _require_an_administrator()
+        ask_for_check()
         data: dict[str, object] = {"active": active}
         if not active:
             revoke_keys_of(person, by=by, via=Door.DASHBOARD)
@@ -220,6 +223,7 @@ def remove_team(team_id: int, *, by: User) -> None:
         _require_team_without_rights(team, by)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
         team.delete()
+        ask_for_check()
         _require_an_administrator()
         _record_team(team.name, {"change": "removed", "people": people}, by)
 

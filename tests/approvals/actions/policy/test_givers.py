@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals.administration.tools.actions import store_tool_settings
-from approvals.models import ApproverScope, Grant
+from approvals.models import ApprovalRequest, ApproverScope, Grant
 from approvals.states import Control, Width
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.desk.scopes import make_scope
@@ -20,7 +20,12 @@ def test_a_grant_covers_nothing_that_scopes_do_not_let_its_giver_decide():
     given = give(decider, asker, terms(Width.TOOL))
     make_scope(decider, by=root, limit=200, tools=["refund"])
     assert ask(asker, {"amount": 200}).status == "approved"
-    assert ask(asker, {"amount": 201}).status == "pending"
+    waiting = ask(asker, {"amount": 201})
+    stored = ApprovalRequest.objects.select_related("workflow").get(pk=waiting.pk)
+    workflow = stored.workflow
+    assert (stored.status, workflow.state, workflow.open_count, workflow.urgency, workflow.ended_at) == (
+        "pending", "suspended", 1, stored.urgency, None,
+    )  # fmt: skip
     ApproverScope.objects.all().delete()
     make_scope(decider, by=root, tools=["payroll"])
     assert ask(asker, {"amount": 1}).status == "pending"

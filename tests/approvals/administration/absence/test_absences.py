@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.utils import timezone
 
+from approvals.actions import prune_absences
 from approvals.actions.policy.absences import Away, end_absence, set_absence
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
@@ -18,7 +19,7 @@ from tests.support.desk.away import away
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.machine import Machine
-from tests.support.people import alice, bob, make_person, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +127,32 @@ def test_the_default_delegate_of_a_team_decides_for_who_names_no_one():
     Absence.objects.all().delete()
     TeamSettings.objects.update(default_delegate=person)
     assert put(person, by_default=True).delegate is None
+
+
+def test_of_several_teams_the_first_by_name_with_a_default_delegate_who_may_decide_counts():
+    person, erin, frank = bob(), make_person("erin", DECIDER), make_person("frank", DECIDER)
+    delegates = {"audit": person, "billing": carol(), "finance": erin, "security": frank}
+    for name in reversed(delegates):
+        team = Group.objects.create(name=name)
+        person.groups.add(team)
+        TeamSettings.objects.create(team=team, default_delegate=delegates[name])
+    assert put(person, by_default=True).delegate == erin
+    User.objects.filter(pk=erin.pk).update(is_active=False)
+    Absence.objects.all().delete()
+    assert put(person, by_default=True).delegate == frank
+
+
+def test_retention_removes_absences_that_have_ended_long_ago_on_record():
+    person, erin = bob(), make_person("erin", DECIDER)
+    ages = {"long past": 31, "past": 29, "now": -1}
+    now = timezone.now()
+    for reason, days in ages.items():
+        away(person, erin, since=timedelta(days=days + 2), for_=timedelta(days=-days), reason=reason)
+    before = now - timedelta(days=30)
+    assert (prune_absences(before), prune_absences(before)) == (1, 0)
+    assert sorted(Absence.objects.values_list("reason", flat=True)) == ["now", "past"]
+    (entry,) = AuditEntry.objects.filter(event="retention.pruned")
+    assert entry.data["absences"] == 1
 
 
 def test_people_set_it_in_their_settings():
