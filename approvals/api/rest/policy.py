@@ -17,17 +17,16 @@ from approvals.asking.asks import most_urgent
 from approvals.exceptions import Invalid
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
-from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
-from approvals.policy.rules import WHY, RuleFacts, Then, Why, evaluate
+from approvals.policy.rules import WHY, Then, Why, evaluate
 from approvals.queries.policy.ruling import (
     EMPTY,
     directory_of,
     find_version,
-    in_installation,
     live_version,
     requester_of,
     require_reader,
+    rule_facts,
     versions,
     written,
 )
@@ -161,18 +160,18 @@ def evaluate_policy(caller: Caller, sent: Annotated[NewCall, JsonBody(...)]) -> 
             faults = {f"policy.{path}".rstrip("."): translated(fault) for path, fault in error.faults.items()}
             raise Invalid(translated(error), faults) from error
     priority = most_urgent(sent.priority, rules_for_asking(sent.tool_name, person.pk).min_priority)
-    match = Facts(
+    facts = rule_facts(
         agent=sent.agent,
         tool=sent.tool_name,
         kind=sent.kind,
         source=sent.source,
-        server=server_of(sent.tool_name),
         requester=person.pk,
         priority=priority,
-        input=sent.input,
+        value=sent.input,
+        context=sent.context,
+        at=sent.at or timezone.now(),
+        who=lambda: requester_of(person),
     )
-    at = in_installation(sent.at or timezone.now())
-    facts = RuleFacts(match=match, at=at, requester=lambda: requester_of(person), context=sent.context)
     verdict = evaluate(policy_of(stored), facts)
     asks = verdict.then == Then.ASK
     return Evaluation(

@@ -35,7 +35,9 @@ class GrantForm(forms.Form):
     field_order = ("covers", "audience", "lasts", "until", "uses", "reason")
 
     until = forms.DateTimeField(
-        label=gettext_lazy("Time"), required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+        label=gettext_lazy("Time"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "data-zoned": ""}),
     )
     uses = forms.IntegerField(label=gettext_lazy("Uses at most"), required=False)
     reason = forms.CharField(
@@ -79,6 +81,7 @@ class GrantForm(forms.Form):
         )
         self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": translated(grants.length(self.longest))}
+        self.fields["until"].help_text = _("In %(zone)s.") % {"zone": timezone.get_current_timezone_name()}
         most = min(MOST_USES, limits.uses or MOST_USES)
         self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": grouped(most)}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}

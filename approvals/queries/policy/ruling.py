@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from datetime import datetime
 from typing import Any
@@ -141,17 +141,32 @@ def in_installation(moment: datetime) -> datetime:
     return timezone.localtime(moment, timezone.get_default_timezone())
 
 
-def facts_of_request(request: ApprovalRequest, requester: Requester, *, source: str) -> RuleFacts:
-    """Return what rules are evaluated over, as it was when a request was asked."""
+def rule_facts(
+    *,
+    agent: str,
+    tool: str,
+    kind: str,
+    source: str,
+    requester: int,
+    priority: str,
+    value: Mapping[str, Any],
+    context: Any,
+    at: datetime,
+    who: Callable[[], Requester],
+    may_allow: bool = True,
+) -> RuleFacts:
+    """Return what rules are evaluated over.
+
+    `value` is the input, `priority` the one before any rule raises it, and `at` when it is asked.
+    """
     match = Facts(
-        agent=request.agent,
-        tool=request.tool_name,
-        kind=request.kind,
+        agent=agent,
+        tool=tool,
+        kind=kind,
         source=source,
-        server=server_of(request.tool_name),
-        requester=request.requested_by_id,
-        priority=request.asked_priority or request.priority,
-        input=request.input,
+        server=server_of(tool),
+        requester=requester,
+        priority=priority,
+        input=value,
     )
-    at = in_installation(request.created_at)
-    return RuleFacts(match=match, at=at, requester=lambda: requester, context=request.context)
+    return RuleFacts(match=match, at=in_installation(at), requester=who, context=context, may_allow=may_allow)

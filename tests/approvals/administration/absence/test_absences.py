@@ -68,8 +68,8 @@ def test_a_delegate_is_someone_else_who_may_decide():
     adam.user_permissions.add(*person.user_permissions.all())
     adam = User.objects.get(pk=adam.pk)
     problems = {
-        "must be someone else than the person who is away": [(person, person)],
-        "must be someone else than you": [(adam, adam)],
+        "must be someone other than the person who is away": [(person, person)],
+        "must be someone other than you": [(adam, adam)],
         "must be someone who may decide requests": [(mallory(), person)],
     }
     for problem, tries in problems.items():
