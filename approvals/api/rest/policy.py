@@ -27,6 +27,7 @@ from approvals.queries.policy.ruling import (
     requester_of,
     require_reader,
     rule_facts,
+    rules_in_words,
     versions,
     written,
 )
@@ -54,10 +55,18 @@ class PolicyVersionDocument(BaseModel):
     digest: str
 
 
+class RuleInWords(BaseModel):
+    """What a rule says, in sentences for people."""
+
+    name: str
+    says: list[str]
+
+
 class PolicyDocument(PolicyVersionDocument):
     """A version with what it says, as it is written in a file: people, teams and roles by name."""
 
     policy: dict[str, Any]
+    in_words: list[RuleInWords] = Field(description="Its rules in their order, in the words of the pages.")
 
 
 class PolicyVersions(BaseModel):
@@ -204,4 +213,5 @@ def _of(version: PolicyVersion) -> dict[str, Any]:
 
 
 def _document(version: PolicyVersion) -> PolicyDocument:
-    return PolicyDocument(**_of(version), policy=written(version.document))
+    in_words = [RuleInWords(name=rule.name, says=said) for rule, said in rules_in_words(version.document)]
+    return PolicyDocument(**_of(version), policy=written(version.document), in_words=in_words)

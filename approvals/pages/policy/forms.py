@@ -20,6 +20,7 @@ from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
 from approvals.policy import grants
 from approvals.policy.grants import LONGEST, MAX_REASON, MOST_USES, Case, GrantTerms
+from approvals.queries.policy.suggested import SuggestedGrant
 from approvals.states import Audience, Width
 from approvals.text.numbers import grouped
 from approvals.text.translation import translated
@@ -45,9 +46,14 @@ class GrantForm(forms.Form):
     )
 
     def __init__(
-        self, request: ApprovalRequest, case: Case, now: datetime, data: Mapping[str, Any] | None = None
+        self,
+        request: ApprovalRequest,
+        case: Case,
+        now: datetime,
+        data: Mapping[str, Any] | None = None,
+        suggestion: SuggestedGrant | None = None,
     ) -> None:
-        """`case` is what is known of the request, and `now` the time of the database."""
+        """`case` is what is known of the request, and `now` the time of the database. A suggestion lasts as long as possible."""
         self.case, self.now = case, now
         limits = case.limits
         self.longest = min(LONGEST, timedelta(seconds=limits.seconds)) if limits.seconds is not None else LONGEST
@@ -59,6 +65,9 @@ class GrantForm(forms.Form):
             "lasts": next(iter(lengths)),
             "uses": limits.uses or "",
         }
+        if suggestion is not None:
+            longest = [value for value in lengths if value.isdecimal()][-1]
+            start |= {"covers": WIDTHS[suggestion.width], "audience": suggestion.audience, "lasts": longest}
         super().__init__(start if data is None else data, auto_id=f"grant-{request.pk}-%s")
         self.not_offered: list[str] = []
         terms = GrantTerms(width=Width.INPUT, audience=first)

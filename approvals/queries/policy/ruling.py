@@ -19,10 +19,12 @@ from approvals.access.permissions import Person, may_administer, reads_record
 from approvals.db.many import any_of
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
+from approvals.models.people import RoleName
 from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts
+from approvals.policy.words import Names, whole_rule_in_words
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
@@ -84,6 +86,24 @@ def written(stored: Mapping[str, Any]) -> dict[str, Any]:
         roles=_roles(),
     )
     return written_form(stored, directory)
+
+
+def names_of(stored: Mapping[str, Any]) -> Names:
+    """Return the names of whom a stored policy names."""
+    ids = ids_in(stored)
+    people = User.objects.filter(pk__in=any_of(ids.people, int)).values_list("pk", "username") if ids.people else ()
+    teams = Group.objects.filter(pk__in=any_of(ids.teams, int)) if ids.teams else Group.objects.none()
+    groups = {
+        pk: name if role is None else _("the role %(name)s") % {"name": RoleName(role).label}
+        for pk, name, role in teams.values_list("pk", "name", "role__name")
+    }
+    return Names(people=dict(people), groups=groups)
+
+
+def rules_in_words(stored: Mapping[str, Any]) -> list[tuple[Rule, list[str]]]:
+    """Return the rules of a stored policy, each with everything that it says, in sentences."""
+    names = names_of(stored)
+    return [(rule, whole_rule_in_words(rule, names)) for rule in policy_of(stored).rules]
 
 
 def _roles() -> dict[str, int]:

@@ -12,7 +12,7 @@ from django.test import Client
 from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.policy.rules import evaluate
-from approvals.queries.policy.rule_suggestions import suggested_rules
+from approvals.queries.policy.suggested import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.approvals.policy.writing import facts, policy
@@ -44,8 +44,8 @@ def outcome(suggestion, value: dict, **more) -> str:
 def test_mail_to_one_domain_is_suggested_with_its_evidence():
     ours = [({"to": [f"p{number}@ours.com"], "text": "x"}, True) for number in range(22)]
     decide([*ours, ({"to": ["a@evil.com"], "text": "x"}, False), ({"to": ["a@other.com"], "text": "x"}, True)])
-    [suggestion] = suggested_rules(administrator())
-    assert (suggestion.rule["name"], suggestion.approved, suggestion.total) == (
+    [suggestion] = suggestions_for(administrator())
+    assert (suggestion.rule["name"], suggestion.evidence.approved, suggestion.total) == (
         "sendEmail to @ours.com: approved every time",
         22,
         24,
@@ -65,7 +65,7 @@ def test_mail_to_one_domain_is_suggested_with_its_evidence():
 
 def test_numbers_are_suggested_below_the_first_that_was_not_approved():
     decide([({"amount": number}, number < 90) for number in range(0, 100, 3)], tool="refund")
-    [suggestion] = suggested_rules(administrator())
+    [suggestion] = suggestions_for(administrator())
     assert suggestion.rule["match"] == {
         "tools": ["refund"],
         "input": [{"pointer": "/amount", "at_least": 0, "at_most": 87}],
@@ -76,16 +76,16 @@ def test_numbers_are_suggested_below_the_first_that_was_not_approved():
 def test_a_whole_tool_is_suggested_but_not_one_that_runs_what_it_is_told():
     for tool in ("lookUp", "bash"):
         decide([({"q": f"{number}"}, True) for number in range(20)], tool=tool)
-    assert [each.tool for each in suggested_rules(administrator())] == ["lookUp"]
+    assert [each.tool for each in suggestions_for(administrator())] == ["lookUp"]
 
 
 def test_too_few_critical_ones_and_what_one_may_not_see_suggest_nothing():
     decide([({"q": 1}, True)] * 19)
     decide([({"q": 1}, True)] * 25, tool="pay", priority=Priority.CRITICAL)
-    assert suggested_rules(administrator()) == []
+    assert suggestions_for(administrator()) == []
     decide([({"q": 1}, True)])
-    assert len(suggested_rules(administrator())) == 1
-    assert suggested_rules(make_person("mallory")) == []
+    assert len(suggestions_for(administrator())) == 1
+    assert suggestions_for(make_person("mallory")) == []
 
 
 def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
@@ -97,6 +97,6 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
     [text] = re.findall(r'name="document" value="([^"]*)"', page)
     draft = client.post("/settings/policy/change/", {"document": html.unescape(text), "step": "preview", "days": "60"})
     assert (draft.status_code, "What it would have done" in draft.content.decode()) == (200, True)
-    [suggestion] = suggested_rules(administrator())
+    [suggestion] = suggestions_for(administrator())
     apply_policy(dict(suggestion.rule))
     assert "approved unchanged" not in client.get("/settings/policy/").content.decode()
