@@ -44,6 +44,9 @@ variables:
 #: CEL's message, such as `INVALID_ARGUMENT: ERROR: <input>:1:8: undeclared reference to 'tol' (in container '')`.
 _FAULT = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _LOOPS = re.compile(r"\.\s*(?:all|exists|exists_one)\s*\(")
+_PARENTHESES = re.compile(rf"{_LOOPS.pattern}|[()]")
+#: Texts in a condition, and what they may look like otherwise: then nothing is known of where they begin and end.
+_TEXTS, _ODD_TEXTS = re.compile(r'"[^"]*"'), re.compile(r"""['`\\]|//|\"{3}""")
 #: What takes time in proportion to what is read, and the function that takes the most.
 _OPERATIONS = re.compile(r"[=<>!+]=?|\w+\s*\(|\b(?:in|input|context)\b")
 _SEARCHES = re.compile(r"\bcontains\s*\(")
@@ -107,13 +110,24 @@ class Expression:
         return 1 + len(_OPERATIONS.findall(self.text)) + 4 * len(_SEARCHES.findall(self.text))
 
     @functools.cached_property
-    def _loops(self) -> int:
-        return len(_LOOPS.findall(self.text))
+    def _depth(self) -> int:
+        """How many loops are within one another, at most."""
+        if _ODD_TEXTS.search(self.text):
+            return len(_LOOPS.findall(self.text))
+        # Without the texts in it, each parenthesis opens or closes something.
+        depth, open_ = 0, list[bool]()
+        for part in _PARENTHESES.findall(_TEXTS.sub("", self.text)):
+            if part == ")":
+                open_.pop()
+            else:
+                open_.append(part != "(")
+                depth = max(depth, sum(open_))
+        return depth
 
     def _cost(self, size: Size) -> int:
         """Return the most steps that this takes."""
         listed = max(size.longest, self.text.count(",") + 1)
-        rounds = min(listed**self._loops, _MAX_ROUNDS) if self._loops else 1
+        rounds = min(listed**self._depth, _MAX_ROUNDS)
         return self._weight * (size.bytes + len(self.text)) * rounds
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from approvals.db.json_pointer import pointer_parts, pointer_to
-from approvals.policy.expressions import Expression, InvalidExpression
+from approvals.policy.expressions import Budget, Expression, InvalidExpression, size_of
 from approvals.policy.grants import Case, audiences, is_shell_like, targets_of, widest
 from approvals.states import Audience, Width
 from approvals.text.secrets import Hidden, masked
@@ -23,6 +23,8 @@ from approvals.text.secrets import Hidden, masked
 ENOUGH = 20
 #: Levels of an input, pointers of each input, members of each object, and different values of one pointer that are looked at.
 MAX_DEPTH, MAX_POINTERS, MAX_MEMBERS, MAX_VALUES = 4, 50, 30, 50
+#: Approved calls over which a condition is tried.
+MAX_TRIED = 100
 #: Characters of a name of a member, and of a value.
 MAX_NAME, MAX_TEXT = 50, 100
 #: One address, and no list of addresses in a text.
@@ -77,12 +79,7 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
         "when": " && ".join(filter(None, (known, best.when))),
         "then": "allow",
     }
-    try:
-        Expression(rule["when"])
-    except InvalidExpression:
-        # Too long, or a member whose name means something else there.
-        return None
-    return rule, best.cases
+    return (rule, best.cases) if _holds(rule["when"], best.cases) else None
 
 
 def grant_for(
@@ -110,6 +107,18 @@ def grant_for(
         if len(covered) >= ENOUGH and all(each.good for each in covered):
             return width, audience, covered
     return None
+
+
+def _holds(when: str, cases: Sequence[Decided]) -> bool:
+    """Return whether a condition can be evaluated over what it was made of."""
+    try:
+        condition = Expression(when)
+    except InvalidExpression:
+        # Too long, or a member whose name means something else there.
+        return False
+    return all(
+        condition.holds({"input": dict(each.value)}, size_of(each.value), Budget()) for each in cases[:MAX_TRIED]
+    )
 
 
 def _by_value(decided: Sequence[Decided]) -> Iterator[_Candidate]:

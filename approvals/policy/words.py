@@ -228,7 +228,8 @@ def _time(seconds: int) -> str:
 
 def _stage(stage: Stage, number: int, stages: int, names: Names) -> str:
     groups = [_group(group, names) for group in stage.groups]
-    joined = (_any_of if stage.any else _all_of)(groups)
+    # With a comma, because there may be an *or* within a group.
+    joined = _joined(groups, _("%(first)s, or %(last)s") if stage.any else _("%(first)s, and %(last)s"))
     if stages == 1:
         text = _("Needs the approval of %(groups)s.")
     else:

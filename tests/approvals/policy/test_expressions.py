@@ -80,6 +80,14 @@ def test_what_is_missing_wrong_or_too_costly_is_neither_true_nor_false(text, val
     assert holds(text, value) is None
 
 
+def test_loops_after_one_another_cost_less_than_loops_within_one_another():
+    value = {"items": list(range(60))}
+    assert holds(" && ".join(['input.items.all(a, a >= 0 && ")" != "(")'] * 8), value) is True
+    assert (
+        holds('input.items.all(a, ")" != "" && input.items.all(b, input.items.all(c, a + b + c >= 0)))', value) is None
+    )
+
+
 LONG = "ab" * 240_000
 HOSTILE = [
     ("input.t.contains('" + "a" * 900 + "c')", {"t": "a" * 490_000}),
@@ -92,6 +100,12 @@ HOSTILE = [
     ("[" + "1," * 700 + "1].all(x, input.t + input.t != input.t + 'x')", {"t": LONG}),
     ("input.m.all(k, input.m[k] != input.t)", {"m": {str(n): LONG[:50] for n in range(9_000)}, "t": LONG}),
     ("input.n.exists_one(x, string(x) + input.t == input.t)", {"n": list(range(5_000)), "t": LONG}),
+    (" && ".join(["input.n.all(x, x >= 0)"] * 70), {"n": list(range(5_000))}),
+    (
+        'input.n.all(x, ")" != "" && input.n.all(y, ")" != "" && input.n.all(z, x + y + z >= 0)))',
+        {"n": list(range(300))},
+    ),
+    ("input.n.all(x, [input.t].all(y, [input.t].all(z, y + z != input.t)))", {"n": list(range(500)), "t": LONG}),
     ("!" * 1_900 + "true", {}),
     ("true" + " && true" * 240, {}),
     ("size(input) == 0 || " * 70 + "size(input.t) > 1", {"t": LONG, "n": list(range(9_000))}),

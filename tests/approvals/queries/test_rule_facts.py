@@ -9,7 +9,7 @@ import pytest
 
 from approvals.actions.policy.judging import judge
 from approvals.asking.asks import Ask
-from approvals.models import ApprovalRequest, Role
+from approvals.models import ApprovalRequest, Role, Workflow
 from approvals.policy.rules import Policy, Verdict
 from approvals.queries.policy.replay import judged
 from approvals.queries.policy.ruling import rules_of
@@ -42,7 +42,7 @@ KNOWN = {
     "weekday": "weekday == 7",
     "now": "now == timestamp('2026-03-29T01:30:00Z')",
 }
-#: The second rule raises the priority of what the first does not fit, which is not what it was asked with.
+#: Raises the priority, which is then not the one that it was asked with.
 RAISED = {"name": "Raised", "then": "ask", "ask": {"priority": "high"}}
 
 
@@ -60,14 +60,19 @@ def asker(settings):
     return person
 
 
-def live(asker) -> Verdict:
-    """What is said when it is asked at that time."""
+def asked(asker) -> Workflow:
+    """Ask it at that time, and return its workflow."""
+    apply_policy(RAISED)
     request = ask(asker, INPUT, tool=TOOL, agent="Billing", context=CONTEXT)
-    wanted = Ask(kind=Kind.APPROVAL, title="Wire?", tool_name=TOOL, input=INPUT, context=CONTEXT)
-    verdict = judge(rules_for_asking(TOOL, asker.pk), wanted, request.workflow, by=asker, now=AT)
-    ApprovalRequest.objects.filter(pk=request.pk).update(created_at=AT)
     assert (request.priority, request.asked_priority) == (Priority.HIGH, Priority.NORMAL)
-    return verdict
+    ApprovalRequest.objects.filter(pk=request.pk).update(created_at=AT)
+    return request.workflow
+
+
+def live(asker, workflow: Workflow) -> Verdict:
+    """What is said when it is asked at that time."""
+    wanted = Ask(kind=Kind.APPROVAL, title="Wire?", tool_name=TOOL, input=INPUT, context=CONTEXT)
+    return judge(rules_for_asking(TOOL, asker.pk), wanted, workflow, by=asker, now=AT)
 
 
 def replayed(policy: Policy) -> Verdict:
@@ -77,12 +82,13 @@ def replayed(policy: Policy) -> Verdict:
 
 def test_every_door_gets_equal_facts_for_the_same_request(asker):
     assert KNOWN.keys() == facts().values_with_requester.keys(), "a new fact needs its line here"
+    workflow = asked(asker)
     version = apply_policy(*rules())
     policy = rules_of(version.number, version.digest)
     call = {"tool_name": TOOL, "input": INPUT, "agent": "Billing", "context": CONTEXT}
     sent = call | {"requester": "ada", "at": "2026-03-29T01:30:00Z"}
     answer = Machine(administrator()).post("/policy/evaluate", sent).body
-    verdicts = [live(asker), replayed(policy)]
+    verdicts = [live(asker, workflow), replayed(policy)]
     # A rule that is named here is about the fact that a door has wrong.
     assert [verdict.rule.name for verdict in verdicts] + [answer["rule"]] == ["Raised"] * 3
     assert [verdict.why for verdict in verdicts] + [answer["why"]] == [None] * 3

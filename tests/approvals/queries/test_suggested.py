@@ -93,10 +93,55 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
     client = Client()
     client.force_login(administrator())
     page = client.get("/settings/policy/").content.decode()
-    assert "approved unchanged 20 of 20 times in 60 days" in " ".join(page.split())
+    assert "approved unchanged 20 of 20 times in 60 days, by 1 person" in " ".join(page.split())
+    assert "Allows calls of lookUp without asking." in page
     [text] = re.findall(r'name="document" value="([^"]*)"', page)
     draft = client.post("/settings/policy/change/", {"document": html.unescape(text), "step": "preview", "days": "60"})
     assert (draft.status_code, "What it would have done" in draft.content.decode()) == (200, True)
     [suggestion] = suggestions_for(administrator())
     apply_policy(dict(suggestion.rule))
     assert "approved unchanged" not in client.get("/settings/policy/").content.decode()
+
+
+def test_values_at_deeper_levels_are_suggested_by_pointer_and_nothing_is_let_through_beside_them():
+    ours = [({"mail": {"to": [f"p{n}@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": n}]}, True) for n in range(22)]
+    decide([*ours, ({"mail": {"to": ["a@evil.com"], "meta": None}, "rows": []}, False)])
+    [suggestion] = suggestions_for(administrator())
+    assert suggestion.rule["name"] == "sendEmail to @ours.com: approved every time"
+    good = {"mail": {"to": ["x@ours.com"], "meta": {"tag": "b"}}, "rows": [{"k": 7}, {}]}
+    assert outcome(suggestion, good) == "allow"
+    for mail, rows in (
+        ({"to": ["x@evil.com"]}, []),
+        ({"to": ["x@ours.com"], "bcc": ["x@evil.com"]}, []),
+        ({"to": ["x@ours.com"], "meta": {"tag": "b", "more": 1}}, []),
+        ({"to": ["x@ours.com"]}, [{"k": 1, "other": 2}]),
+        ({"meta": {}}, []),
+        ("to", []),
+    ):
+        assert outcome(suggestion, {"mail": mail, "rows": rows}) == "ask", (mail, rows)
+
+
+def test_a_value_of_a_customer_is_suggested_by_its_pointer():
+    decide([({"customer": {"country": "DE" if n % 2 else "US"}}, bool(n % 2)) for n in range(44)], tool="refund")
+    [suggestion] = suggestions_for(administrator())
+    assert suggestion.rule["name"] == "refund by customer.country: approved every time"
+    assert suggestion.rule["match"]["input"] == [{"pointer": "/customer/country", "one_of": ["DE"]}]
+
+
+def test_secrets_and_what_is_too_deep_or_too_wide_suggest_nothing():
+    for name in ("password", "ok"):
+        decide([({name: "x" if n % 2 else "y"}, bool(n % 2)) for n in range(44)], tool=f"{name}-tool")
+    deep = {"a": {"b": {"c": {"d": {"e": 1}}}}}
+    decide([(deep, True)] * 20, tool="deep")
+    decide([({f"m{n}": 1 for n in range(40)}, True)] * 20, tool="wide")
+    decide([({"in": 1, "not plain": 1}, True)] * 20, tool="odd")
+    assert [each.tool for each in suggestions_for(administrator())] == ["ok-tool"]
+
+
+def test_the_evidence_names_how_many_people_decided_and_the_latest_decisions():
+    decide([({"q": "x"}, True)] * 20, tool="lookUp")
+    approve(ask(asker_and_decider()[0], {"q": "x"}, tool="lookUp"), make_person("eve", "decide_approvalrequest"))
+    [suggestion] = suggestions_for(administrator())
+    evidence = suggestion.evidence
+    assert (evidence.approved, evidence.people, len(evidence.shown), evidence.more) == (21, 2, 10, 11)
+    assert [request.decision.by_name for request in evidence.shown] == ["eve", *["bob"] * 9]
