@@ -69,17 +69,21 @@ def condition_in_words(condition: Condition) -> str:
 
 def rule_in_words(rule: Rule, names: Names) -> list[str]:
     """Return what a rule says, in sentences. Its condition and its message are not among them."""
-    sentences = {
+    templates = {
         Then.ALLOW: _("Allows %(requests)s without asking."),
         Then.DENY: _("Denies %(requests)s without asking."),
         Then.ASK: _("Asks people about %(requests)s."),
     }
-    said = [sentences[rule.then] % {"requests": requests_in_words(rule.match, names)}]
+    sentences = [templates[rule.then] % {"requests": requests_in_words(rule.match, names)}]
     if rule.then == Then.ASK:
-        return [*said, *_asking_in_words(rule.ask or Asking(), names)]
+        return [*sentences, *_asking_in_words(rule.ask or Asking(), names)]
     if rule.ask is None:
-        return said
-    return [*said, _("If the condition cannot be evaluated, people are asked:"), *_asking_in_words(rule.ask, names)]
+        return sentences
+    return [
+        *sentences,
+        _("If the condition cannot be evaluated, people are asked:"),
+        *_asking_in_words(rule.ask, names),
+    ]
 
 
 def whole_rule_in_words(rule: Rule, names: Names) -> list[str]:
@@ -92,15 +96,15 @@ def whole_rule_in_words(rule: Rule, names: Names) -> list[str]:
 
 def otherwise_in_words(policy: Policy) -> list[str]:
     """Return what a policy says besides its rules."""
-    said = [
+    sentences = [
         _("Where no rule fits, people are asked, and never the person who runs the agent.")
         if policy.four_eyes
         else _("Where no rule fits, people are asked, as without a policy.")
     ]
     if policy.repeat_rejections:
         text = _("What a person rejected in the last %(days)s days is rejected again if it is asked unchanged.")
-        said.append(text % {"days": REPEAT_DAYS})
-    return said
+        sentences.append(text % {"days": REPEAT_DAYS})
+    return sentences
 
 
 def _what(match: Match) -> str:
@@ -180,39 +184,39 @@ def _joined(items: Sequence[str], text: str) -> str:
 
 def _asking_in_words(asking: Asking, names: Names) -> list[str]:
     terms = asking.terms
-    said = [_stage(stage, number, len(terms.stages), names) for number, stage in enumerate(terms.stages)]
-    said.append(
+    sentences = [_stage(stage, number, len(terms.stages), names) for number, stage in enumerate(terms.stages)]
+    sentences.append(
         _("The person who runs the agent may decide too, if their role allows it.")
         if asking.with_requester
         else _("The person who runs the agent may not decide.")
     )
-    said += [_("One rejection ends it.")] if terms.veto else []
-    said += [_("A rejection needs a message.")] if terms.reason == Reason.REJECTION else []
-    said += [_("Every decision needs a message.")] if terms.reason == Reason.ALWAYS else []
-    said += [_("The name of the tool has to be typed to approve.")] if terms.typed_name else []
-    said += [_("Whoever approves must have just logged in.")] if terms.fresh_sign_in else []
+    sentences += [_("One rejection ends it.")] if terms.veto else []
+    sentences += [_("A rejection needs a message.")] if terms.reason == Reason.REJECTION else []
+    sentences += [_("Every decision needs a message.")] if terms.reason == Reason.ALWAYS else []
+    sentences += [_("The name of the tool has to be typed to approve.")] if terms.typed_name else []
+    sentences += [_("Whoever approves must have just logged in.")] if terms.fresh_sign_in else []
     if asking.deadline is not None:
-        said.append(str(_DEADLINES[asking.deadline.then]) % {"length": _time(asking.deadline.after)})
+        sentences.append(str(_DEADLINES[asking.deadline.then]) % {"length": _time(asking.deadline.after)})
     if terms.reminders:
         times = _all_of([_time(seconds) for seconds in terms.reminders])
-        said.append(_("Reminds those who may decide after %(times)s.") % {"times": times})
-    said += [
+        sentences.append(_("Reminds those who may decide after %(times)s.") % {"times": times})
+    sentences += [
         _("After %(length)s, also notifies %(names)s.")
         % {"length": _time(step.after), "names": visible(_all_of(names.of(step)))}
         for step in terms.escalation
     ]
     if terms.working_hours and (terms.reminders or terms.escalation):
-        said.append(_("Only working hours count for these times."))
+        sentences.append(_("Only working hours count for these times."))
     if asking.priority:
         priority = Priority(asking.priority).label
-        said.append(_("Raises the priority to %(priority)s, if it is lower.") % {"priority": priority})
+        sentences.append(_("Raises the priority to %(priority)s, if it is lower.") % {"priority": priority})
     if terms.channels:
         channels = _all_of([str(_CHANNELS[channel]) for channel in terms.channels])
-        said.append(_("Notifies people only by %(channels)s.") % {"channels": channels})
+        sentences.append(_("Notifies people only by %(channels)s.") % {"channels": channels})
     if asking.key_fields:
         fields = _all_of([".".join(pointer_parts(pointer)) for pointer in asking.key_fields])
-        said.append(_("Shows %(fields)s first.") % {"fields": visible(fields)})
-    return said
+        sentences.append(_("Shows %(fields)s first.") % {"fields": visible(fields)})
+    return sentences
 
 
 _DEADLINES = {

@@ -69,8 +69,8 @@ def rows_of_document(stored: Mapping[str, Any]) -> list[RuleRow]:
     return [RuleRow(rule, *_split(rule_in_words(rule, names))) for rule in policy_of(stored).rules]
 
 
-def _split(said: Sequence[str]) -> tuple[str, Sequence[str]]:
-    return said[0], said[1:]
+def _split(sentences: Sequence[str]) -> tuple[str, Sequence[str]]:
+    return sentences[0], sentences[1:]
 
 
 def otherwise_of(stored: Mapping[str, Any] | None) -> list[str]:

@@ -213,5 +213,5 @@ def _of(version: PolicyVersion) -> dict[str, Any]:
 
 
 def _document(version: PolicyVersion) -> PolicyDocument:
-    in_words = [RuleInWords(name=rule.name, says=said) for rule, said in rules_in_words(version.document)]
+    in_words = [RuleInWords(name=rule.name, says=sentences) for rule, sentences in rules_in_words(version.document)]
     return PolicyDocument(**_of(version), policy=written(version.document), in_words=in_words)

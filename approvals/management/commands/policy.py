@@ -74,8 +74,8 @@ class Command(RefusingCommand):
         if not in_words:
             self.stdout.write(write_text(written(stored)), ending="")
             return
-        for number_of_rule, (rule, said) in enumerate(rules_in_words(stored), 1):
-            self.stdout.write("\n   ".join([f"{number_of_rule}. {visible(rule.name)}", *said]))
+        for number_of_rule, (rule, sentences) in enumerate(rules_in_words(stored), 1):
+            self.stdout.write("\n   ".join([f"{number_of_rule}. {visible(rule.name)}", *sentences]))
         self.stdout.write(" ".join(otherwise_in_words(policy_of(stored))))
 
     def _text(self, name: str) -> str:

@@ -79,7 +79,7 @@ def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
     for tool, each in _decided(_decisions(user)):
         by_tool[tool].append(each)
     names = set(taken)
-    rules = [(tool, found) for tool, decided in by_tool.items() if (found := rule_for(tool, decided)) is not None]
+    rules = [(tool, best) for tool, decided in by_tool.items() if (best := rule_for(tool, decided)) is not None]
     free = sorted(
         ((tool, rule, cases) for tool, (rule, cases) in rules if rule["name"] not in names),
         key=lambda each: -len(each[2]),

@@ -120,9 +120,9 @@ def test_a_hostile_condition_ends_within_fifty_milliseconds(text, value):
     expression, found = Expression(text), facts(value)
     best = 1.0
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         expression.holds(found.values, size_of(value), Budget())
-        best = min(best, time.perf_counter() - begun)
+        best = min(best, time.thread_time() - begun)
     assert best < 0.05
 
 
