@@ -46,6 +46,9 @@ _FAULT = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 #: What CEL skips between two words: blanks and comments. Where a text only looks so, a condition seems to cost more.
 _GAP = r"(?:\s|//[^\n]*+)*+"
 _LOOPS = re.compile(rf"\.{_GAP}(?:all|exists|exists_one){_GAP}\(")
+_PARENTHESES = re.compile(rf"{_LOOPS.pattern}|[()]")
+#: Texts in a condition, and other texts and comments, with which nothing is known of where texts begin and end.
+_TEXTS, _ODD_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*+"'), re.compile(r"""['`]|//|\w""|\"{3}""")
 #: What takes time in proportion to what is read, and the function that takes the most.
 _OPERATIONS = re.compile(rf"[=<>!+]=?|\w+{_GAP}\(|\b(?:in|input|context)\b")
 _SEARCHES = re.compile(rf"\bcontains{_GAP}\(")
@@ -109,13 +112,25 @@ class Expression:
         return 1 + len(_OPERATIONS.findall(self.text)) + 4 * len(_SEARCHES.findall(self.text))
 
     @functools.cached_property
-    def _loops(self) -> int:
-        return len(_LOOPS.findall(self.text))
+    def _depth(self) -> int:
+        """How many loops are within one another, at most."""
+        bare = _TEXTS.sub('""', self.text)
+        if _ODD_TEXTS.search(bare):
+            return len(_LOOPS.findall(self.text))
+        # Without the texts in it, each parenthesis opens or closes something.
+        depth, open_ = 0, list[bool]()
+        for part in _PARENTHESES.findall(bare):
+            if part == ")":
+                open_.pop()
+            else:
+                open_.append(part != "(")
+                depth = max(depth, sum(open_))
+        return depth
 
     def _cost(self, size: Size) -> int:
         """Return the most steps that this takes."""
         listed = max(size.longest, self.text.count(",") + 1)
-        rounds = min(listed**self._loops, _MAX_ROUNDS) if self._loops else 1
+        rounds = min(listed**self._depth, _MAX_ROUNDS)
         return self._weight * (size.bytes + len(self.text)) * rounds
 
 

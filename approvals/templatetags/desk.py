@@ -34,6 +34,7 @@ from approvals.text.names import full_name, initials, tone
 from approvals.text.numbers import grouped
 from approvals.text.tables import Row
 from approvals.text.text import visible
+from approvals.text.times import short_time
 
 register = template.Library()
 
@@ -190,6 +191,19 @@ def moment(when: datetime | None, kind: str = "ago") -> SafeString | str:
         kind,
         exact.strftime("%Y-%m-%d %H:%M:%S"),
         _relative(when),
+    )
+
+
+@register.simple_tag
+def short_moment(when: datetime) -> SafeString:
+    """Return a time in a few characters. `static/pausepoint/times.js` puts it into the reader's zone."""
+    exact = when.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" data-exact="{}" data-short="" title="{} UTC">{}</time>',
+        exact.isoformat(),
+        timezone.get_current_timezone_name(),
+        exact.strftime("%Y-%m-%d %H:%M:%S"),
+        short_time(when),
     )
 
 

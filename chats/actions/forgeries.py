@@ -36,7 +36,7 @@ def check_part(part: Mapping[str, Any], call: CallView) -> None:
 
 
 def contradicts(part: Mapping[str, Any], call: CallView) -> bool:
-    """Whether a checked part of a call whose request has ended says something else than how it ended."""
+    """Whether a checked part of a call whose request has ended says something other than how it ended."""
     match part["state"]:
         case "approval-responded":
             return bool(part["approval"]["approved"] != bool(call.approved))

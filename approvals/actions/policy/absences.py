@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
@@ -22,6 +21,7 @@ from approvals.models.policy.absence import MAX_REASON
 from approvals.queries.policy.absences import absences_seen_by, default_delegate_of
 from approvals.record import audit
 from approvals.states import Door
+from approvals.text.times import short_time
 
 #: How far ahead an absence may end.
 LONGEST = timedelta(days=366)
@@ -107,9 +107,9 @@ def _check(person: User, away: Away, starts_at: datetime, delegate: Named | None
 def _problem_of(delegate: Named, person: User, by: Actor) -> str:
     """Return why someone cannot decide for a person; empty if they can."""
     if delegate.pk == person.pk:
-        return _("must be someone else than the person who is away")
+        return _("must be someone other than the person who is away")
     if delegate.pk is not None and delegate.pk == by.pk:
-        return _("must be someone else than you")
+        return _("must be someone other than you")
     if not delegate.is_active or not permissions.decides_some(delegate):
         # Whoever has no account gets the same words, so that no one can find out who has one.
         return _("must be someone who may decide requests")
@@ -121,10 +121,9 @@ def _require_free(person: User, starts_at: datetime, until: datetime) -> None:
         Absence.objects.filter(person=person, starts_at__lt=until, until__gt=starts_at).order_by("starts_at").first()
     )
     if other is not None:
-        start, end = (date_format(timezone.localtime(at), "DATETIME_FORMAT") for at in (other.starts_at, other.until))
         raise Conflict(
             _("There is an absence from %(start)s until %(end)s already. End that one first.")
-            % {"start": start, "end": end}
+            % {"start": short_time(other.starts_at), "end": short_time(other.until)}
         )
 
 

@@ -11,10 +11,9 @@ from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import Ask, most_urgent
 from approvals.db.canonical_json import utc
 from approvals.models import Workflow
-from approvals.policy.match import Facts, server_of
-from approvals.policy.rules import AtDeadline, RuleFacts, Then, Verdict, evaluate
+from approvals.policy.rules import AtDeadline, Then, Verdict, evaluate
 from approvals.queries.policy.repeats import Rejection, earlier_rejection
-from approvals.queries.policy.ruling import in_installation, requester_of, rules_of
+from approvals.queries.policy.ruling import requester_of, rule_facts, rules_of
 from approvals.queries.preferences import AskingRules
 from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import ASKS, Control, Kind, Priority
@@ -34,20 +33,17 @@ def judge(rules: AskingRules, ask: Ask, workflow: Workflow, *, by: User, now: da
     """Return what the live policy says about a request."""
     if rules.policy_version is None:
         return UNRULED
-    facts = RuleFacts(
-        match=Facts(
-            agent=workflow.agent,
-            tool=ask.tool_name,
-            kind=ask.kind,
-            source=workflow.source,
-            server=server_of(ask.tool_name),
-            requester=by.pk,
-            priority=ask.priority,
-            input=ask.input,
-        ),
-        at=in_installation(now),
-        requester=lambda: requester_of(by),
+    facts = rule_facts(
+        agent=workflow.agent,
+        tool=ask.tool_name,
+        kind=ask.kind,
+        source=workflow.source,
+        requester=by.pk,
+        priority=ask.priority,
+        value=ask.input,
         context=ask.context,
+        at=now,
+        who=lambda: requester_of(by),
         # As for grants: while everything is to be asked, and after the deadline, nothing is allowed.
         may_allow=not rules.asks_always and (ask.deadline_at is None or ask.deadline_at > now),
     )

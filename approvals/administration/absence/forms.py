@@ -23,7 +23,7 @@ from approvals.queries.policy.absences import default_delegate_of, delegates
 
 
 def _moment() -> forms.DateTimeInput:
-    return forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+    return forms.DateTimeInput(attrs={"type": "datetime-local", "data-zoned": ""}, format="%Y-%m-%dT%H:%M")
 
 
 class AbsenceForm(forms.Form):

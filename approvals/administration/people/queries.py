@@ -180,6 +180,6 @@ def teams_with_sizes() -> QuerySet[Group]:
 
 
 def other_deciders_exist(user: User) -> bool:
-    """Return whether someone else than this person may decide."""
+    """Return whether someone other than this person may decide."""
     decide = holds(DECIDE, "pk")
     return User.objects.filter(decide, is_active=True).exclude(pk=user.pk).exists()

@@ -16,7 +16,7 @@ from approvals.actions import policy as actions
 from approvals.administration.forms import REFUSED
 from approvals.administration.guards import administrators_only
 from approvals.administration.policy.forms import RuleForm
-from approvals.administration.policy.queries import Draft, draft_of, rows_of, rows_of_document
+from approvals.administration.policy.queries import Draft, RuleRow, draft_of, otherwise_of, rows_of, rows_of_document
 from approvals.db.canonical_json import digest
 from approvals.exceptions import Invalid, Refusal
 from approvals.http import SignedIn
@@ -27,7 +27,7 @@ from approvals.policy.policy_text import difference, write_text
 from approvals.policy.rules import MAX_RULES
 from approvals.queries.policy import ruling
 from approvals.queries.policy.replay import MAX_DAYS, Replay, Worry, replay
-from approvals.queries.policy.rule_suggestions import Suggestion, suggested_rules
+from approvals.queries.policy.suggested import Suggestion, suggestions_for
 from approvals.states import Door
 
 DAYS = 30
@@ -47,7 +47,7 @@ def policy(request: SignedIn) -> HttpResponse:
         "here": "policy",
         "live": live,
         "rows": rows_of(live),
-        "switches": _switches(live.document if live is not None else None),
+        "otherwise": otherwise_of(live.document if live is not None else None),
         "proposals": list(versions.filter(state=VersionState.PROPOSED)),
         "versions": versions[:LISTED],
         "second_person": ruling.needs_second_person(),
@@ -98,7 +98,7 @@ def version(request: SignedIn, number: int) -> HttpResponse:
         "rows": rows_of_document(shown.document),
         "difference": [(line[:1], line) for line in difference(base, text)],
         "text": text,
-        "switches": _switches(shown.document),
+        "otherwise": otherwise_of(shown.document),
         "own": shown.author_id == request.user.pk,
     }
     return render(request, "approvals/administration/policy/version.html", context)
@@ -123,13 +123,15 @@ def _switches(document: Mapping[str, Any] | None) -> dict[str, bool]:
     return {name: document is not None and bool(document.get(name)) for name in SWITCHES}
 
 
-def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Suggestion, str]]:
-    """Return what people's decisions suggest, each with the draft that adds it behind all other rules."""
+def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Suggestion, RuleRow, str]]:
+    """Return what people's decisions suggest, each in words, and with the draft that adds it behind all other rules."""
     document = ruling.written(ruling.EMPTY if live is None else live.document)
     rules = document.get("rules", [])
     taken = [rule["name"] for rule in rules]
-    suggestions = suggested_rules(request.user, taken) if len(rules) < MAX_RULES else []
-    return [(each, write_text(document | {"rules": [*rules, dict(each.rule)]})) for each in suggestions]
+    suggestions = suggestions_for(request.user, taken) if len(rules) < MAX_RULES else []
+    rows = rows_of_document({"rules": [dict(each.rule) for each in suggestions]})
+    texts = [write_text(document | {"rules": [*rules, dict(each.rule)]}) for each in suggestions]
+    return list(zip(suggestions, rows, texts, strict=True))
 
 
 def _chosen(request: SignedIn, live: PolicyVersion | None) -> PolicyVersion | None:
@@ -144,6 +146,7 @@ def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpRespo
         "draft": draft,
         "rows": [] if draft.stored is None else rows_of_document(draft.stored),
         "switches": _switches(draft.document),
+        "otherwise": otherwise_of(draft.stored),
         "form": RuleForm(),
         "place": "",
         "days": _days(request),

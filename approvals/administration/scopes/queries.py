@@ -17,11 +17,11 @@ from approvals.models import ApprovalRequest, ApproverScope
 from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, server_of
+from approvals.policy.words import Names, requests_in_words
 from approvals.queries.policy.scopes import facts_of, scopes_with_members
 from approvals.queries.policy.why_not import amount_words, why_unfit
 from approvals.states import ASKS, Control, Kind, Status
 from approvals.text.text import visible
-from approvals.text.translation import translated
 
 #: How many waiting requests, most urgent first, and how many people a preview compares; how many of each it lists.
 COMPARED, PEOPLE, LISTED = 200, 500, 20
@@ -77,31 +77,11 @@ def words_of(may: str, limit: float | None, match: Match) -> str:
         May.ANSWER: _("May see %(requests)s, and answer questions and forms among them."),
         May.DECIDE: _("May see, answer and decide %(requests)s."),
     }
-    text = sentences[May(may)] % {"requests": requests_in_words(match)}
+    people = User.objects.filter(pk__in=match.requesters).values_list("pk", "username") if match.requesters else ()
+    text = sentences[May(may)] % {"requests": requests_in_words(match, Names(people=dict(people)))}
     if limit is not None and may == May.DECIDE:
         text += " " + _("Approvals only up to an amount of %(limit)s.") % {"limit": amount_words(limit)}
     return text
-
-
-def requests_in_words(match: Match) -> str:
-    labels = {
-        "tools": _("of the tools %(names)s"),
-        "agents": _("of the agents %(names)s"),
-        "servers": _("of the MCP servers %(names)s"),
-        "kinds": _("of the kinds %(names)s"),
-        "priorities": _("of the priorities %(names)s"),
-        "sources": _("from %(names)s"),
-        "requesters": _("requested by %(names)s"),
-    }
-    parts = []
-    for name, label in labels.items():
-        items = getattr(match, name)
-        if name == "requesters" and items:
-            items = names_of_requesters(items)
-        if items:
-            parts.append(label % {"names": visible(", ".join(map(str, items)))})
-    parts += [f"{visible(condition.pointer)} {translated(condition.test.sentence)}" for condition in match.conditions]
-    return _("requests %(conditions)s") % {"conditions": ", ".join(parts)} if parts else _("all requests")
 
 
 def names_of_requesters(ids: Sequence[int]) -> list[str]:

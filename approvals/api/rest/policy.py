@@ -17,17 +17,17 @@ from approvals.asking.asks import most_urgent
 from approvals.exceptions import Invalid
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
-from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
-from approvals.policy.rules import WHY, RuleFacts, Then, Why, evaluate
+from approvals.policy.rules import WHY, Then, Why, evaluate
 from approvals.queries.policy.ruling import (
     EMPTY,
     directory_of,
     find_version,
-    in_installation,
     live_version,
     requester_of,
     require_reader,
+    rule_facts,
+    rules_in_words,
     versions,
     written,
 )
@@ -55,10 +55,18 @@ class PolicyVersionDocument(BaseModel):
     digest: str
 
 
+class RuleInWords(BaseModel):
+    """What a rule says, in sentences for people."""
+
+    name: str
+    says: list[str]
+
+
 class PolicyDocument(PolicyVersionDocument):
     """A version with what it says, as it is written in a file: people, teams and roles by name."""
 
     policy: dict[str, Any]
+    in_words: list[RuleInWords] = Field(description="Its rules in their order, in the words of the pages.")
 
 
 class PolicyVersions(BaseModel):
@@ -161,18 +169,18 @@ def evaluate_policy(caller: Caller, sent: Annotated[NewCall, JsonBody(...)]) -> 
             faults = {f"policy.{path}".rstrip("."): translated(fault) for path, fault in error.faults.items()}
             raise Invalid(translated(error), faults) from error
     priority = most_urgent(sent.priority, rules_for_asking(sent.tool_name, person.pk).min_priority)
-    match = Facts(
+    facts = rule_facts(
         agent=sent.agent,
         tool=sent.tool_name,
         kind=sent.kind,
         source=sent.source,
-        server=server_of(sent.tool_name),
         requester=person.pk,
         priority=priority,
-        input=sent.input,
+        value=sent.input,
+        context=sent.context,
+        at=sent.at or timezone.now(),
+        who=lambda: requester_of(person),
     )
-    at = in_installation(sent.at or timezone.now())
-    facts = RuleFacts(match=match, at=at, requester=lambda: requester_of(person), context=sent.context)
     verdict = evaluate(policy_of(stored), facts)
     asks = verdict.then == Then.ASK
     return Evaluation(
@@ -205,4 +213,5 @@ def _of(version: PolicyVersion) -> dict[str, Any]:
 
 
 def _document(version: PolicyVersion) -> PolicyDocument:
-    return PolicyDocument(**_of(version), policy=written(version.document))
+    in_words = [RuleInWords(name=rule.name, says=sentences) for rule, sentences in rules_in_words(version.document)]
+    return PolicyDocument(**_of(version), policy=written(version.document), in_words=in_words)

@@ -16,10 +16,12 @@ from approvals.actions.policy import write_policy
 from approvals.exceptions import Invalid, Refusal
 from approvals.management.refusing import RefusingCommand
 from approvals.models import PolicyVersion
-from approvals.policy.policies import InvalidPolicy, stored_form
+from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
 from approvals.policy.policy_text import difference, line_of, read_text, write_text
-from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, written
+from approvals.policy.words import otherwise_in_words
+from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, rules_in_words, written
 from approvals.states import Door
+from approvals.text.text import visible
 from approvals.text.translation import translated
 
 
@@ -33,6 +35,7 @@ class Command(RefusingCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         show = actions.add_parser("show", help=_("print the live policy, or another version"))
         show.add_argument("--number", type=int, help=_("which version"))
+        show.add_argument("--words", action="store_true", help=_("print its rules in sentences, not as JSON"))
         for name, text in (
             ("check", _("name every fault in a file with its line")),
             ("diff", _("show what a file changes; ends with code 1 if it changes anything")),
@@ -48,7 +51,7 @@ class Command(RefusingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         action = options["action"]
         if action == "show":
-            self._show(options["number"])
+            self._show(options["number"], in_words=options["words"])
             return
         text = self._text(options["file"])
         document = self._document(text, options["file"])
@@ -62,12 +65,18 @@ class Command(RefusingCommand):
         else:
             self._apply(document, text, options)
 
-    def _show(self, number: int | None) -> None:
+    def _show(self, number: int | None, *, in_words: bool) -> None:
         try:
             version = live_version() if number is None else find_version(number)
         except Refusal as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(write_text(written(EMPTY if version is None else version.document)), ending="")
+        stored = EMPTY if version is None else version.document
+        if not in_words:
+            self.stdout.write(write_text(written(stored)), ending="")
+            return
+        for number_of_rule, (rule, sentences) in enumerate(rules_in_words(stored), 1):
+            self.stdout.write("\n   ".join([f"{number_of_rule}. {visible(rule.name)}", *sentences]))
+        self.stdout.write(" ".join(otherwise_in_words(policy_of(stored))))
 
     def _text(self, name: str) -> str:
         try:

@@ -20,6 +20,7 @@ from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
 from approvals.policy import grants
 from approvals.policy.grants import LONGEST, MAX_REASON, MOST_USES, Case, GrantTerms
+from approvals.queries.policy.suggested import SuggestedGrant
 from approvals.states import Audience, Width
 from approvals.text.numbers import grouped
 from approvals.text.translation import translated
@@ -35,7 +36,9 @@ class GrantForm(forms.Form):
     field_order = ("covers", "audience", "lasts", "until", "uses", "reason")
 
     until = forms.DateTimeField(
-        label=gettext_lazy("Time"), required=False, widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+        label=gettext_lazy("Time"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "data-zoned": ""}),
     )
     uses = forms.IntegerField(label=gettext_lazy("Uses at most"), required=False)
     reason = forms.CharField(
@@ -43,9 +46,14 @@ class GrantForm(forms.Form):
     )
 
     def __init__(
-        self, request: ApprovalRequest, case: Case, now: datetime, data: Mapping[str, Any] | None = None
+        self,
+        request: ApprovalRequest,
+        case: Case,
+        now: datetime,
+        data: Mapping[str, Any] | None = None,
+        suggestion: SuggestedGrant | None = None,
     ) -> None:
-        """`case` is what is known of the request, and `now` the time of the database."""
+        """`case` is what is known of the request, and `now` the time of the database. A suggestion lasts as long as possible."""
         self.case, self.now = case, now
         limits = case.limits
         self.longest = min(LONGEST, timedelta(seconds=limits.seconds)) if limits.seconds is not None else LONGEST
@@ -57,6 +65,9 @@ class GrantForm(forms.Form):
             "lasts": next(iter(lengths)),
             "uses": limits.uses or "",
         }
+        if suggestion is not None:
+            longest = [value for value in lengths if value.isdecimal()][-1]
+            start |= {"covers": WIDTHS[suggestion.width], "audience": suggestion.audience, "lasts": longest}
         super().__init__(start if data is None else data, auto_id=f"grant-{request.pk}-%s")
         self.not_offered: list[str] = []
         terms = GrantTerms(width=Width.INPUT, audience=first)
@@ -79,6 +90,7 @@ class GrantForm(forms.Form):
         )
         self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": translated(grants.length(self.longest))}
+        self.fields["until"].help_text = _("In %(zone)s.") % {"zone": timezone.get_current_timezone_name()}
         most = min(MOST_USES, limits.uses or MOST_USES)
         self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": grouped(most)}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}

@@ -26,7 +26,8 @@ def grant(request: SignedIn, pk: UUID) -> HttpResponse:
     fragment = request.headers.get("HX-Request")
     if not card.may_close:
         return card_response(request, card) if fragment else redirect(approval_request)
-    granting = granting_of(request.user, approval_request, request.POST or None)
+    suggested = "suggested" in request.GET
+    granting = granting_of(request.user, approval_request, request.POST or None, suggested=suggested)
     if request.method == "POST" and fragment:
         return render(request, "approvals/policy/_preview.html", {"granting": granting})
     return card_response(request, replace(card, granting=granting, typed=request.POST))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -18,6 +18,7 @@ from approvals.policy import grants
 from approvals.policy.grants import GrantTerms
 from approvals.queries.policy.cases import case_of, database_time
 from approvals.queries.policy.grants import Preview, asking_always, preview
+from approvals.queries.policy.suggested import Evidence, suggested_grant
 from approvals.text.text import visible
 from approvals.text.translation import translated
 
@@ -36,6 +37,8 @@ class Granting:
     preview: Preview | None = None
     #: Whether *Ask about everything* is on, so that the grant would not be used for now.
     stopped: bool = False
+    #: What speaks for the terms, if earlier decisions suggest them.
+    evidence: Evidence | None = None
 
     @property
     def errors(self) -> dict[str, tuple[str, str]]:
@@ -44,18 +47,23 @@ class Granting:
         return {f"{SENT}.{field.name}": (str(field.label), field.id_for_label or field.auto_id) for field in fields}
 
 
-def granting_of(user: Person, request: ApprovalRequest, data: QueryDict | None = None) -> Granting:
-    """Return the panel for a request, with what was sent."""
+def granting_of(
+    user: Person, request: ApprovalRequest, data: QueryDict | None = None, *, suggested: bool = False
+) -> Granting:
+    """Return the panel for a request, with what was sent; if nothing was and `suggested`, with what decisions suggest."""
     case = case_of(request, request.workflow)
     why_not = grants.impossible(case)
     if why_not is not None:
         return Granting(why_not=_("A grant %(problem)s.") % {"problem": translated(why_not)})
-    form = GrantForm(request, case, database_time(request), data)
-    stopped = asking_always() is not None
+    suggestion = suggested_grant(user, request, case) if suggested and data is None else None
+    form = GrantForm(request, case, database_time(request), data, suggestion)
+    granting = Granting(
+        form=form, stopped=asking_always() is not None, evidence=suggestion.evidence if suggestion else None
+    )
     if not form.is_valid():
-        return Granting(form=form, stopped=stopped)
+        return granting
     sentence = _sentence(request, form.terms, case.key_fields)
-    return Granting(form=form, sentence=sentence, preview=preview(user, request, form.terms), stopped=stopped)
+    return replace(granting, sentence=sentence, preview=preview(user, request, form.terms))
 
 
 def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> GrantTerms | None:

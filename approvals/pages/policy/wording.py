@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -19,6 +18,7 @@ from approvals.states import Audience, Width
 from approvals.text.numbers import grouped
 from approvals.text.secrets import masked
 from approvals.text.text import visible, visible_name
+from approvals.text.times import short_time
 
 _WIDTHS = {
     Width.INPUT: gettext_lazy("this exact input"),
@@ -76,8 +76,7 @@ def how_long(until: datetime | None, uses: int | None) -> str:
 def clock(when: datetime) -> str:
     """Return a time of today as its hour, and of another day with its date, in the reader's time zone."""
     local = localtime(when)
-    today = local.date() == localtime().date()
-    return date_format(local, "H:i" if today else "DATETIME_FORMAT")
+    return f"{local:%H:%M}" if local.date() == localtime().date() else short_time(when)
 
 
 def use_words(grant: Grant, number: int) -> str:

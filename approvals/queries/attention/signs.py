@@ -42,12 +42,11 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signs:
-    """What decisions say about how they were made.
+class Counts:
+    """How many decisions there were, and how many of them show signs.
 
     `hasty` of the `readable` were made in less time than it takes to read the request: from the decision before it, or from the
-    request if that came later. `unseen` of the `approvals` left parts unopened; `series` and `longest` are the last and the
-    longest series of these.
+    request if that came later. `unseen` of the `approvals` left parts unopened.
     """
 
     decided: int = 0
@@ -55,10 +54,6 @@ class Signs:
     hasty: int = 0
     approvals: int = 0
     unseen: int = 0
-    series: int = 0
-    longest: int = 0
-    #: Seconds that the last decision took, and that reading its request takes; None unless it was hasty.
-    last_hasty: tuple[float, float] | None = None
 
     @property
     def hasty_rate(self) -> int | None:
@@ -70,27 +65,27 @@ class Signs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignsOfAll:
+class Signs(Counts):
+    """What one person's decisions say about how they were made.
+
+    `series` and `longest` are the last and the longest series of approvals with unopened parts.
+    """
+
+    series: int = 0
+    longest: int = 0
+    #: Seconds that the last decision took, and that reading its request takes; None unless it was hasty.
+    last_hasty: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignsOfAll(Counts):
     """The signs of everyone together, without names: sums, and how many people show them."""
 
     people: int
-    decided: int
-    readable: int
-    hasty: int
-    approvals: int
-    unseen: int
     #: How many people decide faster than they can read more often than not, and how many had a long series.
     hasty_people: int
     series_people: int
     capped: bool
-
-    @property
-    def hasty_rate(self) -> int | None:
-        return percent(self.hasty, self.readable)
-
-    @property
-    def unseen_rate(self) -> int | None:
-        return percent(self.unseen, self.approvals)
 
 
 def signs_of(made: Iterable[Made]) -> Signs:

@@ -21,9 +21,8 @@ from django.utils import timezone
 
 from approvals.access.permissions import Person
 from approvals.asking.reading_time import WORDS_PER_SECOND
-from approvals.policy.match import Facts, server_of
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, Why, evaluate
-from approvals.queries.policy.ruling import in_installation
+from approvals.queries.policy.ruling import rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Door
 from approvals.states import Verdict as Decided
@@ -177,23 +176,23 @@ def judged(
 
 
 def _facts(row: _Row, requesters: dict[int, Requester]) -> RuleFacts:
-    match = Facts(
-        agent=row.agent,
-        tool=row.tool,
-        kind=row.kind,
-        source=row.source,
-        server=server_of(row.tool),
-        requester=row.requester,
-        priority=row.priority,
-        input=row.input,
-    )
-
-    def requester() -> Requester:
+    def who() -> Requester:
         if not requesters:
             requesters.update(_all_requesters())
         return requesters.get(row.requester) or Requester("")
 
-    return RuleFacts(match=match, at=in_installation(row.created_at), requester=requester, context=row.context)
+    return rule_facts(
+        agent=row.agent,
+        tool=row.tool,
+        kind=row.kind,
+        source=row.source,
+        requester=row.requester,
+        priority=row.priority,
+        value=row.input,
+        context=row.context,
+        at=row.created_at,
+        who=who,
+    )
 
 
 def _all_requesters() -> Mapping[int, Requester]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from datetime import datetime
 from typing import Any
@@ -19,10 +19,12 @@ from approvals.access.permissions import Person, may_administer, reads_record
 from approvals.db.many import any_of
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
+from approvals.models.people import RoleName
 from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, evaluate
+from approvals.policy.words import Names, whole_rule_in_words
 from approvals.states import Status
 
 #: What a new policy begins with.
@@ -92,6 +94,24 @@ def written(stored: Mapping[str, Any]) -> dict[str, Any]:
         roles=_roles(),
     )
     return written_form(stored, directory)
+
+
+def names_of(stored: Mapping[str, Any]) -> Names:
+    """Return the names of whom a stored policy names."""
+    ids = ids_in(stored)
+    people = User.objects.filter(pk__in=any_of(ids.people, int)).values_list("pk", "username") if ids.people else ()
+    teams = Group.objects.filter(pk__in=any_of(ids.teams, int)) if ids.teams else Group.objects.none()
+    groups = {
+        pk: name if role is None else _("the role %(name)s") % {"name": RoleName(role).label}
+        for pk, name, role in teams.values_list("pk", "name", "role__name")
+    }
+    return Names(people=dict(people), groups=groups)
+
+
+def rules_in_words(stored: Mapping[str, Any]) -> list[tuple[Rule, list[str]]]:
+    """Return the rules of a stored policy, each with everything that it says, in sentences."""
+    names = names_of(stored)
+    return [(rule, whole_rule_in_words(rule, names)) for rule in policy_of(stored).rules]
 
 
 def _roles() -> dict[str, int]:
@@ -174,19 +194,46 @@ def problem_of_change(request: ApprovalRequest, value: Mapping[str, Any]) -> str
 
 def _facts_of(request: ApprovalRequest, value: Mapping[str, Any]) -> RuleFacts:
     """Return what rules are evaluated over for another input, and else as it was when the request was asked."""
-    match = Facts(
+    return rule_facts(
         agent=request.agent,
         tool=request.tool_name,
         kind=request.kind,
         source=request.workflow.source,
-        server=server_of(request.tool_name),
         requester=request.requested_by_id,
         priority=request.asked_priority or request.priority,
+        value=value,
+        context=request.context,
+        at=request.created_at,
+        who=lambda: requester_of(request.requested_by),
+    )
+
+
+def rule_facts(
+    *,
+    agent: str,
+    tool: str,
+    kind: str,
+    source: str,
+    requester: int,
+    priority: str,
+    value: Mapping[str, Any],
+    context: Any,
+    at: datetime,
+    who: Callable[[], Requester],
+    may_allow: bool = True,
+) -> RuleFacts:
+    """Return what rules are evaluated over.
+
+    `value` is the input, `priority` the one before any rule raises it, and `at` when it is asked.
+    """
+    match = Facts(
+        agent=agent,
+        tool=tool,
+        kind=kind,
+        source=source,
+        server=server_of(tool),
+        requester=requester,
+        priority=priority,
         input=value,
     )
-    return RuleFacts(
-        match=match,
-        at=in_installation(request.created_at),
-        requester=lambda: requester_of(request.requested_by),
-        context=request.context,
-    )
+    return RuleFacts(match=match, at=in_installation(at), requester=who, context=context, may_allow=may_allow)

@@ -69,20 +69,32 @@
     }
   }
 
+  // As `desk.short_moment` writes it: “Nov 24, 14:00”.
+  /** @param {Date} moment @param {string} lang */
+  function shortly(moment, lang) {
+    const year = localOf(moment).slice(0, 4) === localOf(new Date()).slice(0, 4) ? undefined : /** @type {const} */ ("numeric");
+    const day = moment.toLocaleDateString(lang, { timeZone: zone, month: "short", day: "numeric", year });
+    return `${day}, ${localOf(moment).slice(11, 16)}`;
+  }
+
   // --- Times in values, which the server has put into the zone that it knew of. A push knows none.
   function zoneValues() {
     for (const time of document.querySelectorAll("time[data-exact]")) {
       if (time.dataset.exact === zone) continue;
       time.dataset.exact = zone;
       const moment = new Date(time.dateTime), lang = document.documentElement.lang;
+      if (time.dataset.short !== undefined) {
+        time.textContent = shortly(moment, lang);
+        continue;
+      }
       const day = moment.toLocaleDateString(lang, { timeZone: zone, dateStyle: "long" });
       const clock = moment.toLocaleTimeString(lang, { timeZone: zone, timeStyle: moment.getUTCSeconds() ? "medium" : "short" });
       time.textContent = `${day}, ${clock} (${zone})`;
     }
   }
 
-  // --- The named field of a time is hidden, and keeps the time in UTC; beside it stands one for the same time here.
-  const MOMENTS = "input[type=datetime-local][name]";
+  // --- The named field of a time is hidden, unless it is read in the zone of the settings (`data-zoned`), and keeps the time in UTC; beside it stands one for the same time here.
+  const MOMENTS = "input[type=datetime-local][name]:not([data-zoned])";
   /** @param {Date} moment */
   const iso = (moment) => moment.toISOString().slice(0, 19);
 

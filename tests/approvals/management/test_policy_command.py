@@ -56,6 +56,21 @@ def test_another_version_is_shown(file):
         run("show", "--number", 9)
 
 
+def test_it_is_shown_in_sentences():
+    said = {"name": "Small", "match": {"tools": ["refund"]}, "when": "input.amount < 5", "then": "allow"}
+    apply_policy(said, {"name": "Rest", "then": "ask", "ask": {"veto": True}}, four_eyes=True)
+    assert run("show", "--words").splitlines() == [
+        "1. Small",
+        "   Allows calls of refund without asking.",
+        "   Only if: input.amount < 5",
+        "2. Rest",
+        "   Asks people about all requests.",
+        "   The person who runs the agent may not decide.",
+        "   One rejection ends it.",
+        "Where no rule fits, people are asked, and never the person who runs the agent.",
+    ]
+
+
 def test_faults_are_named_with_their_lines(file):
     file.write_text('{\n "rules": [\n  {"name": "a",\n   "then": "ask",\n   "when": "tol == 1"}]}')
     for action in ("check", "diff"):

@@ -80,7 +80,16 @@ def test_what_is_missing_wrong_or_too_costly_is_neither_true_nor_false(text, val
     assert holds(text, value) is None
 
 
+def test_loops_after_one_another_cost_less_than_loops_within_one_another():
+    value = {"items": list(range(60))}
+    assert holds(" && ".join(['input.items.all(a, a >= 0 && ")" != "(")'] * 8), value) is True
+    assert (
+        holds('input.items.all(a, ")" != "" && input.items.all(b, input.items.all(c, a + b + c >= 0)))', value) is None
+    )
+
+
 LONG = "ab" * 240_000
+LONG_LIST = list(range(300))
 HOSTILE = [
     ("input.t.contains('" + "a" * 900 + "c')", {"t": "a" * 490_000}),
     (" && ".join(["input.t.contains('aaaaaaab')"] * 40), {"t": "a" * 490_000}),
@@ -95,6 +104,23 @@ HOSTILE = [
     ("input.n.all //\n(x, !input.t.contains // ,\n('" + "a" * 40 + "b'))", {"n": list(range(9_000)), "t": LONG}),
     ("input.n.// all(\nexists//\n(x, input // == input\n== input)", {"n": list(range(9_000)), "t": LONG}),
     ("true " + "/" * 1_900, {}),
+    (" && ".join(["input.n.all(x, x >= 0)"] * 70), {"n": list(range(5_000))}),
+    (
+        'input.n.all(x, ")" != "" && input.n.all(y, ")" != "" && input.n.all(z, x + y + z >= 0)))',
+        {"n": list(range(300))},
+    ),
+    ("input.n.all(x, [input.t].all(y, [input.t].all(z, y + z != input.t)))", {"n": list(range(500)), "t": LONG}),
+    # What looks like the end of a text is none, or the other way round.
+    (
+        r"""input.n.all(x, r"\\" != ")" && input.n.all(y, r"\\" != ")" && input.n.all(z, x + y + z >= 0)))""",
+        {"n": LONG_LIST},
+    ),
+    (
+        r"""input.n.all(x, "\")" != "" && input.n.all(y, "\")" != "" && input.n.all(z, x + y + z >= 0)))""",
+        {"n": LONG_LIST},
+    ),
+    ('input.n.all(x, // ")\ninput.n.all(y, // ")\ninput.n.all(z, x + y + z >= 0)))', {"n": LONG_LIST}),
+    ('input.n.all(x, """)""" != "" && input.n.all(y, """)""" != "" && input.n.all(z, x + y >= z)))', {"n": LONG_LIST}),
     ("!" * 1_900 + "true", {}),
     ("true" + " && true" * 240, {}),
     ("size(input) == 0 || " * 70 + "size(input.t) > 1", {"t": LONG, "n": list(range(9_000))}),
@@ -109,9 +135,9 @@ def test_a_hostile_condition_ends_within_fifty_milliseconds(text, value):
     expression, found = Expression(text), facts(value)
     best = 1.0
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         expression.holds(found.values, size_of(value), Budget())
-        best = min(best, time.perf_counter() - begun)
+        best = min(best, time.thread_time() - begun)
     assert best < 0.05
 
 

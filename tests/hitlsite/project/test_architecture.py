@@ -53,7 +53,7 @@ ROOMS = {
 SIBLINGS = {"approvals.api": "rest | mcp | hooks | ask_human | agentforge", "chats.protocols": "ai_sdk | cedar"}
 BELOW = {"approvals": (), "chats": ("approvals",), "hitlsite": ("approvals", "chats")}
 
-#: What else than `actions/`, and the actions of a slice of administration, writes rows, and why it has to.
+#: What writes rows besides `actions/` and the actions of a slice of administration, and why it has to.
 WRITERS = {
     "approvals/record/audit.py": "appends to the record, inside the transaction of an action",
     "approvals/outbound/outbox.py": "writes events inside the transaction of an action, and the state of their delivery",

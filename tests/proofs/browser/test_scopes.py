@@ -106,7 +106,7 @@ def test_a_scope_is_written_with_a_preview_and_limits_what_an_approver_sees_and_
     with admin.expect_navigation():
         admin.get_by_role("link", name="approver", exact=True).click()
     words = admin.get_by_role("region", name="What this person may decide").inner_text()
-    assert "Small refunds: May see, answer and decide requests of the tools refund." in words
+    assert "Small refunds: May see, answer and decide calls of refund." in words
     assert "Approvals only up to an amount of 100." in words
     assert violations(admin, axe) == {}
     admin.goto(f"{server.address}/settings/scopes/")

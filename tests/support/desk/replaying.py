@@ -51,7 +51,7 @@ def ask_at_random(number: int, seed: int = 7) -> None:
 
 
 def differences() -> list[Any]:
-    """Return the requests about which a replay of the live policy says something else than it said when they were asked."""
+    """Return the requests about which a replay of the live policy says something other than it said when they were asked."""
     requests = {request.pk: request for request in ApprovalRequest.objects.all()}
     [version] = {request.policy_version for request in requests.values()}
     rules = rules_of(version, live_version().digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import Group, User
@@ -12,13 +13,14 @@ from approvals.actions import prune_absences
 from approvals.actions.policy.absences import Away, end_absence, set_absence
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
-from approvals.models import Absence, AuditEntry, TeamSettings
+from approvals.models import Absence, AuditEntry, Preferences, TeamSettings
 from approvals.states import Door
 from tests.approvals.actions.test_races import race
 from tests.support.desk.away import away
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.machine import Machine
+from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
@@ -69,8 +71,8 @@ def test_a_delegate_is_someone_else_who_may_decide():
     adam.user_permissions.add(*person.user_permissions.all())
     adam = User.objects.get(pk=adam.pk)
     problems = {
-        "must be someone else than the person who is away": [(person, person)],
-        "must be someone else than you": [(adam, adam)],
+        "must be someone other than the person who is away": [(person, person)],
+        "must be someone other than you": [(adam, adam)],
         "must be someone who may decide requests": [(mallory(), person)],
     }
     for problem, tries in problems.items():
@@ -169,6 +171,24 @@ def test_people_set_it_in_their_settings():
     assert "You decide for" in browser(erin).get("/settings/absence/").text
     client.post(f"/settings/absence/{Absence.objects.get().pk}/end/")
     assert Absence.objects.count() == 0
+
+
+def test_times_are_short_and_in_the_time_zone_of_the_reader():
+    person, erin = bob(), make_person("erin", DECIDER)
+    put(person, until=later(48), delegate=erin)
+    Preferences.objects.create(person=erin, time_zone="Asia/Tokyo")
+    until = timezone.localtime(Absence.objects.get().until, ZoneInfo("Asia/Tokyo"))
+    page = browser(erin).get("/settings/absence/").text
+    [_start, end] = [each for each in parse(page).find("time") if "data-short" in each.attributes]
+    short = f"{until:%b} {until.day}, " + (f"{until:%Y}, " if until.year != later(0).year else "") + f"{until:%H:%M}"
+    assert (end.words, end.attributes["data-exact"]) == (short, "Asia/Tokyo")
+    # The field is read in the same zone, so that a script must not turn it into UTC.
+    fields = parse(page).find("input", type="datetime-local")
+    assert [("data-zoned" in field.attributes) for field in fields] == [True, True]
+    typed = (until + HOUR).strftime("%Y-%m-%dT%H:%M")
+    Preferences.objects.create(person=person, time_zone="Asia/Tokyo")
+    refused = browser(person).post("/settings/absence/", {"until": typed})
+    assert f"until {short} already" in refused.text
 
 
 @pytest.mark.parametrize(

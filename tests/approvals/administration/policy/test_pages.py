@@ -54,7 +54,7 @@ def post(client: Client, document: object, step: str, **more: str):
 def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
     page = post(client, {"rules": []}, "store:", **RULE)
     assert (page.status_code, draft_in(page)) == (200, {"rules": [ALLOW]})
-    assert "1. Small refunds Allows requests of the tools refund without asking. input.amount < 500" in words(page)
+    assert "1. Small refunds Allows calls of refund without asking. Only if: input.amount < 500" in words(page)
     edited = post(client, draft_in(page), "edit:0")
     assert 'value="Small refunds"' in edited.content.decode()
     page = post(
@@ -70,7 +70,8 @@ def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
     )
     [rule] = draft_in(page)["rules"]
     assert rule["ask"] == {"stages": [{"groups": [{"people": ["bob"]}]}], "deadline": {"after": 600, "then": "halt"}}
-    assert "Has to be approved by 1 of bob. Stops the run if no one decides within 10 minutes." in words(page)
+    asks = "Needs the approval of bob. The person who runs the agent may not decide."
+    assert f"{asks} Stops the run if no one decides within 10 minutes." in words(page)
 
 
 def test_what_the_form_has_no_field_for_stays(client):

@@ -175,8 +175,8 @@ def test_the_form_of_a_scope_keeps_everything_that_its_match_says(admin):
     assert form.is_valid(), form.errors
     assert form.terms.match == match
     words = words_of("see", None, match_from(match))
-    assert "of the MCP servers crm" in words
-    assert "requested by alice, #999999999" in words
+    assert "on the MCP server crm" in words
+    assert "requested by alice or #999999999" in words
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_pages_of_a_person_and_of_a_tool_say_who_may_decide_what(client, adm
     team = Group.objects.create(name="payments")
     decider.groups.add(team)
     scope = make_scope(team, by=admin, tools=["refund"], limit=100)
-    said = "May see, answer and decide requests of the tools refund. Approvals only up to an amount of 100."
+    said = "May see, answer and decide calls of refund. Approvals only up to an amount of 100."
     assert f"{scope.name} : {said} As a member of payments." in words(client, person)
     assert f"{scope.name} : {said} Teams: payments" in words(client, tool)
     assert "no approver scope names this person." in words(client, f"/settings/people/{other.pk}/")
@@ -252,14 +252,10 @@ def test_who_decides_cannot_join_a_team_that_a_scope_names():
 def test_a_scope_is_in_the_language_of_its_reader_with_its_numbers():
     match = match_from({"tools": ["refund"], "input": [{"pointer": "/country", "equals": "DE"}]})
     assert words_of("decide", 1234.5, match) == (
-        'May see, answer and decide requests of the tools refund, /country must be "DE". '
-        "Approvals only up to an amount of 1,234.5."
+        "May see, answer and decide calls of refund whose country is “DE”. Approvals only up to an amount of 1,234.5."
     )
     with translation.override("de"):
-        assert words_of("decide", 1234.5, match) == (
-            'Darf sehen, beantworten und entscheiden: Anfragen der Tools refund, /country muss "DE" sein. '
-            "Genehmigungen nur bis zu einem Betrag von 1.234,5."
-        )
+        assert words_of("decide", 1234.5, match).endswith("Genehmigungen nur bis zu einem Betrag von 1.234,5.")
 
 
 def test_administrators_see_what_four_eyes_leave_no_one_to_decide(client, admin):

@@ -27,6 +27,21 @@ def test_the_live_policy_and_its_versions_are_read(machine):
     apply_policy(SMALL, NIGHT)
     live = machine.get("/policy").body
     assert (live["number"], live["state"], live["policy"]) == (2, "live", {"rules": [SMALL, NIGHT]})
+    assert live["in_words"] == [
+        {
+            "name": "Small",
+            "says": ["Allows requests requested by alice without asking.", "Only if: input.amount < 500"],
+        },
+        {
+            "name": "Night",
+            "says": [
+                "Asks people about all requests.",
+                "Only if: hour < 6",
+                "The person who runs the agent may not decide.",
+                "One rejection ends it.",
+            ],
+        },
+    ]
     listed = machine.get("/policy/versions").body["items"]
     assert [(each["number"], each["state"], each["based_on"]) for each in listed] == [
         (2, "live", 1),

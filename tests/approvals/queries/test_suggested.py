@@ -13,7 +13,7 @@ from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.models import ToolSettings
 from approvals.policy.rules import evaluate
-from approvals.queries.policy.rule_suggestions import suggested_rules
+from approvals.queries.policy.suggested import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.approvals.policy.writing import facts, policy
@@ -45,8 +45,8 @@ def outcome(suggestion, value: dict, **more) -> str:
 def test_mail_to_one_domain_is_suggested_with_its_evidence():
     ours = [({"to": [f"p{number}@ours.com"], "text": "x"}, True) for number in range(22)]
     decide([*ours, ({"to": ["a@evil.com"], "text": "x"}, False), ({"to": ["a@other.com"], "text": "x"}, True)])
-    [suggestion] = suggested_rules(administrator())
-    assert (suggestion.rule["name"], suggestion.approved, suggestion.total) == (
+    [suggestion] = suggestions_for(administrator())
+    assert (suggestion.rule["name"], suggestion.evidence.approved, suggestion.total) == (
         "sendEmail to @ours.com: approved every time",
         22,
         24,
@@ -66,7 +66,7 @@ def test_mail_to_one_domain_is_suggested_with_its_evidence():
 
 def test_numbers_are_suggested_below_the_first_that_was_not_approved():
     decide([({"amount": number}, number < 90) for number in range(0, 100, 3)], tool="refund")
-    [suggestion] = suggested_rules(administrator())
+    [suggestion] = suggestions_for(administrator())
     assert suggestion.rule["match"] == {
         "tools": ["refund"],
         "input": [{"pointer": "/amount", "at_least": 0, "at_most": 87}],
@@ -77,16 +77,16 @@ def test_numbers_are_suggested_below_the_first_that_was_not_approved():
 def test_a_whole_tool_is_suggested_but_not_one_that_runs_what_it_is_told():
     for tool in ("lookUp", "bash"):
         decide([({"q": f"{number}"}, True) for number in range(20)], tool=tool)
-    assert [each.tool for each in suggested_rules(administrator())] == ["lookUp"]
+    assert [each.tool for each in suggestions_for(administrator())] == ["lookUp"]
 
 
 def test_too_few_critical_ones_and_what_one_may_not_see_suggest_nothing():
     decide([({"q": 1}, True)] * 19)
     decide([({"q": 1}, True)] * 25, tool="pay", priority=Priority.CRITICAL)
-    assert suggested_rules(administrator()) == []
+    assert suggestions_for(administrator()) == []
     decide([({"q": 1}, True)])
-    assert len(suggested_rules(administrator())) == 1
-    assert suggested_rules(make_person("mallory")) == []
+    assert len(suggestions_for(administrator())) == 1
+    assert suggestions_for(make_person("mallory")) == []
 
 
 def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
@@ -94,11 +94,12 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
     client = Client()
     client.force_login(administrator())
     page = client.get("/settings/policy/").content.decode()
-    assert "approved unchanged 20 of 20 times in 60 days" in " ".join(page.split())
+    assert "approved unchanged 20 of 20 times in 60 days, by 1 person" in " ".join(page.split())
+    assert "Allows calls of lookUp without asking." in page
     [text] = re.findall(r'name="document" value="([^"]*)"', page)
     draft = client.post("/settings/policy/change/", {"document": html.unescape(text), "step": "preview", "days": "60"})
     assert (draft.status_code, "What it would have done" in draft.content.decode()) == (200, True)
-    [suggestion] = suggested_rules(administrator())
+    [suggestion] = suggestions_for(administrator())
     apply_policy(dict(suggestion.rule))
     assert "approved unchanged" not in client.get("/settings/policy/").content.decode()
 
@@ -109,18 +110,62 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
 def test_no_suggestion_names_a_value_that_is_hidden(name, good, bad):
     ToolSettings.objects.create(tool_name="login", secret_fields=["/code"])
     decide([({name: good}, True)] * 25 + [({name: bad}, False)], tool="login")
-    assert suggested_rules(administrator()) == []
+    assert suggestions_for(administrator()) == []
 
 
 def test_no_suggestion_names_a_key_in_a_text():
     key = f"ghp_{'a1B2' * 9}"
     decide([({"text": key}, True)] * 25 + [({"text": "other"}, False)], tool="post")
-    assert suggested_rules(administrator()) == []
+    assert suggestions_for(administrator()) == []
 
 
 @pytest.mark.parametrize("between", [",", ";", " ", "\t", "\r", "\n"])
 def test_a_list_of_addresses_in_a_text_is_no_address(between):
     decide([({"to": f"p{number}@ours.com"}, True) for number in range(22)] + [({"to": "a@evil.com"}, False)])
-    [suggestion] = suggested_rules(administrator())
+    [suggestion] = suggestions_for(administrator())
     assert outcome(suggestion, {"to": "new@ours.com"}) == "allow"
     assert outcome(suggestion, {"to": f"a@evil.com{between}b@ours.com"}) == "ask"
+
+
+def test_values_at_deeper_levels_are_suggested_by_pointer_and_nothing_is_let_through_beside_them():
+    ours = [({"mail": {"to": [f"p{n}@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": n}]}, True) for n in range(22)]
+    decide([*ours, ({"mail": {"to": ["a@evil.com"], "meta": None}, "rows": []}, False)])
+    [suggestion] = suggestions_for(administrator())
+    assert suggestion.rule["name"] == "sendEmail to @ours.com: approved every time"
+    good = {"mail": {"to": ["x@ours.com"], "meta": {"tag": "b"}}, "rows": [{"k": 7}, {}]}
+    assert outcome(suggestion, good) == "allow"
+    for mail, rows in (
+        ({"to": ["x@evil.com"]}, []),
+        ({"to": ["x@ours.com"], "bcc": ["x@evil.com"]}, []),
+        ({"to": ["x@ours.com"], "meta": {"tag": "b", "more": 1}}, []),
+        ({"to": ["x@ours.com"]}, [{"k": 1, "other": 2}]),
+        ({"meta": {}}, []),
+        ("to", []),
+    ):
+        assert outcome(suggestion, {"mail": mail, "rows": rows}) == "ask", (mail, rows)
+
+
+def test_a_value_of_a_customer_is_suggested_by_its_pointer():
+    decide([({"customer": {"country": "DE" if n % 2 else "US"}}, bool(n % 2)) for n in range(44)], tool="refund")
+    [suggestion] = suggestions_for(administrator())
+    assert suggestion.rule["name"] == "refund by customer.country: approved every time"
+    assert suggestion.rule["match"]["input"] == [{"pointer": "/customer/country", "one_of": ["DE"]}]
+
+
+def test_secrets_and_what_is_too_deep_or_too_wide_suggest_nothing():
+    for name in ("password", "ok"):
+        decide([({name: "x" if n % 2 else "y"}, bool(n % 2)) for n in range(44)], tool=f"{name}-tool")
+    deep = {"a": {"b": {"c": {"d": {"e": 1}}}}}
+    decide([(deep, True)] * 20, tool="deep")
+    decide([({f"m{n}": 1 for n in range(40)}, True)] * 20, tool="wide")
+    decide([({"in": 1, "not plain": 1}, True)] * 20, tool="odd")
+    assert [each.tool for each in suggestions_for(administrator())] == ["ok-tool"]
+
+
+def test_the_evidence_names_how_many_people_decided_and_the_latest_decisions():
+    decide([({"q": "x"}, True)] * 20, tool="lookUp")
+    approve(ask(asker_and_decider()[0], {"q": "x"}, tool="lookUp"), make_person("eve", "decide_approvalrequest"))
+    [suggestion] = suggestions_for(administrator())
+    evidence = suggestion.evidence
+    assert (evidence.approved, evidence.people, len(evidence.shown), evidence.more) == (21, 2, 10, 11)
+    assert [request.decision.by_name for request in evidence.shown] == ["eve", *["bob"] * 9]

@@ -1,0 +1,209 @@
+"""Rules and grants that people's own decisions suggest: calls that were approved unchanged every time.
+
+A suggestion is never applied by itself. As a rule, it goes into the draft of an administrator; as a grant, into the form of who
+approves a waiting request that it fits. Both say what it would have done before it is taken.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.utils import timezone
+
+from approvals.access.permissions import Person, may_close
+from approvals.models import ApprovalRequest
+from approvals.policy import grants
+from approvals.policy.policies import Directory, policy_of, stored_form
+from approvals.policy.rules import Then, evaluate
+from approvals.policy.suggestions import Decided, grant_for, rule_for
+from approvals.policy.terms import terms_of
+from approvals.policy.votes import needs_person
+from approvals.queries.policy.cases import case_of
+from approvals.queries.policy.ruling import requester_of, rule_facts
+from approvals.queries.requests import requests_for
+from approvals.states import Audience, Door, Kind, Priority, Status, Verdict, Width
+
+#: Days that are looked at, and decisions that are read at most.
+DAYS, MOST = 60, 20_000
+#: Suggestions that are made, decisions that are shown of each, and waiting requests that are compared with one.
+MAX_SUGGESTIONS, SHOWN, MAX_WAITING = 10, 10, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The decisions of the last days that speak for a suggestion: all were approvals without changes."""
+
+    approved: int
+    people: int
+    #: The latest of them.
+    shown: Sequence[ApprovalRequest]
+    days: int = DAYS
+
+    @property
+    def more(self) -> int:
+        return self.approved - len(self.shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A rule as people write it, what speaks for it, and the request with whose approval a grant like it can be given."""
+
+    tool: str
+    rule: Mapping[str, Any]
+    evidence: Evidence
+    #: How many decisions on the tool there were in all.
+    total: int
+    grant_with: ApprovalRequest | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestedGrant:
+    """The terms of a grant that could be given with a request, and what speaks for them."""
+
+    width: Width
+    audience: Audience
+    evidence: Evidence
+
+
+def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]:
+    """Return what the decisions of the last days suggest, of those that this person may see, the most useful first.
+
+    `taken` are the names of the rules that exist.
+    """
+    by_tool: dict[str, list[Decided]] = defaultdict(list)
+    for tool, each in _decided(_decisions(user)):
+        by_tool[tool].append(each)
+    names = set(taken)
+    rules = [(tool, best) for tool, decided in by_tool.items() if (best := rule_for(tool, decided)) is not None]
+    free = sorted(
+        ((tool, rule, cases) for tool, (rule, cases) in rules if rule["name"] not in names),
+        key=lambda each: -len(each[2]),
+    )
+    return [
+        Suggestion(
+            tool=tool,
+            rule=rule,
+            evidence=_evidence(user, cases),
+            total=len(by_tool[tool]),
+            grant_with=_grant_with(user, tool, rule, by_tool[tool]),
+        )
+        for tool, rule, cases in free[:MAX_SUGGESTIONS]
+    ]
+
+
+def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -> SuggestedGrant | None:
+    """Return the grant that earlier decisions suggest to give with a request; None if there is none, or none can be given."""
+    if not _can_be_given(request, case):
+        return None
+    same = _decisions(user).filter(tool_name=request.tool_name, requested_by=request.requested_by_id)
+    terms = _terms_of(request, case, [each for _tool, each in _decided(same)])
+    if terms is None:
+        return None
+    width, audience, cases = terms
+    return SuggestedGrant(width=width, audience=audience, evidence=_evidence(user, cases))
+
+
+def _decisions(user: Person) -> QuerySet[ApprovalRequest]:
+    """Return the approvals that people decided, of those that this person may see, the latest first."""
+    return (
+        requests_for(user)
+        .filter(
+            created_at__gte=timezone.now() - timedelta(days=DAYS),
+            kind=Kind.APPROVAL,
+            decision__by_id__isnull=False,
+            decision__grant=None,
+            decision__verdict__in=[Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT],
+        )
+        .exclude(priority=Priority.CRITICAL)
+        .exclude(tool_name="")
+        .exclude(decision__via=Door.RULE)
+        .order_by("-created_at", "-id")
+    )
+
+
+def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decided]]:
+    """Yield the tool of each decision, and what is known of it."""
+    has_files = ExpressionWrapper(Q(attachments__isnull=False), output_field=BooleanField())
+    rows = decisions.annotate(has_files=has_files).values_list(
+        "tool_name",
+        "pk",
+        "input",
+        "secrets",
+        "decision__verdict",
+        "decision__by_id",
+        "agent",
+        "scope",
+        "requested_by_id",
+        "input_digest",
+        "has_files",
+    )
+    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, digest, files in rows[:MOST].iterator(
+        chunk_size=2_000
+    ):
+        yield (
+            tool,
+            Decided(
+                pk=pk,
+                value=value,
+                secrets=secrets or (),
+                good=verdict == Verdict.APPROVE,
+                by_id=by_id,
+                agent=agent,
+                scope=scope,
+                requester=requester,
+                input_digest=digest,
+                has_files=files,
+            ),
+        )
+
+
+def _evidence(user: Person, cases: Sequence[Decided]) -> Evidence:
+    latest = [each.pk for each in cases[:SHOWN]]
+    shown = requests_for(user).filter(pk__in=latest).select_related("decision").order_by("-created_at", "-id")
+    return Evidence(approved=len(cases), people=len({each.by_id for each in cases}), shown=list(shown))
+
+
+def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided]) -> ApprovalRequest | None:
+    """Return the request that has waited longest of those that a rule fits and with which this person can give a grant."""
+    policy = policy_of(stored_form({"rules": [rule]}, Directory()))
+    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, tool_name=tool)
+    for request in waiting.select_related("workflow", "requested_by").order_by("created_at", "id")[:MAX_WAITING]:
+        facts = rule_facts(
+            agent=request.agent,
+            tool=tool,
+            kind=request.kind,
+            source=request.workflow.source,
+            requester=request.requested_by_id,
+            priority=request.priority,
+            value=request.input,
+            context=request.context,
+            at=request.created_at,
+            who=lambda asker=request.requested_by: requester_of(asker),
+        )
+        if evaluate(policy, facts).then != Then.ALLOW or not may_close(user, request):
+            continue
+        case = case_of(request, request.workflow)
+        if _can_be_given(request, case) and _terms_of(request, case, decided) is not None:
+            return request
+    return None
+
+
+def _can_be_given(request: ApprovalRequest, case: grants.Case) -> bool:
+    return grants.impossible(case) is None and not needs_person(terms_of(request.terms))
+
+
+def _terms_of(
+    request: ApprovalRequest, case: grants.Case, decided: Sequence[Decided]
+) -> tuple[Width, Audience, Sequence[Decided]] | None:
+    return grant_for(
+        case,
+        requester=request.requested_by_id,
+        scope=request.scope,
+        input_digest=request.input_digest,
+        decided=decided,
+    )

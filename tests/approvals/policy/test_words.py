@@ -1,0 +1,166 @@
+"""Rules in sentences that people read as English, for each member that a rule may have."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import translation
+
+from approvals.policy.policy_schema import POLICY_SCHEMA
+from approvals.policy.words import Names, otherwise_in_words, requests_in_words, rule_in_words, whole_rule_in_words
+from tests.approvals.policy.writing import policy
+
+NAMES = Names(people={1: "alice", 2: "bob"}, groups={5: "finance", 6: "security", 9: "the role Approver"})
+MAY_NOT = "The person who runs the agent may not decide."
+
+#: What a match says.
+MATCHES = [
+    ({}, "all requests"),
+    ({"tools": ["refund"]}, "calls of refund"),
+    ({"tools": ["refund", "wire*", "pay"]}, "calls of refund, wire* or pay"),
+    ({"agents": ["billing"]}, "requests by the agent billing"),
+    ({"servers": ["bank", "crm"]}, "requests on the MCP server bank or crm"),
+    ({"kinds": ["question", "form"]}, "questions and forms"),
+    ({"kinds": ["recovery"], "tools": ["wire"]}, "unknown outcomes about wire"),
+    ({"priorities": ["high", "critical"]}, "requests with the priority High or Critical"),
+    ({"sources": ["api", "chat"]}, "requests that come through API or chat"),
+    ({"requesters": ["alice", "bob"]}, "requests requested by alice or bob"),
+    (
+        {"tools": ["wireMoney"], "agents": ["billing"], "input": [{"pointer": "/amount", "at_most": 1_000_000}]},
+        "calls of wireMoney by the agent billing whose amount is at most 1,000,000",
+    ),
+]
+
+#: What a condition of a match says.
+CONDITIONS = [
+    ({"pointer": "/amount", "at_least": 0.5}, "whose amount is at least 0.5"),
+    ({"pointer": "/amount", "at_least": 1, "at_most": 9}, "whose amount is from 1 to 9"),
+    ({"pointer": "/customer/country", "equals": "DE"}, "whose customer.country is “DE”"),
+    ({"pointer": "/country", "one_of": ["DE", "FR", 3, None, True]}, "whose country is “DE”, “FR”, 3, null or true"),
+    ({"pointer": "/n", "one_of": list(range(9))}, "whose n is 0, 1, 2, 3 or 5 more"),
+    ({"pointer": "/path", "starts_with": "/data/"}, "whose path starts with “/data/”"),
+    ({"pointer": "/to", "like": "*@ours.com"}, "whose to is like “*@ours.com”"),
+    ({"pointer": "/a~1b", "equals": {"c": 1}}, 'whose a/b is {"c": 1}'),
+]
+
+
+def stages(*groups: dict, **more: bool) -> dict:
+    return {"groups": list(groups), **more}
+
+
+#: What a member of `ask` says.
+ASKING = [
+    ({}, [MAY_NOT]),
+    ({"with_requester": True}, ["The person who runs the agent may decide too, if their role allows it."]),
+    ({"stages": [stages({"people": ["bob"]})]}, ["Needs the approval of bob.", MAY_NOT]),
+    ({"stages": [stages({})]}, ["Needs the approval of someone who may decide.", MAY_NOT]),
+    ({"stages": [stages({"votes": 2})]}, ["Needs the approval of 2 people who may decide.", MAY_NOT]),
+    (
+        {"stages": [stages({"teams": ["finance"], "votes": 2}, {"teams": ["security"]})]},
+        ["Needs the approval of 2 of finance, and one of security.", MAY_NOT],
+    ),
+    (
+        {"stages": [stages({"people": ["bob"], "roles": ["approver"]}, {"people": ["alice"]}, any=True)]},
+        ["Needs the approval of one of bob or the role Approver, or alice.", MAY_NOT],
+    ),
+    (
+        {"stages": [stages({"people": ["bob"]}), stages({"teams": ["finance"]})]},
+        ["First needs the approval of bob.", "Then needs the approval of one of finance.", MAY_NOT],
+    ),
+    ({"veto": True}, [MAY_NOT, "One rejection ends it."]),
+    ({"reason": "rejection"}, [MAY_NOT, "A rejection needs a message."]),
+    ({"reason": "always"}, [MAY_NOT, "Every decision needs a message."]),
+    ({"typed_name": True}, [MAY_NOT, "The name of the tool has to be typed to approve."]),
+    ({"fresh_sign_in": True}, [MAY_NOT, "Whoever approves must have just logged in."]),
+    (
+        {"deadline": {"after": 600, "then": "reject"}},
+        [MAY_NOT, "Rejected if no one decides within 10 minutes."],
+    ),
+    (
+        {"deadline": {"after": 3600, "then": "default"}},
+        [MAY_NOT, "Answered by its default if no one decides within 1 hour."],
+    ),
+    (
+        {"deadline": {"after": 86_400, "then": "halt"}},
+        [MAY_NOT, "Stops the run if no one decides within 1 day."],
+    ),
+    (
+        {"reminders": [3600, 7200], "working_hours": True},
+        [
+            MAY_NOT,
+            "Reminds those who may decide after 1 hour and 2 hours.",
+            "Only working hours count for these times.",
+        ],
+    ),
+    (
+        {"escalation": [{"after": 3600, "people": ["bob"], "teams": ["security"]}]},
+        [MAY_NOT, "After 1 hour, also notifies bob and security."],
+    ),
+    ({"priority": "high"}, [MAY_NOT, "Raises the priority to High, if it is lower."]),
+    ({"channels": ["mail", "slack", "push"]}, [MAY_NOT, "Notifies people only by mail, Slack and push message."]),
+    ({"channels": ["slack"]}, [MAY_NOT, "Notifies people only by Slack."]),
+    ({"key_fields": ["/amount", "/customer/name"]}, [MAY_NOT, "Shows amount and customer.name first."]),
+]
+
+
+def rule(**members: object):
+    [only] = policy({"then": "ask", **members}).rules
+    return only
+
+
+@pytest.mark.parametrize(("match", "words"), MATCHES)
+def test_a_match_says_which_requests_it_means(match, words):
+    assert requests_in_words(rule(match=match).match, NAMES) == words
+
+
+@pytest.mark.parametrize(("condition", "words"), CONDITIONS)
+def test_values_of_the_input_are_said_by_name(condition, words):
+    assert requests_in_words(rule(match={"input": [condition]}).match, NAMES) == f"requests {words}"
+
+
+@pytest.mark.parametrize(("ask", "sentences"), ASKING)
+def test_each_member_of_ask_has_its_sentence(ask, sentences):
+    assert rule_in_words(rule(ask=ask), NAMES) == ["Asks people about all requests.", *sentences]
+
+
+def test_the_tables_leave_no_member_out():
+    members = POLICY_SCHEMA["properties"]["rules"]["items"]["properties"]
+    assert {name for ask, _sentences in ASKING for name in ask} == set(members["ask"]["properties"])
+    lists = {name for match, _words in MATCHES for name in match}
+    assert lists == {"tools", "agents", "servers", "kinds", "priorities", "sources", "requesters", "input"}
+    tests = {name for condition, _words in CONDITIONS for name in condition}
+    assert tests == {"pointer", "equals", "one_of", "at_least", "at_most", "starts_with", "like"}
+
+
+def test_a_rule_says_everything_in_one_list():
+    said = rule(
+        name="Small", match={"tools": ["refund"]}, when="input.amount < 5", then="deny", message="Ask.\u202e",
+        ask={"veto": True},
+    )  # fmt: skip
+    assert whole_rule_in_words(said, NAMES) == [
+        "Denies calls of refund without asking.",
+        "Only if: input.amount < 5",
+        "If the condition cannot be evaluated, people are asked:",
+        MAY_NOT,
+        "One rejection ends it.",
+        "Message: “Ask.⟨U+202E⟩”",
+    ]
+
+
+def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
+    said = rule(match={"requesters": ["alice"], "input": [{"pointer": f"/{name}", "equals": 1} for name in "abcdefg"]})
+    words = "requests requested by #1 whose a is 1, b is 1, c is 1, d is 1, e is 1, f is 1 and g is 1"
+    assert requests_in_words(said.match, Names()) == words
+
+
+def test_what_no_rule_speaks_of_is_said():
+    assert otherwise_in_words(policy()) == ["Where no rule fits, people are asked, as without a policy."]
+    assert otherwise_in_words(policy(four_eyes=True, repeat_rejections=True)) == [
+        "Where no rule fits, people are asked, and never the person who runs the agent.",
+        "What a person rejected in the last 7 days is rejected again if it is asked unchanged.",
+    ]
+
+
+def test_numbers_have_the_separators_of_the_reader():
+    said = rule(match={"input": [{"pointer": "/amount", "at_most": 1234.5}]})
+    with translation.override("de"):
+        assert "1.234,5" in requests_in_words(said.match, NAMES)
