@@ -112,7 +112,7 @@ def _asking(rule: Rule, names: _Names) -> list[str]:
     sentences += [_("A rejection needs a message.")] if terms.reason == Reason.REJECTION else []
     sentences += [_("Every decision needs a message.")] if terms.reason == Reason.ALWAYS else []
     sentences += [_("The name of the tool has to be typed.")] if terms.typed_name else []
-    sentences += [_("Whoever approves must have just logged in.")] if terms.fresh_sign_in else []
+    sentences += [_("Whoever approves needs a fresh log-in.")] if terms.fresh_sign_in else []
     if asking.deadline is not None:
         sentences.append(_DEADLINES[asking.deadline.then]() % {"length": _time(asking.deadline.after)})
     if terms.reminders:
