@@ -71,7 +71,7 @@ class InboxRow:
 
     def seen_by(self, user: User) -> InboxRow:
         """Return the row with what differs between people of the same rights: its section, and their own vote."""
-        voted = self.ballot and self.ballot.standing_vote_of(user)
+        voted = None if self.ballot is None else self.ballot.standing_vote_of(user)
         return replace(self, section=VOTED if voted else section_of(user, self.request), voted=voted)
 
     @property
