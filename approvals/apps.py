@@ -30,7 +30,7 @@ class ApprovalsConfig(AppConfig):
         from approvals import actions
         from approvals.access.usernames import validate_new_username
         from approvals.actions import attention, policy
-        from approvals.actions.policy import duty, following_up, scoping, undecidable
+        from approvals.actions.policy import absences, duty, following_up, scoping, undecidable
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
         from approvals.checks import check_event_handlers, check_triggers
@@ -58,6 +58,7 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
         sweep.register(following_up.carry_out_follow_ups, lambda now: [following_up.due_follow_ups(now)])
         sweep.register(duty.read_due_calendars, lambda now: [duty.due_calendars(now)])
+        sweep.register(absences.tell_of_changing_absences, lambda now: [absences.changing_absences(now)])
         sweep.register(policy.end_due_grants, lambda now: [due_grants(now)])
         sweep.register(attention.tell_of_floods, lambda now: [attention.new_requests(now)])
         sweep.register(attention.plant_checks, lambda now: [attention.switched_on(now)])

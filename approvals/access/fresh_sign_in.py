@@ -21,10 +21,8 @@ class SignInAgain(DecideOnPage):
     code = "sign_in_again"
 
     def __init__(self, request: ApprovalRequest, *, here: bool) -> None:
-        again = _("To decide this request, log in again. Nothing was decided.")
-        elsewhere = _(
-            "Only someone who has just logged in decides this request. Decide it on its own page in Pausepoint:"
-        )
+        again = _("This request needs a fresh log-in. Log in again to decide it. Nothing was decided.")
+        elsewhere = _("This request needs a fresh log-in. Decide it on its own page in Pausepoint:")
         super().__init__(elsewhere, request)
         if here:
             self.args = (again,)
@@ -39,7 +37,7 @@ def signed_in_at(session: SessionBase) -> datetime | None:
 
 
 def require_fresh_sign_in(request: ApprovalRequest, at: datetime | None, via: Door) -> None:
-    """Raise SignInAgain if the terms want someone who has just signed in, and `at` is not a short time ago."""
+    """Raise SignInAgain if the terms want a fresh log-in, and `at` is not a short time ago."""
     if not terms_of(request.terms).fresh_sign_in:
         return
     lasts = timedelta(seconds=settings.HITL_FRESH_SIGN_IN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -56,6 +57,14 @@ class RecordedActor:
 
 
 Actor = User | KeyActor
+#: What `KeyActor` records; no username has a space.
+_KEY_OF = re.compile(r"API key (?P<key>.*) of (?P<username>\S+)")
+
+
+def key_and_username(recorded: str) -> tuple[str, str]:
+    """Return the name of the API key in a recorded name, empty for a person without one, and the username."""
+    match = _KEY_OF.fullmatch(recorded)
+    return (match["key"], match["username"]) if match else ("", recorded)
 
 
 def person_behind(actor: Actor) -> User:

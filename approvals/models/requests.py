@@ -221,7 +221,7 @@ class ApprovalRequest(models.Model):
 
     @property
     def voted_digest(self) -> str:
-        """The digest of the input that a decision is about: of the proposed change, if there is one."""
+        """The digest of the input that a decision is about, which pages show and send back: of the proposal, if there is one."""
         return str(self.proposal["digest"]) if self.proposal else self.input_digest
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -33,6 +33,7 @@ from approvals.queries.request_list import HEAVY, listed
 from approvals.states import VERDICTS, Door, Kind, Priority, Verdict, verdict_label
 from approvals.text.confusables import marked_name
 from approvals.text.tables import RAW_CONTEXT, unseen_rows
+from approvals.text.text import visible
 
 MAX_PICKS = 50
 BULK_VERDICTS = {Verdict.APPROVE, Verdict.REJECT}
@@ -58,13 +59,16 @@ class Order:
 class Step:
     """One request of a bulk decision: `message` says the outcome, `code` is that of the refusal, or empty.
 
-    `request` is None if it does not exist or if the person may not see it.
+    `request` is None if it does not exist or if the person may not see it. `votes` says how far the votes on it are, and
+    for whom the person votes; `voted` if it waits for others after their vote.
     """
 
     request: ApprovalRequest | None
     pick: str
     code: str = ""
     message: str = ""
+    votes: str = ""
+    voted: bool = False
 
 
 def parse_order(data: QueryDict) -> Order:
@@ -138,10 +142,11 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
         if step.request is not None:
             tools.setdefault(step.request.tool_name, []).append(step.request)
     most_first = sorted(tools.items(), key=lambda item: -len(item[1]))
+    votes = {step.request.pk: step.votes for step in steps if step.request is not None}
     settings = settings_of_tools(tools)
     rules = rules_of_requests(request for requests in tools.values() for request in requests)
     return [
-        compare_inputs(tool, requests, _key_fields(requests, rules, settings.get(tool)))
+        compare_inputs(tool, requests, _key_fields(requests, rules, settings.get(tool)), votes)
         for tool, requests in most_first
     ]
 
@@ -175,11 +180,17 @@ def _plan_step(
         return Step(request, pick, "not_allowed", words if who else _("Your vote is not needed now."))
     if order.verdict not in VERDICTS[Kind(request.kind)]:
         return Step(request, pick, Invalid.code, _("This needs an answer. Open it to answer."))
-    if order.picks[request.pk] != request.input_digest:
+    if order.picks[request.pk] != request.voted_digest:
         return Step(request, pick, "changed", _("This request changed after you loaded the page. Review it again."))
     if strict.apply_to(request):
         return Step(request, pick, "reason", _("A rejection of this request needs a message. Go back and write one."))
-    return Step(request, pick)
+    return Step(request, pick, votes="" if ballot is None else _votes_on(ballot, user))
+
+
+def _votes_on(ballot: Ballot, user: User) -> str:
+    """Return how far the votes are, and who is away for whom the person votes."""
+    absent, progress = ballot.votes_for(user), _("Votes: %(progress)s.") % {"progress": ballot.words}
+    return f"{progress} {_('You vote for %(name)s, who is away.') % {'name': absent}}" if absent else progress
 
 
 def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
@@ -205,9 +216,7 @@ def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.message if known else str(refusal))
     if outcome.decision is None:
-        ballot = ballots_of([outcome.request]).get(pk)
-        progress = ballot.words if ballot is not None else ""
-        return Step(step.request, step.pick, "", _("Your vote is counted: %(progress)s.") % {"progress": progress})
+        return replace(step, code="", message=_counted(outcome), voted=True)
     done = _("Approved") if outcome.decision.verdict != Verdict.REJECT else _("Rejected")
     return Step(
         step.request,
@@ -215,6 +224,14 @@ def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str
         "",
         _("%(done)s earlier by you.") % {"done": done} if outcome.replayed else f"{done}.",
     )
+
+
+def _counted(outcome: actions.Outcome) -> str:
+    ballot, absent = ballots_of([outcome.request]).get(outcome.request.pk), outcome.vote and outcome.vote.for_name
+    values = {"progress": "" if ballot is None else ballot.words, "name": visible(absent or "")}
+    if absent:
+        return _("Your vote for %(name)s is counted: %(progress)s.") % values
+    return _("Your vote is counted: %(progress)s.") % values
 
 
 def _already_decided(request: ApprovalRequest) -> str:

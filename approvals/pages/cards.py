@@ -76,7 +76,7 @@ class Card:
     @property
     def version(self) -> str:
         """Changes with the request, but not with each vote, and with permissions. Until then, a push replaces no form."""
-        votes_on = self.request.input_digest if self.voting and self.request.pending else ""
+        votes_on = self.request.voted_digest if self.voting and self.request.pending else ""
         return f"{self.request.status}-{votes_on or self.request.changed_at.timestamp()}-{self.may_close}"
 
     @property

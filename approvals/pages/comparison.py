@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Any
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -45,13 +46,14 @@ class Sum:
 class Line:
     """One request: a cell for each column (None if it has no such value), and its other differences.
 
-    `unusual` are the numbers of the cells whose value differs from that of most requests.
+    `unusual` are the numbers of the cells whose value differs from that of most requests, `votes` says how far its votes are.
     """
 
     request: ApprovalRequest
     cells: Sequence[Row | None]
     more: Sequence[Row]
     unusual: frozenset[int] = frozenset()
+    votes: str = ""
 
     @property
     def shown(self) -> list[Row]:
@@ -95,8 +97,16 @@ def folded_rows(cells: Sequence[Row]) -> Iterator[Part]:
     return unseen_rows(cells, {*open_places(cells)})
 
 
-def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: Sequence[str] = ()) -> Comparison:
-    """Compare the inputs of one tool. `key_fields`, JSON pointers, are the first columns, also where all are the same."""
+def compare_inputs(
+    tool: str,
+    requests: Sequence[ApprovalRequest],
+    key_fields: Sequence[str] = (),
+    votes: Mapping[UUID, str] | None = None,
+) -> Comparison:
+    """Compare the inputs of one tool. `key_fields`, JSON pointers, are the first columns, also where all are the same.
+
+    `votes` says of each request how far its votes are, by id.
+    """
     inputs = [_by_place(masked_input(request, request.input)) for request in requests]
     places = list(dict.fromkeys(place for leaves in inputs for place in leaves))
     # Compare as JSON text: to Python, 1 and true are equal.
@@ -112,6 +122,7 @@ def compare_inputs(tool: str, requests: Sequence[ApprovalRequest], key_fields: S
             [shown[place][number] for place in columns],
             [cell for place in differing[len(columns) :] if (cell := shown[place][number]) is not None],
             frozenset(at for at, place in enumerate(columns) if usual[place] not in ((), (written[place][number],))),
+            (votes or {}).get(request.pk, ""),
         )
         for number, request in enumerate(requests)
     ]

@@ -29,7 +29,7 @@ from approvals.exceptions import NotFound
 from approvals.live import doorbell, listeners, liveness
 from approvals.live.batching import BatchCache, BatchReader
 from approvals.models import ApprovalRequest, Workflow
-from approvals.pages import assignee_pushes
+from approvals.pages import absence_pushes, assignee_pushes
 from approvals.pages.cards import card_for, named_in
 from approvals.pages.context import tab_counts, visible_request
 from approvals.pages.result_pushes import render_results
@@ -147,6 +147,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Push a request that was claimed, unassigned, assigned or commented on."""
         await self.push(assignee_pushes.render_change, event["event"], event["request"], event["comment"], self.door)
 
+    async def absence_changed(self, event: dict[str, Any]) -> None:
+        """Do nothing: this page shows no requests that people decide for each other."""
+
     async def session_ended(self, event: dict[str, Any]) -> None:
         """Check the session again after a log-out; `push` closes the page if its session has ended."""
         await self.push(_nothing)
@@ -215,6 +218,10 @@ class DeskConsumer(LiveConsumer):
         """Push a request that was created or decided, or a workflow that ended."""
         await self.push(_workflow_changed, event["workflow"], event["request"])
 
+    async def absence_changed(self, event: dict[str, Any]) -> None:
+        """Push the requests that someone decides from now on, or no longer, because a person is away or is back."""
+        await self.push(_absence_changed, event["person"])
+
 
 def parse_since(query: bytes) -> datetime | None:
     """Return when the page was rendered, from `since=<Unix time in seconds>`; None if it is missing or not valid."""
@@ -243,6 +250,13 @@ def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_
     if workflow is None:
         return ""
     return shared.once("ended", lambda: _state(workflow)) + render_counts(user, shared, {workflow.owner_id})
+
+
+def _absence_changed(user: User, shared: BatchCache, absent: int) -> str:
+    requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
+    if requests is None:
+        return render_to_string("approvals/_outdated.html")
+    return "".join(absence_pushes.render_card(user, request) for request in requests) + render_counts(user, shared)
 
 
 def _state(workflow: Workflow) -> str:

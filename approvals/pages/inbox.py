@@ -68,7 +68,7 @@ def groups_of(user: User, filters: Filters) -> tuple[list[Group], ListCursor | N
     """Return a page of the list under its headings, and the cursor of the next page or None."""
     if filters.sectioned:
         sections = sections_of(user, filters)
-        return section_rows(user, sections.rows), sections.after
+        return section_rows(user, sections.rows, first=filters.after is None), sections.after
     rows, after = request_list.page_of(user, filters)
     return group_rows(user, rows, filters), after
 
@@ -127,6 +127,8 @@ def bulk_page(request: SignedIn) -> HttpResponse:
         "approves": order.verdict == Verdict.APPROVE,
         "steps": steps,
         "going": going,
+        "decided": [step for step in going if not step.voted],
+        "voted": [step for step in going if step.voted],
         "left": [step for step in steps if step.code],
         "tools": tools,
         "folded": how_much(folded),

@@ -21,6 +21,7 @@ Ballots = Mapping[UUID, Ballot]
 class Voting:
     """The context of `approvals/request/_votes.html`; `own` is the vote of the person, `proposed` what is changed.
 
+    `standing` is their vote too, if it counts and the request waits for others.
     `votes_for` names the one who is away and for whom the person votes; empty if they vote for themselves.
     """
 
@@ -28,6 +29,7 @@ class Voting:
     admitted: bool
     votes_for: str
     own: CastVote | None
+    standing: CastVote | None
     may_break_glass: bool
     proposed: Sequence[Change]
 
@@ -63,6 +65,7 @@ def voting_of(user: Person, request: ApprovalRequest, ballots: Ballots | None = 
         admitted=ballot.admits(user),
         votes_for=ballot.votes_for(user) if request.pending else "",
         own=ballot.vote_of(user),
+        standing=ballot.standing_vote_of(user),
         may_break_glass=request.pending and permissions.may_break_glass(user, request),
         proposed=changes(request.input, edited, request.secrets or ()),
     )

@@ -20,6 +20,8 @@ from approvals.queries.lists.orders import BY_DEADLINES, MOST_URGENT, Part, part
 from approvals.queries.request_list import PAGE
 
 EXPIRING, MINE, WAITING, RECENT = SECTIONS = "expiring", "mine", "waiting", "recent"
+#: On the first page, the rows of other sections on which the reader has voted, and which wait for others.
+VOTED = "voted"
 #: A deadline this near puts a request on top, whatever its priority.
 SOON = timedelta(hours=1)
 RECENT_SHOWN = 10

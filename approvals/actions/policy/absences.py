@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,7 +17,9 @@ from approvals.access import permissions
 from approvals.access.permissions import Named
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import clean_text, utc
+from approvals.db.transactions import after_commit
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
+from approvals.live import doorbell
 from approvals.models import Absence
 from approvals.models.actors import Actor, person_behind
 from approvals.models.policy.absence import MAX_REASON
@@ -25,6 +30,10 @@ from approvals.text.times import short_time
 
 #: How far ahead an absence may end.
 LONGEST = timedelta(days=366)
+#: For how long after an absence has begun or ended the sweep still finds it: longer than a process is ever late.
+TOLD_WITHIN = timedelta(seconds=30)
+#: The absences of that time of which this process has told, with the moment of their change.
+_told: set[tuple[int, datetime]] = set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +77,7 @@ def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
             set_by_name=by.get_username(),
         )
         _record("absence.set", absence, by, via)
+        after_commit(_tell_pages, absence)
     return absence
 
 
@@ -82,7 +92,31 @@ def end_absence(absence_id: int, *, by: Actor, via: Door) -> Absence:
             raise NotAllowed(_("Only the person who is away, or an administrator, can end an absence."))
         Absence.objects.filter(pk=absence.pk).delete()
         _record("absence.ended", absence, by, via)
+        after_commit(_tell_pages, absence)
     return absence
+
+
+def changing_absences(now: Any) -> QuerySet[Absence]:
+    """Return the absences that have just begun or ended: `now` is a datetime, or `Now()` of the database."""
+    since = now - TOLD_WITHIN
+    return Absence.objects.filter(Q(starts_at__gt=since, starts_at__lte=now) | Q(until__gt=since, until__lte=now))
+
+
+def tell_of_changing_absences() -> None:
+    """Notify the open pages of those concerned that an absence has begun or ended, once in each process."""
+    now = timezone.now()
+    rows = {(row.pk, row.until if row.until <= now else row.starts_at): row for row in changing_absences(Now())}
+    for key in rows.keys() - _told:
+        _tell_pages(rows[key])
+    # Of earlier ones, nothing comes again.
+    _told.clear()
+    _told.update(rows)
+
+
+def _tell_pages(absence: Absence) -> None:
+    for person in (absence.person_id, absence.delegate_id):
+        if person is not None:
+            doorbell.notify(doorbell.user_group(person), {"type": "absence.changed", "person": absence.person_id})
 
 
 def _not_yours() -> NotAllowed:

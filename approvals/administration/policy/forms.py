@@ -91,7 +91,7 @@ class RuleForm(forms.Form):
     veto = forms.BooleanField(label=_("One rejection ends it"), required=False)
     reason = _choice(_("A decision needs a message"), REASONS, _("As the tool says"))
     typed_name = forms.BooleanField(label=_("The name of the tool has to be typed"), required=False)
-    fresh_sign_in = forms.BooleanField(label=_("Whoever approves must have just logged in"), required=False)
+    fresh_sign_in = forms.BooleanField(label=_("Whoever approves needs a fresh log-in"), required=False)
     minutes = forms.IntegerField(label=_("Deadline in minutes"), required=False, min_value=1, max_value=527_040)
     at_deadline = _choice(_("At the deadline"), AT_DEADLINE, "—")
     priority = _choice(_("Priority at least"), dict(Priority.choices), "—")

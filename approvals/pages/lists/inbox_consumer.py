@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from approvals.access.visibility import visibility_key
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
+from approvals.pages import absence_pushes
 from approvals.pages.assignee_pushes import ASSIGNED, COMMENTED
 from approvals.pages.cards import card_for
 from approvals.pages.consumers import CATCH_UP, DeskConsumer, parse_since, render_counts
@@ -28,7 +28,6 @@ from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
 from approvals.queries.lists.snoozes import snoozers, snoozes_of
 from approvals.queries.results import reported_since
-from approvals.queries.sections import section_of
 
 
 class InboxConsumer(DeskConsumer):
@@ -66,6 +65,23 @@ class InboxConsumer(DeskConsumer):
         await super().request_handled(event)
         if event["event"] in {ASSIGNED, COMMENTED}:
             await self.push(_changed, self.filters, event["request"], False)
+
+    async def absence_changed(self, event: dict[str, Any]) -> None:
+        """Push also the rows of the requests that a person decides from now on, or no longer."""
+        await self.push(_absence_changed, self.filters, event["person"])
+
+
+def _absence_changed(user: User, shared: BatchCache, filters: Filters, absent: int) -> str:
+    requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
+    if requests is None:
+        return render_to_string("approvals/_outdated.html")
+    seen = [request for request in requests if permissions.may_see(user, request)]
+    gone = [request for request in requests if request not in seen]
+    cards = [absence_pushes.render_card(user, request) for request in requests]
+    rows = [render_to_string("approvals/inbox/_push_gone.html", {"pk": request.pk}) for request in gone]
+    return "".join([*rows, *cards, render_push(user, shared, filters, seen, cards=False)]) + (
+        _render_count(user, shared, filters) + render_counts(user, shared) if gone else ""
+    )
 
 
 def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, whole: bool) -> str:
@@ -131,7 +147,7 @@ def _matching(user: User, filters: Filters, changed: list[ApprovalRequest]) -> s
 
 def _render_row(user: User, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:
     card = card_for(user, row.request)
-    row = replace(row, section=section_of(user, row.request))
+    row = row.seen_by(user)
     render_key = ("line", card.render_key, row.version, row.section, matches, whole)
 
     def render() -> str:

@@ -25,11 +25,11 @@ from approvals.pages.key_fields import key_values, read_beginning
 from approvals.pages.lists.short_times import brief
 from approvals.queries.described import read_schema
 from approvals.queries.filters import Filters
-from approvals.queries.policy.ballots import ballots_of
+from approvals.queries.policy.ballots import Ballot, CastVote, ballots_of
 from approvals.queries.policy.ruling import rules_of_requests, settings_under
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.request_list import COLUMNS, GIST, beginning_of_input
-from approvals.queries.sections import EXPIRING, MINE, RECENT, WAITING, section_of
+from approvals.queries.sections import EXPIRING, MINE, RECENT, VOTED, WAITING, section_of
 from approvals.states import ASKS, Door, Kind, Priority, Status, status_label, verdict_label
 from approvals.text.confusables import marked_name
 from approvals.text.secrets import mask_text
@@ -62,10 +62,17 @@ class InboxRow:
     section: str
     values: Sequence[tuple[str, str]]
     address: str = ""
-    #: How far the votes are, if it is decided by them and waits.
-    progress: str = ""
+    #: The votes, if it is decided by them and waits.
+    ballot: Ballot | None = None
+    #: The vote of the person, if it counts: the request then waits for others.
+    voted: CastVote | None = None
     #: The rows of a page that are alike, which stand folded below this one.
     alike: Sequence[InboxRow] = ()
+
+    def seen_by(self, user: User) -> InboxRow:
+        """Return the row with what differs between people of the same rights: its section, and their own vote."""
+        voted = None if self.ballot is None else self.ballot.standing_vote_of(user)
+        return replace(self, section=VOTED if voted else section_of(user, self.request), voted=voted)
 
     @property
     def likeness(self) -> Hashable:
@@ -79,7 +86,12 @@ class InboxRow:
     def picks(self) -> str:
         """This row and those alike, as a bulk decision names them; empty if they are not decided in bulk."""
         rows = [row for row in (self, *self.alike) if row.pickable and row.request.kind not in ASKS]
-        return " ".join(f"{row.request.pk}:{row.request.voted_digest}" for row in rows) if len(rows) > 1 else ""
+        return " ".join(row.pick for row in rows) if len(rows) > 1 else ""
+
+    @property
+    def pick(self) -> str:
+        """This row alone, as a bulk decision names it: the id and the digest of the input that the row shows."""
+        return f"{self.request.pk}:{self.request.voted_digest}"
 
     @property
     def version(self) -> str:
@@ -94,7 +106,7 @@ class InboxRow:
         made = " is-made" if is_made(request.title, request.tool_name) else ""
         return {
             "pk": str(request.pk),
-            "classes": f"urgency-{priority} is-{status}{made}",
+            "classes": f"urgency-{priority} is-{status}{made}{' is-voted' if self.voted else ''}",
             "kind": kind,
             "kind_label": kind.label,
             "icon": KIND_ICONS[kind],
@@ -107,8 +119,7 @@ class InboxRow:
             "pending": request.pending,
             "version": self.version,
             "pickable": self.pickable,
-            # The request's id and the digest of the input that the row shows.
-            "pick": f"{request.pk}:{request.voted_digest}",
+            "pick": self.pick,
             "section": self.section,
             "address": self.address,
             "title": mask_text(request.title),
@@ -117,7 +128,8 @@ class InboxRow:
             "outcome": "" if request.pending else self.outcome,
             "outcome_icon": STATUS_ICONS.get(status, "ban"),
             "comment": visible(self.decision.comment[:CHARACTERS]) if self.decision else "",
-            "progress": self.progress,
+            "progress": "" if self.ballot is None else self.ballot.words,
+            "voted": "" if self.voted is None else self.voted.vote.verdict,
             "values": self.values,
             # The beginning of a question's message.
             "message": visible(" ".join(request.opening.split()))[:CHARACTERS] if kind in ASKS else "",
@@ -181,8 +193,8 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
             section=section_of(user, request),
             values=_values(request, settings_of[request.pk], longer.get(str(request.pk), request.gist)),
             address=f"{home}{request.pk}/",
-            progress=ballots[request.pk].words if request.pk in ballots else "",
-        )
+            ballot=ballots.get(request.pk),
+        ).seen_by(user)
         for request in requests
     ]
 
@@ -238,19 +250,23 @@ def headings() -> dict[str, str]:
         EXPIRING: _("Expiring soon"),
         MINE: _("Assigned to you"),
         WAITING: _("Waiting"),
+        VOTED: _("Waiting for others"),
         RECENT: _("Recently decided"),
     }
 
 
-def section_rows(user: User, sections: Mapping[str, Sequence[ApprovalRequest]]) -> list[Group]:
-    """Return a page of rows in sections; empty ones are there for new requests."""
+def section_rows(user: User, sections: Mapping[str, Sequence[ApprovalRequest]], *, first: bool) -> list[Group]:
+    """Return a page of rows in sections; empty ones are there for new requests.
+
+    On the first page, what the person has voted on stands below what waits. Later ones only continue what waits.
+    """
     every = rows_for(user, [request for requests in sections.values() for request in requests])
     by_id = {row.request.pk: row for row in every}
-    labels = headings()
-    return [
-        Group(labels[name], fold_alike([by_id[row.pk] for row in requests]), name)
-        for name, requests in sections.items()
-    ]
+    rows = {name: [by_id[request.pk] for request in sections.get(name, ())] for name in headings()}
+    if first:
+        rows |= {name: [row for row in rows[name] if not row.voted] for name in (EXPIRING, MINE, WAITING)}
+        rows[VOTED] = [row for row in every if row.voted]
+    return [Group(heading, fold_alike(rows[name]), name) for name, heading in headings().items()]
 
 
 def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:

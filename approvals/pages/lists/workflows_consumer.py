@@ -45,6 +45,10 @@ class WorkflowsConsumer(DeskConsumer):
         """Push the workflow of a request that was assigned: its assignee sees it from now on."""
         await self.push(_handled, self.q, event["request"])
 
+    async def absence_changed(self, event: dict[str, Any]) -> None:
+        """Push the counts: which workflows there are is the same, but not what waits for the person."""
+        await self.push(render_counts)
+
 
 def _changed(user: User, shared: BatchCache, q: str, workflow_pk: int) -> str:
     return _rows(user, shared, q, {workflow_pk})

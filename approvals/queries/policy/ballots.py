@@ -7,17 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.models import Group as Team
-from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.permissions import Person
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Vote
+from approvals.models.actors import key_and_username, person_behind
 from approvals.policy.terms import Group, Stage, Terms, terms_of
 from approvals.policy.votes import Cast, Electorate, Tally, missing, progress, seat_for
-from approvals.queries.policy.electorate import delegates_for, electorate_of, electorates_among, seats_of
+from approvals.queries.policy.electorate import (
+    delegates_for,
+    electorate_of,
+    electorates_among,
+    people_among,
+    seats_of,
+)
 from approvals.states import ASKS
 from approvals.text.text import visible
 
@@ -73,11 +80,15 @@ class CastVote:
     """A stored vote. One that does not count was given on another input, or its voter has lost the right.
 
     Or it is `replaced`: it was given for someone who was away, for whom another vote counts, as a rule their own.
+    `username` and `display_name` are those of who gave it, and `key` is the name of the API key with which they did.
     """
 
     vote: Vote
     counts: bool
     other_input: bool
+    username: str
+    display_name: str = ""
+    key: str = ""
     replaced: bool = False
 
     @property
@@ -132,7 +143,13 @@ class Ballot:
         return self.words, tuple(votes)
 
     def vote_of(self, person: Person) -> CastVote | None:
+        """Return the vote that this person gave, whether or not it counts."""
         return next((cast for cast in self.votes if cast.vote.person_id == person.pk), None)
+
+    def standing_vote_of(self, person: Person) -> CastVote | None:
+        """Return the vote of this person that counts while others are awaited."""
+        cast = self.vote_of(person)
+        return cast if cast is not None and cast.counts and self.request.pending else None
 
 
 def takes_votes(request: ApprovalRequest) -> bool:
@@ -160,14 +177,25 @@ def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None
         votes[vote.request_id].append(vote)
     cast = [vote for of_request in votes.values() for vote in of_request]
     voters = {pk for vote in cast for pk in (vote.person_id, vote.for_id) if pk is not None}
-    electorates = electorates_among(voters, viewer, terms)
+    known = people_among(voters, viewer, terms)
+    electorates = electorates_among(known, terms)
     away = seats_of(viewer, terms)
     names = _names_of(terms.values(), away)
     absent = {pk: names["person", pk] for pk in away if ("person", pk) in names}
-    return {
-        request.pk: _ballot(request, of_request, votes[request.pk], electorates[request.pk], names, absent)
-        for request, of_request in terms.items()
-    }
+    ballots = {}
+    for request, of_request in terms.items():
+        electorate = electorates[request.pk]
+        tally = progress(of_request, casts_of(votes[request.pk]), electorate, request.voted_digest)
+        ballots[request.pk] = Ballot(
+            request=request,
+            terms=of_request,
+            tally=tally,
+            electorate=electorate,
+            stages=stages_of(of_request, tally, names),
+            votes=_cast_votes(request, votes[request.pk], tally, known),
+            absent=absent,
+        )
+    return ballots
 
 
 def ballot_of(request: ApprovalRequest, viewer: Person | None = None) -> Ballot | None:
@@ -192,27 +220,9 @@ def wanted_voters(request: ApprovalRequest) -> set[int] | None:
     return (own | delegates_for(request, missing(terms, tally, electorate))) - tally.voters
 
 
-def _ballot(
-    request: ApprovalRequest,
-    terms: Terms,
-    votes: Sequence[Vote],
-    electorate: Electorate,
-    names: Mapping[Any, str],
-    absent: Mapping[int, str],
-) -> Ballot:
-    tally = progress(terms, casts_of(votes), electorate, request.voted_digest)
-    return Ballot(
-        request=request,
-        terms=terms,
-        tally=tally,
-        electorate=electorate,
-        stages=stages_of(terms, tally, names),
-        votes=_cast_votes(request, votes, tally),
-        absent=absent,
-    )
-
-
-def _cast_votes(request: ApprovalRequest, votes: Sequence[Vote], tally: Tally) -> list[CastVote]:
+def _cast_votes(
+    request: ApprovalRequest, votes: Sequence[Vote], tally: Tally, known: Mapping[int, Person]
+) -> list[CastVote]:
     """Return votes with whether they count: for the outcome as it was stored then, before it as things are now."""
     counting = [vote for vote in votes if (vote.person_id in tally.voters if request.pending else vote.counted)]
     seats = {vote.for_id or vote.person_id for vote in counting}
@@ -222,9 +232,18 @@ def _cast_votes(request: ApprovalRequest, votes: Sequence[Vote], tally: Tally) -
             counts=vote in counting or (vote.counted is None and not request.pending),
             other_input=vote.digest != request.voted_digest,
             replaced=vote not in counting and vote.for_id in seats,
+            **_names_of_voter(vote, known.get(vote.person_id)),
         )
         for vote in votes
     ]
+
+
+def _names_of_voter(vote: Vote, person: Person | None) -> dict[str, str]:
+    """Return the names of who gave a vote; the display name only if they still have the username that is on record."""
+    key, username = key_and_username(vote.person_name)
+    user = None if person is None or isinstance(person, AnonymousUser) else person_behind(person)
+    display_name = user.first_name if user is not None and user.username == username else ""
+    return {"username": username, "display_name": display_name, "key": visible(key)}
 
 
 def stages_of(terms: Terms, tally: Tally, names: Mapping[Any, str]) -> list[StageProgress]:

@@ -59,17 +59,22 @@ def _runners(request: ApprovalRequest) -> set[int]:
     return {request.requested_by_id, request.workflow.owner_id}
 
 
-def electorates_among(
-    people: Collection[int], viewer: Person | None, requests: Mapping[ApprovalRequest, Terms]
-) -> dict[Any, Electorate]:
-    """Return who of these people, and whether the viewer and those they stand in for, may vote on these requests, by id.
-
-    In as many statements for many requests as for one. Someone who is not among them may be missing in the electorates.
-    """
+def people_among(
+    people: Collection[int], viewer: Person | None, requests: Iterable[ApprovalRequest]
+) -> dict[int, Person]:
+    """Return those of these people who are active, the viewer, and those for whom the viewer may vote, with their rights."""
     prefetch_related_objects([*requests], "workflow")
     known: dict[int, Person] = {user.pk: user for user in _with_rights({*people, *seats_of(viewer, requests)})}
     if viewer is not None and viewer.pk is not None:
         known[viewer.pk] = viewer
+    return known
+
+
+def electorates_among(known: Mapping[int, Person], requests: Mapping[ApprovalRequest, Terms]) -> dict[Any, Electorate]:
+    """Return which of these people may vote on these requests, by id of the request.
+
+    In as many statements for many requests as for one. Someone who is not among them may be missing in the electorates.
+    """
     teams = {
         team for terms in requests.values() for stage in terms.stages for group in stage.groups for team in group.teams
     }

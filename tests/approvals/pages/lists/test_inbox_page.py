@@ -242,6 +242,7 @@ def test_inbox_has_sections_and_what_expires_soon_is_on_top(desk):
         "list-expiring": "h",
         "list-mine": "d",
         "list-waiting": "cebia",
+        "list-voted": "",
         "list-recent": "fg",
     }
     # What I am assigned and what expires soon is in one section only, and what is filtered has no recent decisions.
@@ -250,6 +251,7 @@ def test_inbox_has_sections_and_what_expires_soon_is_on_top(desk):
         "list-expiring": "h",
         "list-mine": "d",
         "list-waiting": "",
+        "list-voted": "",
         "list-recent": "",
     }
 

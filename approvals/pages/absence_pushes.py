@@ -1,0 +1,41 @@
+"""Pushes to the open pages of a person who goes away or is back, and of who stands in for them: what each may decide now."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.template.loader import render_to_string
+
+from approvals import queries
+from approvals.access import permissions
+from approvals.db.literal import literal
+from approvals.live.batching import BatchCache
+from approvals.models import ApprovalRequest
+from approvals.pages.cards import card_for
+from approvals.queries import request_list
+from approvals.states import Status
+
+
+def requests_of_absent(absent: int, shared: BatchCache, *, limit: int) -> list[ApprovalRequest] | None:
+    """Return the waiting requests for whose decision it matters whether this person is there; None if they are too many.
+
+    These are all that their scopes let them see, and those that are decided by votes.
+    """
+
+    def read() -> list[ApprovalRequest]:
+        person = User.objects.filter(pk=absent, is_active=True).first()
+        if person is None:
+            return []
+        matters = Q() if permissions.is_limited(person) else Q(terms__isnull=False)
+        waiting = queries.with_names(queries.requests_for(person)).filter(matters, status=literal(Status.PENDING))
+        return list(request_list.listed(waiting.order_by("-changed_at"), whole=True)[: limit + 1])
+
+    found = shared.once(("requests of absent", absent), read)
+    return found if len(found) <= limit else None
+
+
+def render_card(user: User, request: ApprovalRequest) -> str:
+    """Render the card of a request as it is for this person now, without telling of it; or that they see it no longer."""
+    if not permissions.may_see(user, request):
+        return render_to_string("approvals/people/_push_gone.html", {"pk": request.pk, "is_back": True})
+    return render_to_string("approvals/request/_card.html", {"card": card_for(user, request), "oob": True})
