@@ -100,8 +100,8 @@ ADVISED_ELSEWHERE = (
 OWN_CHAT = "Whoever decides there runs the agent, and no one decides about their own agent for someone else."
 NO_VOTES = "It is for questions: rules always ask them, and one person answers."
 NO_STOP = (
-    "Codex has no answer that stops a run: with `continue: false` it takes the hook for a failure, and lets the call run. So "
-    "the call is denied, and the model is told to do nothing more."
+    "Codex has no answer that stops a run: with `continue: false` it takes the hook for a failure, and lets the call run, also "
+    "beside a denial (0.141.0 and 0.169.0). So the call is denied, and the model is told to do nothing more."
 )
 ASKED_QUESTIONS = {"allowed": NO_VOTES, "denied": NO_VOTES, "progress": NO_VOTES}
 ASKS = {"vote": ASKS_ONLY, "delegate": ASKS_ONLY, "advice": ASKS_ONLY}
