@@ -38,6 +38,16 @@ GRANT_ABILITIES = {
     "told": "told that it was by grant",
     "revoke": "revoke one",
 }
+#: The same for the policy: what programs that ask are told, and then what those who decide can do.
+POLICY_ABILITIES = {
+    "allowed": "a rule allows",
+    "denied": "a rule denies",
+    "halted": "the run is stopped",
+    "progress": "how the votes stand",
+    "vote": "vote",
+    "delegate": "decide for who is away",
+    "advice": "advise",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,19 @@ NO_RULE = (
 )
 NO_WORDS = "It has no place for it. The page of the request and the audit log have it."
 PEOPLE_ONLY = "People decide there; programs ask elsewhere."
+
+ASKS_ONLY = "Programs only ask there. People decide on the pages, and programs over REST."
+ADVISED_ELSEWHERE = (
+    "Programs advise over REST and with the clients. People read it on the page of the request, and write notes."
+)
+OWN_CHAT = "Whoever decides there runs the agent, and no one decides about their own agent for someone else."
+NO_VOTES = "It is for questions: rules always ask them, and one person answers."
+NO_STOP = (
+    "Codex has no answer that stops a run: with `continue: false` it takes the hook for a failure, and lets the call run, also "
+    "beside a denial (0.141.0 and 0.169.0). So the call is denied, and the model is told to do nothing more."
+)
+ASKED_QUESTIONS = {"allowed": NO_VOTES, "denied": NO_VOTES, "progress": NO_VOTES}
+ASKS = {"vote": ASKS_ONLY, "delegate": ASKS_ONLY, "advice": ASKS_ONLY}
 
 #: The rows of each table.
 GROUPS = {
@@ -160,11 +183,32 @@ GRANTS = [
     Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", {"grant": NO_RULE, "revoke": GIVEN_ELSEWHERE}),
     Protocol("codex", "Codex", HOW_TO + "codex.md", {"grant": NO_RULE, "revoke": GIVEN_ELSEWHERE}),
 ]
+
+#: The rows of the table of the policy.
+POLICY = [
+    Protocol(
+        "pages",
+        "Pages",
+        "policy.md",
+        {"allowed": PEOPLE_ONLY, "denied": PEOPLE_ONLY, "halted": PEOPLE_ONLY, "advice": ADVISED_ELSEWHERE},
+    ),
+    Protocol("rest", "REST", "api.md", {}),
+    Protocol("ask-human", "AgentForge's `askHuman`", HOW_TO + "agentforge-events.md", ASKED_QUESTIONS | ASKS),
+    Protocol("ai-sdk", "AI SDK", HOW_TO + "ai-sdk.md", {"delegate": OWN_CHAT, "advice": ADVISED_ELSEWHERE}),
+    Protocol("cedar", "Cedar-OS", HOW_TO + "cedar-os.md", {"delegate": OWN_CHAT, "advice": ADVISED_ELSEWHERE}),
+    Protocol("mcp", "MCP", HOW_TO + "mcp.md", ASKS),
+    Protocol("claude-code", "Claude Code", HOW_TO + "claude-code.md", ASKS),
+    Protocol("codex", "Codex", HOW_TO + "codex.md", ASKS | {"halted": NO_STOP}),
+    Protocol("python-client", "Python", "../../clients/python/README.md", {}),
+    Protocol("javascript-client", "JavaScript", "../../clients/javascript/README.md", {}),
+    Protocol("command", "Command line", HOW_TO + "command-line.md", {"advice": ADVISED_ELSEWHERE}),
+]
 Table = tuple[str, Sequence[Protocol], Mapping[str, str]]
 #: Each group of rows with its columns.
 TABLES: Sequence[Table] = [
     *((title, rows, ABILITIES) for title, rows in GROUPS.items()),
     ("Grants", GRANTS, GRANT_ABILITIES),
+    ("Policy", POLICY, POLICY_ABILITIES),
 ]
 
 

@@ -4,7 +4,10 @@
  */
 
 import { newKey } from "./crypto.js";
+import { member } from "./documents.js";
 import { Refused, StillWaiting } from "./errors.js";
+import { sent, sentFile, withFiles } from "./fields.js";
+import type { Json, NewFile } from "./fields.js";
 import { Connection, printable, seconds } from "./http.js";
 import { Outcome } from "./outcome.js";
 import type { FileDocument, RequestDocument, Verdict } from "./outcome.js";
@@ -13,14 +16,7 @@ import { Runs } from "./runs.js";
 /** Seconds that one call waits for the decision. */
 const WAIT = 50;
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** A file that is sent: bytes, or text in base64. */
-export interface NewFile {
-  name: string;
-  content: Uint8Array | string;
-  mediaType?: string;
-}
+export type { NewFile };
 
 /** The fields of a request; the page `/api/v1/` of your installation describes each. Without a `kind`, a request with a
  * field that only questions have is a question, and any other an approval. */
@@ -170,7 +166,14 @@ export class Desk {
     // A request without a name gets one here, so that a lost response does not create a second request.
     const name = printable("idempotencyKey", idempotencyKey) || (asked.toolCallId ? "" : await newKey());
     const headers: Record<string, string> = name ? { "Idempotency-Key": name } : {};
-    return this.#http.send("POST", "/requests", { body: bodyOf(title, asked), headers, signal });
+    const found = await this.#http.send<RequestDocument>("POST", "/requests", {
+      body: bodyOf(title, asked),
+      headers,
+      signal,
+    });
+    member(found, "id", "string");
+    member(found, "status", "string");
+    return found;
   }
 
   /** Wait for the outcome of a request. Throws StillWaiting, Refused or Unreachable. */
@@ -180,8 +183,8 @@ export class Desk {
       const wait = Math.max(0, Math.ceil(Math.min(WAIT, until - seconds())));
       const path = `${place("requests", requestId)}?wait=${wait}`;
       const found = await this.#http.send<RequestDocument>("GET", path, { wait, signal });
-      if (found.status !== "pending") return new Outcome(found);
-      if (seconds() >= until) throw new StillWaiting(requestId, found.url);
+      if (member(found, "status", "string") !== "pending") return new Outcome(found);
+      if (seconds() >= until) throw new StillWaiting(requestId, member(found, "url", "string"));
     }
   }
 
@@ -227,12 +230,9 @@ export class Desk {
     const found: RequestDocument[] = [];
     for (let cursor: string | null = ""; cursor !== null;) {
       const query = new URLSearchParams({ ...filters, ...(cursor ? { cursor } : {}) });
-      const page: { items: RequestDocument[]; next: string | null } = await this.#http.send(
-        "GET",
-        `/requests?${query}`,
-      );
-      found.push(...page.items);
-      cursor = page.next || null;
+      const page: Json = await this.#http.send("GET", `/requests?${query}`);
+      found.push(...member<RequestDocument[]>(page, "items", "array"));
+      cursor = member<string | null>(page, "next", "string", "null") || null;
     }
     return found;
   }
@@ -278,35 +278,6 @@ function bodyOf(title: string, asked: Asked): Json {
     ...sent({ ...asked, options, attachments, timeout: asked.timeout === undefined ? undefined : Math.ceil(asked.timeout) }),
     title,
   };
-}
-
-function sentFile({ content, ...file }: NewFile): Json {
-  return sent({ ...file, content: typeof content === "string" ? content : base64(content) });
-}
-
-/** Return an answer with the files in it as they are sent. */
-function withFiles(answer: unknown): unknown {
-  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return answer;
-  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, isFile(value) ? sentFile(value) : value]));
-}
-
-function isFile(value: unknown): value is NewFile {
-  return (value as Partial<NewFile> | null | undefined)?.content instanceof Uint8Array;
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = "";
-  // In parts, because a call takes only so many arguments.
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(text);
-}
-
-/** Return fields with the names of the API: `toolName` is `tool_name`. Undefined fields are left out. */
-function sent(fields: object): Json {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]),
-  );
 }
 
 function place(kind: string, knownBy: string, then = ""): string {

@@ -22,13 +22,27 @@ export class Refused extends DeskError {
     readonly status: number,
     readonly problem: Readonly<Record<string, unknown>>,
   ) {
-    const code = String(problem.code ?? "");
-    const detail = String(problem.detail ?? "");
+    const code = textOf(problem.code);
+    const detail = textOf(problem.detail);
     const fields = Object.entries(Object(problem.errors ?? {}) as Record<string, unknown>);
-    super(`${status} ${code}: ${detail}${fields.map(([name, error]) => ` ${name}: ${String(error)}.`).join("")}`);
+    super(`${status} ${code}: ${detail}${fields.map(([name, error]) => ` ${name}: ${textOf(error)}.`).join("")}`);
     this.code = code;
     this.detail = detail;
   }
+}
+
+/** The response says something that this version of the client does not know, so nothing may run because of it. */
+export class NotUnderstood extends Refused {
+  override name = "NotUnderstood";
+
+  constructor(detail: string, status = 200) {
+    super(status, { code: "not_understood", detail });
+  }
+}
+
+/** Return a member of a problem document as text. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
 /** No one decided within `giveUpAfter` seconds. The request is still waiting, and you may wait for it again. */

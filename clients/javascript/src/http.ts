@@ -1,6 +1,6 @@
 /** Calls to the API, retried until there is a final response. */
 
-import { Refused, Unreachable } from "./errors.js";
+import { NotUnderstood, Refused, Unreachable } from "./errors.js";
 
 /** Seconds that any call may take in addition to waiting. */
 const GRACE = 20;
@@ -127,7 +127,7 @@ function read(status: number, content: Uint8Array): unknown {
     found = undefined;
   }
   if (typeof found !== "object" || found === null || Array.isArray(found)) {
-    throw new Refused(status, { detail: "The response is not from Pausepoint. Check the address." });
+    throw new NotUnderstood("The response is not from Pausepoint. Check the address.", status);
   }
   if (status < 200 || status >= 300) throw new Refused(status, found as Record<string, unknown>);
   return found;

@@ -11,7 +11,7 @@ export type {
   NewFile,
   WaitOptions,
 } from "./desk.js";
-export { DeskError, Halted, HasFailed, NotApproved, Refused, StillWaiting, Unreachable } from "./errors.js";
+export { DeskError, Halted, HasFailed, NotApproved, NotUnderstood, Refused, StillWaiting, Unreachable } from "./errors.js";
 export { Outcome } from "./outcome.js";
 export type {
   DecisionDocument,

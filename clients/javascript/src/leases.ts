@@ -6,6 +6,7 @@
  */
 
 import type { Asked, Desk } from "./desk.js";
+import { member } from "./documents.js";
 import { Refused } from "./errors.js";
 import { sleep } from "./http.js";
 import { Outcome } from "./outcome.js";
@@ -100,7 +101,10 @@ export async function claim(desk: Desk, decided: Outcome, asked: Asked, signal?:
 async function claimLease(desk: Desk, requestId: string, signal?: AbortSignal): Promise<TakenDocument | undefined> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     try {
-      return await desk.resume<TakenDocument>(requestId, "", { lease_seconds: LEASE }, signal);
+      const taken = await desk.resume<TakenDocument>(requestId, "", { lease_seconds: LEASE }, signal);
+      member(taken, "token", "string");
+      member(taken, "request", "object");
+      return taken;
     } catch (error) {
       if (error instanceof Refused && error.code === "already_resumed") return undefined;
       if (!(error instanceof Refused) || error.code !== "resume_taken") throw error;
@@ -117,14 +121,15 @@ function askAgain(desk: Desk, outcome: Outcome, asked: Asked, signal?: AbortSign
     ...(priority ? { priority } : {}),
     ...(schema ? { responseSchema: schema } : {}),
   };
-  return desk.awaitHuman(shortened(`Run ${toolName || "this call"} again?`, 200), {
+  const where = typeof url === "string" && url ? ` [It was approved here](${url}).` : "";
+  return desk.awaitHuman(shortened(`Run ${typeof toolName === "string" && toolName ? toolName : "this call"} again?`, 200), {
     ...(kept as Asked),
     ...(threadId ? { threadId } : {}),
     ...asked,
     toolName,
     toolCallId: `again-${outcome.requestId}`,
     input: outcome.input ?? {},
-    message: `${UNKNOWN} [It was approved here](${url}). Find out what it has done before you decide.`,
+    message: `${UNKNOWN}${where} Find out what it has done before you decide.`,
     ...(signal ? { signal } : {}),
   });
 }

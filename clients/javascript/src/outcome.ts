@@ -1,5 +1,11 @@
 /** Requests as the API returns them, and how a request ended. */
 
+import { member } from "./documents.js";
+import { NotUnderstood } from "./errors.js";
+
+/** The verdicts that approve. */
+const APPROVING: readonly unknown[] = ["approve", "edit"];
+
 export type Status = "pending" | "approved" | "rejected" | "answered" | "expired" | "cancelled";
 export type Verdict = "approve" | "edit" | "reject" | "respond";
 
@@ -105,17 +111,25 @@ export class Outcome {
   /** What the approved call did, if that is known: it has run, and must not run again. */
   readonly result: Result | null;
 
+  /** Throws NotUnderstood for a response that says in no known way how the request ended. */
   constructor(readonly document: RequestDocument) {
-    const { decision, votes, status } = document;
-    if (!decision && !votes) throw new TypeError(`Request ${document.id} is not decided yet.`);
-    this.requestId = document.id;
-    this.status = status;
-    this.by = decision?.by ?? null;
-    this.comment = decision?.comment ?? "";
+    const decision = member<DecisionDocument | null>(document, "decision", "object", "null");
+    const votes = member<VotesDocument | null>(document, "votes", "object", "null");
+    this.requestId = member(document, "id", "string");
+    this.status = member(document, "status", "string");
+    if (this.status === "pending" && !votes) throw new NotUnderstood(`Request ${this.requestId} is not decided yet.`);
+    const made = decision ?? {};
+    const approved = this.status === "approved";
+    this.by = member(made, "by", "string", "null");
+    this.comment = member<string | null>(made, "comment", "string", "null") ?? "";
     this.answer = decision?.answer ?? null;
-    this.input = decision?.approved_input ?? null;
-    this.digest = decision?.approved_digest ?? null;
-    this.result = document.result ?? null;
+    this.input = approved ? member(made, "approved_input", "object") : null;
+    this.digest = approved ? member(made, "approved_digest", "string") : null;
+    this.result = member(document, "result", "object", "null");
+    if (this.result) member(this.result, "state", "string");
+    if (approved && (!APPROVING.includes(decision?.verdict) || this.halted)) {
+      throw new NotUnderstood("The response says that the request is approved, and something else beside it.");
+    }
   }
 
   /** The votes, if several people decide it. */
@@ -124,7 +138,7 @@ export class Outcome {
   }
 
   get approved(): boolean {
-    return this.status === "approved";
+    return this.status === "approved" && !this.halted;
   }
 
   /** Whether it was approved with changes. */
@@ -138,6 +152,6 @@ export class Outcome {
 
   /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
   get halted(): boolean {
-    return this.document.decision?.halted ?? false;
+    return Boolean(this.document.decision?.halted);
   }
 }

@@ -41,9 +41,8 @@ export function note(outcome: Outcome): string {
 
 /** Return what a model is told about a call that has run in an earlier attempt. */
 export function knownResult(result: Result): string {
-  if (result.state !== "succeeded") return `This call has run already, and failed: ${result.error ?? result.state}`;
-  const { output } = result;
-  return `This call has run already, and returned: ${typeof output === "string" ? output : JSON.stringify(output)}`;
+  if (result.state !== "succeeded") return `This call has run already, and failed: ${plain(result.error ?? result.state)}`;
+  return `This call has run already, and returned: ${plain(result.output)}`;
 }
 
 /** Return the answer to a question as text, or why there is none. */
@@ -51,11 +50,15 @@ export function answerText(outcome: Outcome): string {
   const { answer, status } = outcome;
   if (typeof answer === "string") return answer;
   if (typeof answer === "object" && answer !== null && "selected" in answer && Array.isArray(answer.selected)) {
-    return "text" in answer && answer.text ? String(answer.text) : answer.selected.join(", ");
+    return "text" in answer && answer.text ? plain(answer.text) : answer.selected.map(plain).join(", ");
   }
   if (answer !== null && answer !== undefined) return JSON.stringify(answer);
   if (status === "rejected") return `A person declined to answer${comment(outcome)}`;
   return status === "expired" ? "No one answered in time." : `The question was cancelled${comment(outcome)}`;
+}
+
+function plain(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
 /** Return the message of the person as the end of a sentence. */

@@ -128,9 +128,9 @@ def note(outcome: Outcome) -> str:
 
 def known_result(result: Mapping[str, Any]) -> str:
     """Return what a model is told about a call that has run in an earlier attempt."""
-    if result["state"] != "succeeded":
-        return f"This call has run already, and failed: {result['error']}"
-    return f"This call has run already, and returned: {output_text(result['output'])}"
+    if (state := result.get("state")) != "succeeded":
+        return f"This call has run already, and failed: {result.get('error') or state}"
+    return f"This call has run already, and returned: {output_text(result.get('output'))}"
 
 
 def output_text(output: Any) -> str:
@@ -143,8 +143,8 @@ def answer_text(outcome: Outcome) -> str:
     answer = outcome.answer
     if isinstance(answer, str):
         return answer
-    if isinstance(answer, dict) and "selected" in answer:
-        return str(answer.get("text") or ", ".join(answer["selected"]))
+    if isinstance(answer, dict) and isinstance(selected := answer.get("selected"), list):
+        return str(answer.get("text") or ", ".join(map(str, selected)))
     if answer is not None:
         return json.dumps(answer, ensure_ascii=False)
     if outcome.status == "rejected":

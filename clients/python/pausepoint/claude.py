@@ -30,7 +30,7 @@ async def can_use_tool(
     title, message = calls.title_and_message(context.title or call.title, reason)
     outcome = await gate.await_human(desk, title, **{**call.approval(), **message})
     if not outcome.approved:
-        return PermissionResultDeny(message=calls.refusal(outcome))
+        return PermissionResultDeny(message=calls.refusal(outcome), interrupt=outcome.halted)
     # Always sent, because it replaces the input as a whole.
     return PermissionResultAllow(updated_input=dict(outcome.input or {}))
 

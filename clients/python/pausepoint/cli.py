@@ -1,7 +1,7 @@
 """The command `pausepoint`: ask people from a shell, answer them, and watch the inbox.
 
 It reads PAUSEPOINT_URL and PAUSEPOINT_KEY. It exits with 0 if the request was approved or answered, 1 if it was not, 2 if the
-command is wrong or was refused, 3 if no one has decided yet, and 130 if it was interrupted.
+command is wrong or was refused, 3 if no one has decided yet, 4 if the policy stops the run, and 130 if it was interrupted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 LOOK = 2.0
 #: Erases the screen and goes to its first place.
 CLEAR = "\x1b[2J\x1b[H"
+#: What is printed if no one has decided in time and the caller must not go on as after a rejection.
+STOPS = "the policy stops the run"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -177,7 +179,7 @@ def ask(desk: Desk, args: argparse.Namespace) -> int:
         print(json.dumps(request) if args.json else visible(request["id"]))
         return 0
     awaited = "a decision" if fields["kind"] == "approval" else "an answer"
-    return _ended(_waited(desk, request["id"], args, f"Waiting for {awaited}: {request['url']}"), args)
+    return _ended(_waited(desk, request["id"], args, f"Waiting for {awaited}: {request.get('url', '')}"), args)
 
 
 def wait(desk: Desk, args: argparse.Namespace) -> int:
@@ -188,24 +190,26 @@ def decide(desk: Desk, args: argparse.Namespace) -> int:
     try:
         outcome = desk.decide(args.id, args.verdict, comment=args.comment)
     except Refused as refused:
-        if "verdict" in (refused.problem.get("errors") or ()):
+        if "verdict" in refused.errors:
             message = f"Only an approval can be approved. Answer this request: pausepoint answer {args.id} TEXT"
             raise ValueError(message) from refused
         raise
     counted = (
-        f", your vote is counted: {outcome.votes['progress']}" if outcome.status == "pending" and outcome.votes else ""
+        f", your vote is counted: {outcome.votes.get('progress')}"
+        if outcome.status == "pending" and outcome.votes
+        else ""
     )
-    print(visible(f"{outcome.document['title']}: {outcome.status}{counted}"))
+    print(visible(f"{outcome.document.get('title')}: {outcome.status}{counted}"))
     return 0
 
 
 def answer(desk: Desk, args: argparse.Namespace) -> int:
     request = desk.get(args.id)
-    if request["kind"] == "approval":
+    if request.get("kind") == "approval":
         raise ValueError(f"This is an approval. Decide it: pausepoint approve {args.id}, or pausepoint reject.")
-    chosen: Any = args.answer if request["multiple"] else " ".join(args.answer)
+    chosen: Any = args.answer if request.get("multiple") else " ".join(args.answer)
     outcome = desk.decide(args.id, "respond", comment=args.comment, answer=chosen)
-    print(visible(f"{outcome.document['title']}: {answer_text(outcome)}"))
+    print(visible(f"{outcome.document.get('title')}: {answer_text(outcome)}"))
     return 0
 
 
@@ -225,7 +229,7 @@ def inbox(desk: Desk, args: argparse.Namespace) -> int:
 def grants(desk: Desk, args: argparse.Namespace) -> int:
     if args.revoke:
         grant = desk.revoke(args.revoke, reason=args.reason)
-        print(json.dumps(grant) if args.json else visible(f"{grant['tool_name']}: {grant['ended_why']}"))
+        print(json.dumps(grant) if args.json else visible(f"{grant.get('tool_name')}: {grant.get('ended_why')}"))
         return 0
     filters = {"state": "ended" if args.ended else "live"} | ({"tool": args.tool} if args.tool else {})
     rows = desk.grants(**filters)
@@ -237,11 +241,11 @@ def grants(desk: Desk, args: argparse.Namespace) -> int:
 
 
 def _terms(grant: dict[str, Any]) -> tuple[str, ...]:
-    of = f" of {grant['uses']}" if grant["uses"] else ""
-    until = grant["ended_why"] or (f"until {grant['until']}" if grant["until"] else "")
-    names = (grant["id"], grant["tool_name"], grant["covers"], grant["audience"])
-    cells = (*names, f"used {grant['used']}{of}", until, f"by {grant['given_by']}", grant["unusable"] or "")
-    return tuple(visible(text) for text in cells)
+    of = f" of {grant['uses']}" if grant.get("uses") else ""
+    until = grant.get("ended_why") or (f"until {grant['until']}" if grant.get("until") else "")
+    names = (str(grant.get(name)) for name in ("id", "tool_name", "covers", "audience"))
+    cells = (*names, f"used {grant.get('used')}{of}", until, f"by {grant.get('given_by')}", grant.get("unusable") or "")
+    return tuple(visible(str(text)) for text in cells)
 
 
 def _waited(desk: Desk, request_id: str, args: argparse.Namespace, notice: str = "") -> Outcome:
@@ -265,7 +269,10 @@ def _ended(outcome: Outcome, args: argparse.Namespace) -> int:
         # A program gets every character; a terminal would obey some of them.
         print(visible(text) if sys.stdout.isatty() else text)
     else:
-        print(visible(f"{outcome.status}{f': {outcome.comment}' if outcome.comment else ''}"), file=sys.stderr)
+        reason = STOPS if outcome.halted else outcome.comment
+        print(visible(f"{outcome.status}{f': {reason}' if reason else ''}"), file=sys.stderr)
+    if outcome.halted:
+        return 4
     return 0 if outcome.approved or outcome.answer is not None else 1
 
 
@@ -273,7 +280,7 @@ def _table(requests: Sequence[dict[str, Any]]) -> str:
     if not requests:
         return "Nothing is waiting."
     columns = ("id", "priority", "kind", "tool_name", "title")
-    rows = [tuple(visible(request[column] or "") for column in columns) for request in requests]
+    rows = [tuple(visible(str(request.get(column) or "")) for column in columns) for request in requests]
     return _columns(rows)
 
 

@@ -167,7 +167,7 @@ def _uncache(context: ToolCallHookContext, ruling: Ruling) -> None:
     for holder in (context.agent, executor):
         if cache := getattr(getattr(holder, "tools_handler", None), "cache", None):
             # CrewAI caches a changed call by either input, depending on the version.
-            for arguments in (ruling.input, ruling.outcome.document["input"]):
+            for arguments in (ruling.input, ruling.outcome.document.get("input")):
                 cache.add(tool=context.tool_name, input=json.dumps(arguments) if arguments else "", output=None)
 
 
@@ -201,7 +201,9 @@ class DeskFeedback:
         if self.wait:
             return _feedback(self.desk.wait(self._ask(context, self._repeatable_key(context))["id"]), context)
         request = self._ask(context, _stored_key(context))
-        raise HumanFeedbackPending(context=context, callback_info={"request_id": request["id"], "url": request["url"]})
+        raise HumanFeedbackPending(
+            context=context, callback_info={"request_id": request["id"], "url": request.get("url")}
+        )
 
     def resume(self, flow_class: type[Flow[Any]], flow_id: str, persistence: FlowPersistence) -> Any:
         """Wait for the answer to a flow that was stored, go on with it, and return its result or its next pause."""

@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pausepoint.desk import LEASE, Asked, AsyncDesk, DeskError, Outcome, Refused, Resume
+from pausepoint.desk import Asked, AsyncDesk, DeskError, Outcome, Refused, Resume
+from pausepoint.desk.errors import mapping, member
+from pausepoint.desk.resuming import LEASE
 from pausepoint.gate import Wanted, aask, logger
 
 
@@ -72,13 +74,16 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
     """Take the run that waits for this request and others. Raise NotYet, Refused, LeaseLost or Unreachable."""
     # The list is newest first, and the state was stored with the last request of a pause.
     request = await desk.get(request_id)
-    pause = await desk.list(workflow=request["workflow_id"])
-    waiting = [request for request in pause if request["status"] == "pending"]
+    workflow_id, thread_id = member(request, "workflow_id", str), member(request, "thread_id", str)
+    pause = await desk.list(workflow=workflow_id)
+    waiting = [request for request in pause if member(request, "status", str) == "pending"]
     if waiting:
         raise NotYet(Resumption("waiting", requests=waiting))
     async with contextlib.AsyncExitStack() as held:
         try:
-            last, request_id = await _take_state(desk, held, [str(request["id"]) for request in pause], by, lease)
+            last, request_id = await _take_state(
+                desk, held, [member(request, "id", str) for request in pause], by, lease
+            )
             stored = json.loads(last.state or "")
             ids = {**stored["requests"], stored["last"]: request_id}
             rest = list(stored["requests"].values())
@@ -88,8 +93,8 @@ async def stored_run(desk: AsyncDesk, request_id: str, *, by: str = "", lease: i
         taken = {each.request_id: each for each in [*last.taken, *(more.taken if more else ())]}
         yield StoredRun(
             run=stored["run"],
-            workflow_id=request["workflow_id"],
-            thread_id=request["thread_id"],
+            workflow_id=workflow_id,
+            thread_id=thread_id,
             outcomes={call: taken[known].outcome for call, known in ids.items()},
             resume=last,
         )
@@ -113,7 +118,7 @@ def taken_by_other(refused: Refused, output: Any = None) -> Resumption:
     """Return that another process resumes; raise any other refusal again."""
     if refused.code not in {"resume_taken", "already_resumed"}:
         raise refused
-    return Resumption("taken", output, by=(refused.problem.get("resume") or {}).get("by") or "")
+    return Resumption("taken", output, by=str(mapping(refused.problem.get("resume")).get("by") or ""))
 
 
 async def end_workflow(desk: AsyncDesk, workflow_id: str) -> None:

@@ -21,7 +21,8 @@ from uuid import uuid4
 import httpx
 
 from pausepoint import strict_json
-from pausepoint.desk import FIRST_PAUSE, LIMITS, LONGEST_PAUSE, PASSING, Desk, retry_after
+from pausepoint.desk import Desk
+from pausepoint.desk.transport import FIRST_PAUSE, LIMITS, LONGEST_PAUSE, PASSING, retry_after
 from pausepoint.terminal import visible
 
 AGENTS = ("claude-code", "codex")

@@ -12,22 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pausepoint.desk import (
-    FIRST_PAUSE,
-    LEASE,
-    AsyncDesk,
-    Desk,
-    Flow,
-    Outcome,
-    Pause,
-    Refused,
-    Resume,
-    _await_human,
-    _get,
-    _give_back,
-    _outcome,
-    _take,
-)
+from pausepoint.desk import AsyncDesk, Desk, Outcome, Refused, Resume
+from pausepoint.desk.asking import await_human
+from pausepoint.desk.outcomes import outcome_of
+from pausepoint.desk.requests import get
+from pausepoint.desk.resuming import LEASE, give_back, take
+from pausepoint.desk.transport import FIRST_PAUSE, Flow, Pause
 
 #: What people and models are told about a call whose process ended without a result.
 UNKNOWN = "An earlier run of this call ended before it reported a result, so it may have run already."
@@ -65,17 +55,17 @@ def claim(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[C
     while outcome.approved and outcome.result is None:
         resume = yield from _claim_lease(patience, outcome.request_id)
         if resume is None:
-            outcome = _outcome((yield from _get(patience, outcome.request_id)))
+            outcome = outcome_of((yield from get(patience, outcome.request_id)))
         else:
             outcome = resume.outcomes[outcome.request_id]
-            if outcome.result is None and not resume.taken[0].document["lost_by"]:
+            if outcome.result is None and not resume.taken[0].document.get("lost_by"):
                 return Claim(outcome, earlier, resume)
-            yield from _give_back(resume.taken, "The call was not run again.")
+            yield from give_back(resume.taken, "The call was not run again.")
         if outcome.result is not None:
             break
         again = yield from _ask_again(patience, outcome, extra)
         # The first process was perhaps only slow.
-        late = _outcome((yield from _get(patience, outcome.request_id)))
+        late = outcome_of((yield from get(patience, outcome.request_id)))
         if late.result is not None:
             return Claim(late, earlier)
         earlier, outcome = (*earlier, outcome), again
@@ -87,7 +77,7 @@ def _claim_lease(patience: float, request_id: str) -> Flow[Resume | None]:
     pause = FIRST_PAUSE
     while True:
         try:
-            return (yield from _take(patience, [request_id], "", LEASE))
+            return (yield from take(patience, [request_id], "", LEASE))
         except Refused as refused:
             if refused.code == "already_resumed":
                 return None
@@ -100,16 +90,17 @@ def _claim_lease(patience: float, request_id: str) -> Flow[Resume | None]:
 def _ask_again(patience: float, outcome: Outcome, extra: Mapping[str, Any]) -> Flow[Outcome]:
     """Ask a person whether a call may run again; the request is the same for all processes that come to this point."""
     document = outcome.document
+    where = f" [It was approved here]({url})." if (url := document.get("url")) else ""
     fields: Any = {name: document[name] for name in KEPT if document.get(name)}
     fields |= extra
     give_up_after = fields.pop("give_up_after", None)
     fields |= {
         "tool_call_id": f"again-{outcome.request_id}",
         "input": dict(outcome.input or {}),
-        "message": f"{UNKNOWN} [It was approved here]({document['url']}). Find out what it has done before you decide.",
+        "message": f"{UNKNOWN}{where} Find out what it has done before you decide.",
     }
-    title = f"Run {document['tool_name'] or 'this call'} again?"
-    return (yield from _await_human(patience, title[:200], "", give_up_after, fields))
+    title = f"Run {document.get('tool_name') or 'this call'} again?"
+    return (yield from await_human(patience, title[:200], "", give_up_after, fields))
 
 
 def keep(desk: Desk, resume: Resume) -> Lease:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pausepoint.desk as pausepoint
+import pausepoint
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pausepoint.calls import ToolCall, same_input
-from pausepoint.desk import Call, ConnectionLost, Pause, Response
+from pausepoint.desk import asking, requests, transport
+from pausepoint.desk.outcomes import outcome_of
+from pausepoint.desk.transport import Call, ConnectionLost, Flow, Pause, Response
 
 from approvals.api.requests import NewRequest
 
@@ -41,7 +43,7 @@ def said(document: Any, status: int = 200) -> Response:
     return Response(status, json.dumps(document).encode())
 
 
-def carry_out(talk: pausepoint.Flow[Any], heard: Sequence[Any]) -> tuple[Any, list[Call], list[Pause]]:
+def carry_out(talk: Flow[Any], heard: Sequence[Any]) -> tuple[Any, list[Call], list[Pause]]:
     """Tell the talk, call by call, what is heard; its result, its calls and its pauses."""
     left, calls, pauses, last = list(heard), [], [], None
     while True:
@@ -58,16 +60,16 @@ def carry_out(talk: pausepoint.Flow[Any], heard: Sequence[Any]) -> tuple[Any, li
             last = left.pop(0)
 
 
-def asking(title: str = "Pay?", key: str = "", **asked: Any) -> dict[str, Any]:
+def asked_by(title: str = "Pay?", key: str = "", **asked: Any) -> dict[str, Any]:
     """The one call that asking makes."""
-    _, (call,), _ = carry_out(pausepoint._ask(60, title, key, asked), [said(PENDING, 201)])
+    _, (call,), _ = carry_out(asking.ask(60, title, key, asked), [said(PENDING, 201)])
     return call
 
 
 failures = st.lists(
     st.one_of(
         st.just(ConnectionLost("gone")),
-        st.sampled_from(sorted(pausepoint.PASSING)).map(lambda n: Response(n, b"<html>")),
+        st.sampled_from(sorted(transport.PASSING)).map(lambda n: Response(n, b"<html>")),
     ),
     max_size=8,
 )
@@ -75,7 +77,7 @@ failures = st.lists(
 
 @given(failures)
 def test_the_same_request_is_sent_until_it_is_answered(lost):
-    talk = pausepoint._await_human(1000, "Pay?", "", None, {"input": {"amount": 120}})
+    talk = asking.await_human(1000, "Pay?", "", None, {"input": {"amount": 120}})
     outcome, calls, pauses = carry_out(talk, [*lost, said(PENDING, 201), *lost, said(PENDING), said(APPROVED)])
     posts, gets = calls[: len(lost) + 1], calls[len(lost) + 1 :]
     assert posts == [posts[0]] * len(posts)
@@ -86,12 +88,14 @@ def test_the_same_request_is_sent_until_it_is_answered(lost):
     assert (outcome.input, outcome.digest, outcome.by) == ({"amount": 60}, "sha256:1", "bob")
     assert (outcome.approved, outcome.edited, outcome.timed_out) == (True, True, False)
     assert len(pauses) == 2 * len(lost)
-    assert all(0 < pause.seconds <= 1.5 * pausepoint.LONGEST_PAUSE for pause in pauses)
+    assert all(0 < pause.seconds <= 1.5 * transport.LONGEST_PAUSE for pause in pauses)
 
 
 def test_pauses_grow_and_respect_retry_after():
     busy = Response(429, b"", retry_after=7)
-    _, _, pauses = carry_out(pausepoint._end(1000, "w", "completed"), [busy, *[ConnectionLost("gone")] * 7, said({})])
+    _, _, pauses = carry_out(
+        requests.end_workflow(1000, "w", "completed"), [busy, *[ConnectionLost("gone")] * 7, said({})]
+    )
     seconds = [pause.seconds for pause in pauses]
     assert seconds[0] == 7
     assert seconds[-1] > 5 * 0.25
@@ -102,22 +106,22 @@ def test_pauses_grow_and_respect_retry_after():
 )
 def test_a_desk_that_stays_away_is_reported_as_unreachable(monkeypatch, heard, words):
     clock = iter(range(0, 1000, 10))
-    monkeypatch.setattr(pausepoint.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(transport.time, "monotonic", lambda: next(clock))
     with pytest.raises(pausepoint.Unreachable, match=words):
-        carry_out(pausepoint._end(20, "w", "completed"), [heard] * 50)
+        carry_out(requests.end_workflow(20, "w", "completed"), [heard] * 50)
 
 
 def test_a_refusal_is_raised_with_its_code_and_the_fields():
     problem = {"code": "invalid", "detail": "Not like this.", "errors": {"title": "is too long"}}
     with pytest.raises(pausepoint.Refused, match=r"422 invalid: Not like this\. title: is too long\.") as refused:
-        carry_out(pausepoint._ask(60, "Pay?", "", {}), [said(problem, 422)])
+        carry_out(asking.ask(60, "Pay?", "", {}), [said(problem, 422)])
     assert (refused.value.status, refused.value.code, refused.value.problem) == (422, "invalid", problem)
 
 
 @pytest.mark.parametrize("answer", [Response(200, b"<html>"), Response(301, b""), said([1]), said("x", 404)])
 def test_a_response_of_another_server_is_refused(answer):
     with pytest.raises(pausepoint.Refused, match="not from Pausepoint"):
-        carry_out(pausepoint._ask(60, "Pay?", "", {}), [answer])
+        carry_out(asking.ask(60, "Pay?", "", {}), [answer])
 
 
 def test_exactly_the_fields_of_the_api_can_be_given():
@@ -125,7 +129,7 @@ def test_exactly_the_fields_of_the_api_can_be_given():
 
 
 def test_fields_are_serialized_as_the_api_expects():
-    call = asking(
+    call = asked_by(
         kind="question",
         options=["S", {"label": "M", "id": "m"}],
         timeout=timedelta(hours=1, microseconds=1),
@@ -138,17 +142,17 @@ def test_fields_are_serialized_as_the_api_expects():
         "timeout": 3_600_001,
         "deadline": "2026-11-21T12:00:00+00:00",
     }
-    assert asking(timeout=5000).body["timeout"] == 5000
+    assert asked_by(timeout=5000).body["timeout"] == 5000
 
 
 def test_a_request_is_identified_by_its_tool_call_or_a_given_or_generated_key():
-    assert asking(tool_call_id="call-1").headers == {}
-    assert asking(tool_call_id="call-1", key="k").headers == {"Idempotency-Key": "k"}
-    assert asking().headers["Idempotency-Key"] != asking().headers["Idempotency-Key"]
+    assert asked_by(tool_call_id="call-1").headers == {}
+    assert asked_by(tool_call_id="call-1", key="k").headers == {"Idempotency-Key": "k"}
+    assert asked_by().headers["Idempotency-Key"] != asked_by().headers["Idempotency-Key"]
 
 
 def test_a_request_that_has_ended_is_not_waited_for():
-    outcome, calls, _ = carry_out(pausepoint._await_human(60, "Size?", "k", None, {}), [said(EXPIRED)])
+    outcome, calls, _ = carry_out(asking.await_human(60, "Size?", "k", None, {}), [said(EXPIRED)])
     assert (outcome.status, outcome.answer, outcome.by, outcome.timed_out, len(calls)) == (
         "expired",
         "M",
@@ -160,23 +164,23 @@ def test_a_request_that_has_ended_is_not_waited_for():
 
 def test_waiting_ends_after_the_given_time():
     with pytest.raises(pausepoint.StillWaiting, match="https://desk/requests/r1/") as waiting:
-        carry_out(pausepoint._wait(60, "r1", 0), [said(PENDING)])
+        carry_out(asking.wait(60, "r1", 0), [said(PENDING)])
     assert waiting.value.request_id == "r1"
 
 
 def test_cancelling_twice_succeeds_but_not_after_a_decision():
     gone = {"code": "already_decided", "decision": {"verdict": "cancel"}}
     cancelled = {**EXPIRED, "status": "cancelled"}
-    outcome, calls, _ = carry_out(pausepoint._cancel(60, "r1", ""), [said(gone, 409), said(cancelled)])
+    outcome, calls, _ = carry_out(asking.cancel(60, "r1", ""), [said(gone, 409), said(cancelled)])
     assert (outcome.status, [call.method for call in calls]) == ("cancelled", ["POST", "GET"])
     with pytest.raises(pausepoint.Refused):
-        carry_out(pausepoint._cancel(60, "r1", ""), [said({**gone, "decision": {"verdict": "approve"}}, 409)])
+        carry_out(asking.cancel(60, "r1", ""), [said({**gone, "decision": {"verdict": "approve"}}, 409)])
 
 
 def test_no_result_is_reported_for_an_unapproved_request():
-    outcome = pausepoint._outcome(EXPIRED)
+    outcome = outcome_of(EXPIRED)
     with pytest.raises(ValueError, match="not approved"):
-        carry_out(pausepoint._report(60, outcome, {"output": 1}), [])
+        carry_out(requests.report(60, outcome, {"output": 1}), [])
 
 
 @pytest.mark.parametrize("kind", [pausepoint.Desk, pausepoint.AsyncDesk])
@@ -220,10 +224,10 @@ def test_other_addresses_are_used_as_they_are(address):
 
 
 def test_an_empty_tool_call_id_is_left_out():
-    assert len(asking(tool_call_id=None).headers["Idempotency-Key"]) == 36
-    assert asking(tool_call_id="call-1").headers == {}
+    assert len(asked_by(tool_call_id=None).headers["Idempotency-Key"]) == 36
+    assert asked_by(tool_call_id="call-1").headers == {}
     # The API takes no empty one.
-    unnamed = asking(tool_call_id="")
+    unnamed = asked_by(tool_call_id="")
     assert ("tool_call_id" in unnamed.body, len(unnamed.headers["Idempotency-Key"])) == (False, 36)
 
 
@@ -241,23 +245,23 @@ def test_an_approved_input_is_the_same_only_as_json():
 @pytest.mark.parametrize("value", ["a\nb", "a\x00", "schlüssel"])
 def test_a_value_that_no_header_can_carry_is_refused_at_once(value):
     with pytest.raises(ValueError, match="idempotency_key may contain only printable ASCII"):
-        asking(key=value)
+        asked_by(key=value)
     with pytest.raises(ValueError, match="key may contain only printable ASCII"):
         pausepoint.Desk("http://desk", value)
 
 
 def test_an_id_stays_one_segment_of_the_url():
-    _, (call,), _ = carry_out(pausepoint._end(60, "a/../b?c", "completed"), [said({})])
+    _, (call,), _ = carry_out(requests.end_workflow(60, "a/../b?c", "completed"), [said({})])
     assert call.path == "/workflows/a%2F..%2Fb%3Fc/end"
 
 
 def test_who_offers_options_asks_a_question():
     kinds = [
-        asking().body["kind"],
-        asking(options=["red", "blue"]).body["kind"],
-        asking(allow_text=True).body["kind"],
-        asking(response_schema={"type": "object"}).body["kind"],
-        asking(kind="form", options=["red"]).body["kind"],
+        asked_by().body["kind"],
+        asked_by(options=["red", "blue"]).body["kind"],
+        asked_by(allow_text=True).body["kind"],
+        asked_by(response_schema={"type": "object"}).body["kind"],
+        asked_by(kind="form", options=["red"]).body["kind"],
     ]
     assert kinds == ["approval", "question", "question", "approval", "form"]
 
@@ -268,14 +272,14 @@ def test_files_are_sent_in_base64_by_path_or_by_content(tmp_path):
     files = [path, str(path), {"name": "a.csv", "content": b"x"}, {"name": "b.csv", "content": "eA=="}]
     sent = {"name": "note.txt", "content": "aGVsbG8="}
     expected = [sent, sent, {"name": "a.csv", "content": "eA=="}, {"name": "b.csv", "content": "eA=="}]
-    assert asking(attachments=files).body["attachments"] == expected
+    assert asked_by(attachments=files).body["attachments"] == expected
 
 
 def test_a_file_in_an_answer_is_sent_in_base64(tmp_path):
     path = tmp_path / "note.txt"
     path.write_bytes(b"hello")
     answer = {"scan": path, "note": "paid", "more": {"name": "a.csv", "content": b"x"}, "text": {"content": "eA=="}}
-    _, (call,), _ = carry_out(pausepoint._decide(60, "r1", "respond", "", {"answer": answer}), [said(APPROVED)])
+    _, (call,), _ = carry_out(requests.decide(60, "r1", "respond", "", {"answer": answer}), [said(APPROVED)])
     assert call.body["answer"] == {
         "scan": {"name": "note.txt", "content": "aGVsbG8="},
         "note": "paid",

@@ -20,6 +20,7 @@ def advise(machine: Machine, request: dict[str, object], body: object = CLOSER) 
     return machine.post(f"/requests/{request['id']}/advice", body)
 
 
+@pytest.mark.shows("rest", "advice")
 def test_advice_is_stored_and_shown_with_the_request():
     agent, reviewer = Machine(alice()), Machine(carol(), ("advise",))
     request = agent.ask()

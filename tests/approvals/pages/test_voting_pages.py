@@ -44,6 +44,7 @@ def words_of(html, tag, class_):
     return [found.words for found in parse(html).find(tag, class_=class_)]
 
 
+@pytest.mark.shows("pages", "progress", "vote")
 def test_the_first_vote_leaves_the_card_waiting_and_the_second_ends_it(payment, people):
     first = browser(people[0])
     (form, *_) = forms(first.get(payment.get_absolute_url()).text, "decide/")
@@ -217,6 +218,7 @@ def test_what_is_hidden_stays_hidden_in_a_proposal(people):
     assert stored(request).proposal["input"] == {"amount": 3, "token": "hunter-two"}
 
 
+@pytest.mark.shows("pages", "delegate")
 def test_a_delegate_is_told_for_whom_they_vote_and_the_card_says_it(payment, people):
     absent, _dave, delegate = people
     away(absent, delegate)

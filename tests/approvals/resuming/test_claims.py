@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pausepoint import leases
-from pausepoint.desk import _outcome
+from pausepoint.desk.outcomes import outcome_of
 from pausepoint.gate import Ruling
 
 from tests.approvals.api.test_python_client import APPROVED, MADE, carry_out, said
@@ -26,7 +26,7 @@ def taken(request: dict[str, Any], lost_by: str | None = None) -> Any:
 
 
 def claimed(*heard: Any) -> tuple[leases.Claim, list[str], list[Any], list[Any]]:
-    claim, calls, pauses = carry_out(leases.claim(60, _outcome(approved()), ASKED), heard)
+    claim, calls, pauses = carry_out(leases.claim(60, outcome_of(approved()), ASKED), heard)
     return claim, paths(calls), [call.body for call in calls], pauses
 
 
@@ -94,8 +94,8 @@ def test_a_result_that_arrives_while_a_person_is_asked_stands():
 
 def test_the_model_is_told_what_people_changed_in_both_approvals():
     first, second = (
-        _outcome(approved()),
-        _outcome(approved("r2", decision={**APPROVED["decision"], "verdict": "approve"})),
+        outcome_of(approved()),
+        outcome_of(approved("r2", decision={**APPROVED["decision"], "verdict": "approve"})),
     )
     ruling = Ruling(second, question=False, earlier=(first,))
     changed = 'A person changed the input of this call to {"amount": 60} and says: half.'

@@ -9,6 +9,7 @@ from approvals.states import Door, Verdict
 from chats.models import ToolCall, Turn
 from tests.support.chats.front_end import front_end, shown
 from tests.support.chats.turns import run
+from tests.support.desk.away import away
 from tests.support.desk.requests import stored
 from tests.support.desk.votes import both, group, make_team, vote, votes_of, with_terms
 from tests.support.machines import Client, machine
@@ -48,6 +49,7 @@ def dave_too():
     return make_person("erin", "decide_approvalrequest")
 
 
+@pytest.mark.shows("ai-sdk", "progress", "vote")
 def test_the_second_vote_on_a_call_of_an_ai_sdk_client_runs_it():
     owner, second = bob(), dave()
     client = Client(machine(owner))
@@ -64,6 +66,7 @@ def test_the_second_vote_on_a_call_of_an_ai_sdk_client_runs_it():
     assert votes_of(request) == [("API key test of bob", "approve"), ("dave", "approve")]
 
 
+@pytest.mark.shows("cedar", "progress", "vote")
 def test_a_cedar_front_end_is_told_that_its_vote_is_counted():
     owner, second = bob(), dave()
     page = front_end(owner)
@@ -86,3 +89,17 @@ def test_one_person_does_not_vote_twice_through_a_chat_and_a_page():
     assert (stored(request).status, votes_of(request)) == ("pending", [("API key test of bob", "approve")])
     vote(request, owner, Verdict.REJECT)
     assert votes_of(request) == [("bob", "reject")]
+
+
+def test_the_owner_of_a_chat_decides_for_no_one_else_about_their_own_agent():
+    absent, owner = bob(), dave()
+    client, page = Client(machine(owner)), front_end(owner)
+    away(absent, owner)
+    client.say("approve refund")
+    first = with_terms(ApprovalRequest.objects.get(), both(group(absent)))
+    refused = client.rule(True)
+    suspended = page.paused("approve payment")
+    second = with_terms(ApprovalRequest.objects.exclude(pk=first.pk).get(), both(group(absent)))
+    told = page.resume(suspended, {"approved": True}, stream=False)
+    assert (refused.status, refused.code, told.status, told.code) == (403, "not_allowed", 403, "not_allowed")
+    assert (Vote.objects.count(), stored(first).status, stored(second).status) == (0, "pending", "pending")

@@ -161,6 +161,7 @@ def test_webhooks_that_the_server_signs_are_verified_and_no_others(desk, node):
     assert found == ["m1"] * 3 + [forged] * 3 + [late] * 2 + [forged, missing]
 
 
+@pytest.mark.shows("javascript-client", "advice")
 def test_advice_of_another_key_is_on_the_request(desk, node):
     asker, _, _ = people(desk)
     reviewer, request = Remote(desk, "auditor", ("read", "advise")), asker.ask(title="Pay?")

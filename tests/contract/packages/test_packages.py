@@ -112,7 +112,7 @@ def test_the_wheel_has_its_types_license_and_extras_and_needs_only_httpx(built):
     with zipfile.ZipFile(built.wheel) as archive:
         names = archive.namelist()
         (metadata,) = [archive.read(name).decode() for name in names if name.endswith(".dist-info/METADATA")]
-    assert {"pausepoint/py.typed", "pausepoint/desk.py"} <= set(names)
+    assert {"pausepoint/py.typed", "pausepoint/desk/client.py"} <= set(names)
     assert sorted(name for name in names if name.startswith("pausepoint/") and name.endswith(".py")) == sorted(
         str(file.relative_to(PYTHON)) for file in (PYTHON / "pausepoint").rglob("*.py")
     )

@@ -212,6 +212,7 @@ def test_administrators_read_the_approver_scopes_and_a_revocation_has_a_reason(s
 
 
 @BOTH
+@pytest.mark.shows("python-client", "advice")
 def test_advice_of_another_key_is_on_the_request(server, agent, carried):
     reviewer = Remote(server, "auditor", ("read", "advise"))
     request = agent.ask(title="Pay?")

@@ -82,6 +82,8 @@ def test_whoever_decides_too_late_ends_it_in_the_same_way():
     assert (Workflow.objects.get().state, refusal.value.members()["halted"]) == ("cancelled", True)
 
 
+@pytest.mark.shows("rest", "halted")
+@pytest.mark.shows("mcp", "halted")
 def test_every_protocol_says_so_in_its_own_words():
     apply_policy(HALT)
     agent = Machine(alice())

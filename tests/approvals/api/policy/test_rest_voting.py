@@ -30,6 +30,7 @@ def ask(agent, terms):
     return asked
 
 
+@pytest.mark.shows("rest", "progress", "vote")
 def test_a_vote_is_answered_with_the_request_still_pending(agent, deciders):
     finance, security = (
         make_team(name, machine.key.user) for name, machine in zip(["finance", "security"], deciders, strict=True)
@@ -73,6 +74,7 @@ def test_a_vote_is_answered_with_the_request_still_pending(agent, deciders):
     assert deciders[1].decide(asked, "approve").body["status"] == "approved"
 
 
+@pytest.mark.shows("rest", "delegate")
 def test_a_vote_says_for_whom_it_was_given(agent, deciders):
     absent, delegate = (machine.key.user for machine in deciders)
     asked = ask(agent, both(group(make_team("finance", absent), votes=2)))

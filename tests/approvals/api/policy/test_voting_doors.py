@@ -40,6 +40,7 @@ def only() -> ApprovalRequest:
     return ApprovalRequest.objects.get()
 
 
+@pytest.mark.shows("mcp", "progress")
 def test_a_model_that_asked_over_mcp_is_told_how_far_it_is(deciders, terms):
     agent = Agent(alice())
     asked = agent.call("request_approval", REFUND).outcome
@@ -61,6 +62,8 @@ def test_a_permission_prompt_is_denied_with_how_far_it_is(deciders, terms):
     assert (denied["behavior"], "Votes: 1 of 2, security missing." in denied["message"]) == ("deny", True)
 
 
+@pytest.mark.shows("claude-code", "progress")
+@pytest.mark.shows("codex", "progress")
 @pytest.mark.parametrize(("agent", "body"), [("claude-code", BASH), ("codex", CODEX_BASH)])
 def test_a_hook_denies_until_both_have_approved(deciders, terms, agent, body):
     caller, address = machine(alice()), f"/api/v1/hooks/{agent}?wait=0.1"

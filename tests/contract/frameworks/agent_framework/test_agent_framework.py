@@ -61,7 +61,7 @@ def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
 def test_a_tool_that_would_run_unasked_ends_the_first_run(agent, mode, reason):
     agent.command.append(mode)
     errors = agent.start().communicate()[1]
-    assert errors.splitlines()[-1] == f"pausepoint.gate.NotGated: {reason}"
+    assert errors.splitlines()[-1] == f"pausepoint.gate.errors.NotGated: {reason}"
 
 
 def test_calls_that_would_run_unasked_end_the_run_and_pauses_and_endings_are_no_failures(agent):

@@ -14,6 +14,7 @@ from tests.contract.frameworks.claude_agent_sdk.test_claude_agent_sdk import Any
 from tests.contract.frameworks.coding_agent import CodingAgent
 from tests.contract.frameworks.shared import program
 from tests.support.anthropic_server import KEY, AnthropicServer, Block, says, text, tool_use
+from tests.support.processes.policies import HALT, apply_rules, pass_deadline
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import Server
 
@@ -105,6 +106,14 @@ def claude(request: pytest.FixtureRequest, desk: Server, tmp_path: Path, model: 
     return found
 
 
+@pytest.fixture
+def halting(desk: Server) -> Iterator[None]:
+    """At the deadlines of Claude Code's commands, the run is stopped."""
+    apply_rules(desk, {"name": "Stop", "match": {"agents": ["Claude Code"], "tools": ["Bash"]}, **HALT})
+    yield
+    apply_rules(desk)
+
+
 both_versions = pytest.mark.parametrize("claude", ["oldest", "newest"], indirect=True)
 
 
@@ -150,6 +159,21 @@ def test_a_call_that_nobody_decides_in_time_expires_and_cannot_be_approved_any_m
     heard, last = claude.results()
     assert "No one decided in time, so this call was not run." in heard["toolu_1"], heard
     assert (last["result"], claude.late(), claude.files) == ("done", 410, set())
+
+
+@both_versions
+@pytest.mark.shows("claude-code", "halted")
+def test_a_deadline_that_halts_denies_the_call_and_stops_the_run_where_the_version_can(claude, halting, request):
+    newest = request.node.callspec.params["claude"] == "newest"
+    claude.run(bash(1, "touch one"), ends=not newest)
+    pass_deadline(claude.desk, claude.waiting(command="touch one")["id"])
+    heard, last = claude.results()
+    assert "No one decided in time, and the policy stops the run then. Do nothing more." in heard["toolu_1"]
+    # The oldest version ignores `continue` beside a denial: its model is asked once more.
+    assert (last["terminal_reason"], len(claude.model.requests)) == (
+        ("hook_stopped", 1) if newest else ("completed", 2)
+    )
+    assert (claude.files, claude.requests(), claude.late()) == (set(), 1, 410)
 
 
 @both_versions

@@ -11,6 +11,7 @@ from pausepoint.connect.settings import EARLIER_MARKS
 
 from tests.contract.frameworks.codex.responses_server import Item, ResponsesServer, says, shell
 from tests.contract.frameworks.coding_agent import CodingAgent
+from tests.support.processes.policies import HALT, apply_rules, pass_deadline
 from tests.support.processes.ports import free_port
 from tests.support.processes.server import Server
 
@@ -65,6 +66,14 @@ def codex(request: pytest.FixtureRequest, desk: Server, tmp_path: Path, model: R
     return found
 
 
+@pytest.fixture
+def halting(desk: Server) -> Iterator[None]:
+    """At the deadlines of Codex's commands, the run is stopped."""
+    apply_rules(desk, {"name": "Stop", "match": {"agents": ["Codex"], "tools": ["Bash"]}, **HALT})
+    yield
+    apply_rules(desk)
+
+
 both_versions = pytest.mark.parametrize("codex", ["oldest", "newest"], indirect=True)
 
 
@@ -116,6 +125,15 @@ def test_a_command_that_nobody_decides_in_time_expires_and_cannot_be_approved_an
     codex.ended()
     assert "No one decided in time, so this call was not run." in codex.model.outputs["call_1"]
     assert (codex.late(), codex.files) == (410, set())
+
+
+@both_versions
+def test_a_deadline_that_halts_denies_the_command_and_its_model_is_told_to_do_nothing_more(codex, halting):
+    codex.run(shell("call_1", "touch one"))
+    pass_deadline(codex.desk, codex.waiting(command="touch one")["id"])
+    codex.ended()
+    words = "No one decided in time, and the policy stops the run then. Do nothing more."
+    assert (words in codex.model.outputs["call_1"], codex.late(), codex.files) == (True, 410, set())
 
 
 def test_a_server_that_is_killed_while_somebody_thinks_blocks_the_command(tmp_path, model):

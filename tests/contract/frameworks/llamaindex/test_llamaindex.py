@@ -101,4 +101,4 @@ def test_a_run_ends_with_the_refusal_if_nobody_can_be_asked(agent):
     agent.environment["PAUSEPOINT_KEY"] = "pp_no_key"
     program = agent.start()
     _, errors = program.communicate()
-    assert (program.returncode, errors.splitlines()[-1].partition(":")[0]) == (1, "pausepoint.desk.Refused")
+    assert (program.returncode, errors.splitlines()[-1].partition(":")[0]) == (1, "pausepoint.desk.errors.Refused")

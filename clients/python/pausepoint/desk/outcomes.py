@@ -1,0 +1,87 @@
+"""How a request ended, read from a response: what does not say exactly that it is approved is not approved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import NotUnderstood, mapping, member
+
+#: The verdicts that approve, and the type of null.
+APPROVING, NULL = ("approve", "edit"), type(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a request ended. `document` is the whole response."""
+
+    request_id: str
+    #: `approved`, `rejected`, `answered`, `expired` or `cancelled`; of a vote that others have to follow, `pending`.
+    status: str
+    #: None if the deadline passed.
+    by: str | None
+    comment: str
+    #: The answer to a question or form; the default if the deadline passed.
+    answer: Any
+    #: The input to run, as requested or as changed by a person. None unless approved.
+    input: Mapping[str, Any] | None
+    #: The digest of `input`, which the result is reported with.
+    digest: str | None
+    document: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def approved(self) -> bool:
+        return self.status == "approved" and not self.halted
+
+    @property
+    def edited(self) -> bool:
+        """Whether it was approved with changes."""
+        return bool(self._decision.get("verdict") == "edit")
+
+    @property
+    def votes(self) -> Mapping[str, Any] | None:
+        """The votes if several people decide it: `progress` in words, `stages`, `cast` and `proposal`."""
+        votes = self.document.get("votes")
+        return votes if isinstance(votes, Mapping) else None
+
+    @property
+    def timed_out(self) -> bool:
+        return self.status == "expired"
+
+    @property
+    def halted(self) -> bool:
+        """Whether the run has to stop: no one decided in time, and the policy says that it stops then."""
+        return bool(self._decision.get("halted"))
+
+    @property
+    def result(self) -> Mapping[str, Any] | None:
+        """What was reported for the approved call: `state`, `output`, `error`. A call with a result must not run again."""
+        result: Mapping[str, Any] | None = self.document.get("result")
+        return result
+
+    @property
+    def _decision(self) -> Mapping[str, Any]:
+        return mapping(self.document.get("decision"))
+
+
+def outcome_of(document: Mapping[str, Any]) -> Outcome:
+    """Return how a request ended. Raise NotUnderstood for a response that says it in no known way."""
+    status = member(document, "status", str)
+    approved = status == "approved"
+    made: Mapping[str, Any] = member(document, "decision", Mapping, NULL) or {}
+    if (result := member(document, "result", Mapping, NULL)) is not None:
+        member(result, "state", str)
+    outcome = Outcome(
+        request_id=member(document, "id", str),
+        status=status,
+        by=member(made, "by", str, NULL),
+        comment=member(made, "comment", str, NULL) or "",
+        answer=made.get("answer"),
+        input=member(made, "approved_input", Mapping) if approved else None,
+        digest=member(made, "approved_digest", str) if approved else None,
+        document=document,
+    )
+    if approved and (made.get("verdict") not in APPROVING or outcome.halted):
+        raise NotUnderstood("The response says that the request is approved, and something else beside it.")
+    return outcome
