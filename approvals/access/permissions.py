@@ -36,6 +36,11 @@ def sees_everything(user: Person) -> bool:
     return not is_limited(user) and sees_more_than_own(user)
 
 
+def sees_by_scopes(user: Person) -> bool:
+    """Return whether this is a decider or an auditor who sees only what approver scopes let them see."""
+    return is_limited(user) and sees_more_than_own(user)
+
+
 def sees_more_than_own(user: Person) -> bool:
     """Return whether this is a decider or an auditor, limited by scopes or not: pages of theirs are told of every change."""
     return decides_some(user) or user.has_perm(VIEW)

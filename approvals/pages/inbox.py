@@ -56,6 +56,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "next": filters.at(after) if after else None,
         "first": filters.at(None),
         "live_query": replace(filters, after=None, sort="", group="").query,
+        "sees_by_scopes": permissions.sees_by_scopes(request.user),
         "snoozed_count": snoozed,
         "wakes_at": wakes_at,
         **tab_counts(request.user, shared),

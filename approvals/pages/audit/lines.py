@@ -26,6 +26,8 @@ from approvals.text.text import visible
 
 #: How many values a line shows, and how many characters of a note.
 MAX_VALUES, MAX_NOTE = 3, 200
+#: What a person wrote, or why a call failed: the first of these is the note of a line, and none is among its values.
+NOTES = ("comment", "text", "error_text", "explanation", "reason")
 
 #: What an event is called where nothing more is known about it; also the options of the filter.
 EVENT_LABELS = {
@@ -241,8 +243,19 @@ def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _values_of_event(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    simple = [(name, value) for name, value in data.items() if value and isinstance(value, str | int)]
-    return [(name.replace("_", " "), short(value)) for name, value in simple[:MAX_VALUES]]
+    simple = [
+        (name, value) for name, value in data.items() if value and isinstance(value, str | int) and name not in NOTES
+    ]
+    return [(name.replace("_", " "), _time_of(value) or short(value)) for name, value in simple[:MAX_VALUES]]
+
+
+def _time_of(value: str | int) -> str:
+    """Return a value that is a moment as people read it, or an empty text."""
+    try:
+        moment = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        return ""
+    return clock(moment) if moment is not None and moment.tzinfo is not None else ""
 
 
 def _amount_of(entry: AuditEntry, values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -265,9 +278,7 @@ def _input_of(data: Mapping[str, Any], request: ApprovalRequest | None) -> Any:
 
 def _note(data: Mapping[str, Any]) -> str:
     """Return what a person wrote, or why a call failed; its beginning if it is long."""
-    text = next(
-        (data[name] for name in ("comment", "text", "error_text", "explanation", "reason") if data.get(name)), ""
-    )
+    text = next((data[name] for name in NOTES if data.get(name)), "")
     return _cut(text, MAX_NOTE) if isinstance(text, str) else ""
 
 

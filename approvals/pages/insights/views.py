@@ -69,6 +69,7 @@ def _page(request: SignedIn) -> HttpResponse:
         "insights": figures,
         "periods": PERIODS,
         "all": permissions.sees_everything(request.user),
+        "sees_by_scopes": permissions.sees_by_scopes(request.user),
         "ages": [
             (name, count, charts.share(count, max(ages.counts)), links.waiting(age))
             for name, count, age in zip(_ages(), ages.counts, links.AGES, strict=True)

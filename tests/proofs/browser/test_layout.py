@@ -146,7 +146,7 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
             of_person[who] = windows.open(people(who)) if who else windows.stranger(server)
             of_person[who].add_init_script(SHIFTS)
         page = of_person[who]
-        for width in (360, 820, 1280, 1600):
+        for width in (360, 820, 1280, 1600, 2560):
             page.set_viewport_size({"width": width, "height": 800})
             # Another address of the same page, after its `#`, would not load it.
             page.goto("about:blank")

@@ -21,10 +21,10 @@ def test_finance_and_security_both_approve_what_the_rule_of_the_how_to_asks_abou
     people = [bob(), make_person("dave", "decide_approvalrequest", "view_approvalrequest")]
     for name, person in zip(["finance", "security"], people, strict=True):
         make_team(name, person)
-    ask = json.loads(HOW_TO.read_text().partition("```json\n")[2].partition("```")[0])
-    apply_policy({"name": "Both", "then": "ask", **ask})
+    document = json.loads(HOW_TO.read_text().partition("```json\n")[2].partition("```")[0])
+    apply_policy(*document["rules"])
     agent, (finance, security) = Machine(alice()), map(Machine, people)
-    asked = agent.ask()
+    asked = agent.ask(tool_name="pay")
     assert asked["votes"]["progress"] == "0 of 2, finance and security missing"
     assert finance.decide(asked, "approve").body["votes"]["progress"] == "1 of 2, security missing"
     done = security.decide(asked, "approve").body
