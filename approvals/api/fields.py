@@ -35,6 +35,8 @@ def shown_with(example: dict[str, Any], **rules: Any) -> ConfigDict:
 
 
 NULL = {"type": "null"}
+#: Those whose moments can be told in every time zone.
+YEARS = range(2, 9999)
 
 
 def when(fields: dict[str, Any], then: dict[str, Any], *, required: Iterable[str] | None = None) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def _moment(value: Any) -> datetime:
         raise ValueError(_("must be text, like 2026-11-21T12:00:00Z"))
     try:
         moment = datetime.fromisoformat(value)
-        if moment.tzinfo is None or "T" not in value.upper():
+        if moment.tzinfo is None or "T" not in value.upper() or moment.year not in YEARS:
             raise ValueError
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:

@@ -21,6 +21,7 @@ from approvals.policy.policy_schema import POLICY_SCHEMA
 from approvals.policy.rules import Asking, AtDeadline, Deadline, Policy, Rule, Then
 from approvals.policy.terms import OnExpire, Terms, terms_of
 from approvals.schema.check import schema_errors
+from approvals.states import ASKS
 from approvals.text.text import INVISIBLE
 from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
 
@@ -219,6 +220,15 @@ def _check(stored: Mapping[str, Any], faults: Faults) -> None:
         if "when" in rule:
             _try(f"{path}.when", partial(Expression, rule["when"]), faults)
         _check_ask(f"{path}.ask", rule.get("ask", {}), faults)
+        kinds = rule.get("match", {}).get("kinds")
+        if (
+            isinstance(kinds, list)
+            and kinds
+            and all(kind in [*ASKS] for kind in kinds)
+            and "stages" in rule.get("ask", {})
+        ):
+            text = gettext_noop("is about approvals and recoveries: one person answers a question or form")
+            faults[f"{path}.ask.stages"] = Sentence(text)
 
 
 def _try(path: str, read: Callable[[], object], faults: Faults) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from approvals.db.canonical_json import NotCanonical, load
+from approvals.db.canonical_json import NotCanonical, canonical, load
 from approvals.policy.policies import MAX_BYTES, MAX_VALUES, InvalidPolicy
 from approvals.text.alignment import Budget
 from approvals.text.hunks import MAX_WORK, folded, pairs_of
@@ -17,14 +17,16 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+|\n')
 
 
 def read_text(text: str) -> Any:
-    """Return the document that a text is. InvalidPolicy if it is no JSON, which says where."""
+    """Return the document that a text is. InvalidPolicy if it is no JSON, which says where, or none that can be written again."""
     if len(text) > MAX_BYTES:
         limit = Sentence(gettext_noop("larger than %(limit)s characters"), {"limit": Count(MAX_BYTES)})
         raise InvalidPolicy({"": limit})
     try:
-        return load(text, max_values=MAX_VALUES)
+        document = load(text, max_values=MAX_VALUES)
+        canonical(document, max_bytes=MAX_BYTES)
     except NotCanonical as error:
         raise InvalidPolicy({"": Sentence(error.text, error.values)}) from error
+    return document
 
 
 def write_text(document: Mapping[str, Any]) -> str:

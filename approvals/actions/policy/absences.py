@@ -28,7 +28,7 @@ from approvals.record import audit
 from approvals.states import Door
 from approvals.text.times import short_time
 
-#: How far ahead an absence may end.
+#: How far back an absence may start, and how far ahead it may end.
 LONGEST = timedelta(days=366)
 #: For how long after an absence has begun or ended the sweep still finds it: longer than a process is ever late.
 TOLD_WITHIN = timedelta(seconds=30)
@@ -130,6 +130,8 @@ def _check(person: User, away: Away, starts_at: datetime, delegate: Named | None
         errors["until"] = _("must be later than the start, and than now")
     elif away.until > now + LONGEST:
         errors["until"] = _("must be within a year")
+    if starts_at < now - LONGEST:
+        errors["starts_at"] = _("must be within a year")
     if len(away.reason) > MAX_REASON:
         errors["reason"] = _("is longer than %(limit)s characters") % {"limit": MAX_REASON}
     if delegate is not None and (problem := _problem_of(delegate, person, by)):

@@ -12,6 +12,10 @@ from approvals.access.permissions import Decided
 from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
+from approvals.policy.terms import terms_of
+from approvals.policy.votes import has_enough_people
+from approvals.queries.policy.ballots import casts_of, takes_votes, votes_on
+from approvals.queries.policy.electorate import electorate_of
 from approvals.states import ASKS, Control
 
 #: Someone who may decide a request: only among superusers, or only among others.
@@ -36,7 +40,14 @@ _AMONG: Prepared[tuple[int]] = Prepared(
 
 
 def warnings_of(request: ApprovalRequest) -> list[str]:
-    """Return a sentence if no one, or no one but superusers, may decide a waiting request; read only if that is possible."""
+    """Return a sentence if no one, or no one but superusers, may decide a waiting request, or too few people may vote on it.
+
+    Read only if that is possible.
+    """
+    if request.pending and takes_votes(request) and not _has_enough_people(request):
+        return [
+            _("There are not enough people who may approve this request. Ask an administrator to check the policy.")
+        ]
     is_limited = request.scoped_upto is not None or request.control == Control.FOUR_EYES
     if not request.pending or request.kind in ASKS or not is_limited:
         return []
@@ -47,6 +58,11 @@ def warnings_of(request: ApprovalRequest) -> list[str]:
     problem = _("Only superusers may decide this request.") if only_superusers else _("No one may decide this request.")
     advice = _("Ask an administrator to check the approver scopes, and who decides for this tool.")
     return [f"{problem} {advice}"]
+
+
+def _has_enough_people(request: ApprovalRequest) -> bool:
+    terms, votes = terms_of(request.terms), votes_on(request.pk)
+    return has_enough_people(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest)
 
 
 def deciders_among(request: ApprovalRequest, people: Collection[int]) -> set[int]:

@@ -37,7 +37,7 @@ class Scopes:
 
 def changes_of(changed: Mapping[ApprovalRequest, Any]) -> dict[UUID, Change]:
     """Return what scopes say of changed inputs of requests, by id, in one statement; in none if no scope fits these."""
-    sets = {request.scope_set_id for request in changed} - {None}
+    sets = {request.scope_set_id for request in changed if request.scope_set_id is not None}
     matches: dict[int | None, list[tuple[int, Match]]] = {}
     rows = ScopeSetMember.objects.filter(scope_set__in=any_of(sets, int)) if sets else ScopeSetMember.objects.none()
     for scope_set, scope, match in rows.values_list("scope_set", "scope", "scope__match"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.machine import Machine
-from tests.support.people import alice, bob
+from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
 
@@ -19,3 +19,12 @@ def test_the_time_of_a_decision_has_the_same_format_in_the_request_and_in_later_
     found = deciding.get(f"/requests/{asked['id']}").body["decision"]["decided_at"]
     assert refused.body["decision"]["decided_at"] == found
     assert found.endswith("Z")
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "0001-12-31T23:59:59-05:00", "9999-12-31T23:59:59Z"])
+def test_a_moment_that_some_time_zone_could_not_show_is_refused(moment):
+    auditor = Machine(make_person("ann", "view_auditentry"))
+    for body, name in (({"at": moment}, "at"), ({"policy": {"rules": []}, "at": moment}, "at")):
+        assert list(auditor.post("/policy/evaluate", body).body["errors"]) == [name]
+    refused = Machine(alice()).post("/requests", {"kind": "approval", "title": "x", "deadline": moment})
+    assert list(refused.body["errors"]) == ["deadline"]

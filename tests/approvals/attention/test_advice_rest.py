@@ -52,6 +52,7 @@ def test_a_priority_is_raised_and_never_lowered(before: str, wanted: str):
     stored = ApprovalRequest.objects.get()
     expected = max(before, wanted, key=order.index)
     assert (stored.priority, 3 - stored.urgency) == (expected, order.index(expected))
+    assert stored.asked_priority == (before if raises else None)
     assert waits(Workflow.objects.get()) == ("suspended", 1, stored.urgency, True)
     (entry,) = [entry for entry in events(stored) if entry == "request.advised"]
     assert entry

@@ -11,9 +11,10 @@ from django.utils import timezone
 from approvals.actions.attention import flooding
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.outbound import mailing
-from approvals.states import Kind, Priority
+from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
-from tests.support.desk.requests import make_request, make_workflow
+from tests.support.desk.requests import make_request, make_workflow, stored
+from tests.support.desk.votes import both, group, vote, with_terms
 from tests.support.markup import Element, parse
 from tests.support.people import alice, bob, make_person
 
@@ -164,3 +165,12 @@ def test_no_one_is_told_and_nothing_folded_where_the_setting_is_off(settings):
     flooding.tell_of_floods()
     assert AuditEntry.objects.filter(event="agent.flooded").count() == 0
     assert folds(page_of(bob())) == []
+
+
+def test_rows_that_stand_folded_are_picked_with_the_input_that_people_vote_on():
+    decider = bob()
+    first, *_rest = flood(alice())
+    with_terms(first, both(group(votes=2)))
+    vote(first, make_person("erin", "decide_approvalrequest"), Verdict.EDIT, edited_input={"amount": 7})
+    (picks,) = [field.attributes["value"] for field in page_of(decider).find("input", name="picks")]
+    assert f"{first.pk}:{stored(first).voted_digest}" in picks.split()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.policies import InvalidPolicy, names_in, policy_of, stored_form, written_form
+from approvals.policy.policies import Directory, InvalidPolicy, names_in, policy_of, stored_form, written_form
 from approvals.policy.policy_schema import POLICY_SCHEMA
 from approvals.policy.rules import MAX_RULES
 from approvals.policy.terms import Group, Stage, Step
@@ -77,6 +77,15 @@ def test_what_is_stored_is_written_as_it_was_read():
     assert (names_in(WHOLE).people, names_in(WHOLE).teams) == ({"alice", "bob"}, {"finance"})
 
 
+def test_who_no_longer_exists_is_not_whoever_is_called_so_now():
+    stored = stored_form(WHOLE, DIRECTORY)
+    gone = written_form(stored, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles))
+    assert "#5" in json.dumps(gone)
+    with pytest.raises(InvalidPolicy) as refusal:
+        stored_form(gone, Directory(people=DIRECTORY.people, roles=DIRECTORY.roles, teams={"#5": 77}))
+    assert list(refusal.value.faults) == ["rules.0.ask.stages.0.groups.0.teams.0"]
+
+
 def test_the_schema_is_one():
     assert schema_problem(POLICY_SCHEMA) == ""
 
@@ -106,6 +115,10 @@ def test_the_schema_is_one():
         (ask(stages=[{"groups": [{"roles": ["boss"]}]}]), ["rules.0.ask.stages.0.groups.0.roles.0"]),
         (ask(stages=[{"groups": [{"people": ["bob"], "votes": 2}]}]), ["rules.0.ask.stages.0.groups.0.votes"]),
         (ask(stages=[{"groups": [{"people": ["bob", "bob"]}]}]), ["rules.0.ask.stages.0.groups.0.people"]),
+        (
+            rule(match={"kinds": ["question", "form"]}, ask={"stages": [{"groups": [{"votes": 2}]}]}),
+            ["rules.0.ask.stages"],
+        ),
         (ask(deadline={"after": 60}), ["rules.0.ask.deadline.then"]),
         (ask(deadline={"after": 1, "then": "halt"}), ["rules.0.ask.deadline.after"]),
         (ask(reminders=[120, 60]), ["rules.0.ask.reminders"]),

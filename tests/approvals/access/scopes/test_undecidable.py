@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -13,6 +13,7 @@ from approvals.models import ApprovalRequest, Workflow
 from tests.approvals.api.mcp.agent import QUESTION as MCP_QUESTION
 from tests.approvals.api.mcp.agent import REFUND, WRITE, Agent
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
+from tests.support.desk.ruling import apply_policy
 from tests.support.desk.scopes import make_scope
 from tests.support.machine import APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob, make_person
@@ -115,3 +116,19 @@ def test_a_refused_request_can_be_asked_again_when_someone_may_decide_it(setting
     assert agent.post("/requests", APPROVAL, idempotency_key="1").status == 422
     make_scope(decider, by=root, tools=["refund"])
     assert agent.post("/requests", APPROVAL, idempotency_key="1").status == 201
+
+
+def test_who_asks_reads_that_too_few_people_may_vote():
+    agent, decider, team = Machine(alice()), bob(), Group.objects.create(name="finance")
+    apply_policy(
+        {"name": "All", "then": "ask", "ask": {"stages": [{"groups": [{"teams": ["finance"]}, {"votes": 1}]}]}}
+    )
+    few = "There are not enough people who may approve this request. Ask an administrator to check the policy."
+    decider.groups.add(team)
+    request = agent.ask()
+    assert request["warnings"] == [few]
+    make_person("carol", "decide_approvalrequest")
+    assert agent.get(f"/requests/{request['id']}").body["warnings"] == []
+    team.delete()
+    assert agent.get(f"/requests/{request['id']}").body["warnings"] == [few]
+    assert agent.ask(QUESTION)["warnings"] == []

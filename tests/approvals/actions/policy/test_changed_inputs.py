@@ -11,6 +11,7 @@ from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import ask
+from tests.support.desk.away import away
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.desk.ruling import apply_policy
 from tests.support.desk.scopes import again, make_scope
@@ -131,3 +132,17 @@ def test_two_amounts_are_still_compared(local):
         edit(request, local, {"amount": 500, "country": "FR"})
     decide(request, again(local), Verdict.EDIT, edited_input={"amount": 50, "country": "FR"})
     assert stored(request).status == "approved"
+
+
+def test_with_broken_glass_too_the_changed_input_has_to_fit_and_who_is_away_is_named():
+    absent, decider = bob(), make_person("erin", "decide_approvalrequest", "break_glass")
+    root = User.objects.create_superuser("root")
+    make_scope(decider, by=root, limit=100)
+    make_scope(absent, by=root, limit=1000)
+    away(absent, decider)
+    request = make_voted(alice(), both(group(votes=2)), input={"amount": 50})
+    edit(request, root, {"amount": 500})
+    digest = stored(request).voted_digest
+    decide(request, again(decider), Verdict.APPROVE, shown_digest=digest, comment="Fire.", break_glass=True)
+    decision = stored(request).decision
+    assert (decision.by_name, decision.for_name, decision.edited_input) == ("erin", "bob", {"amount": 500})

@@ -41,6 +41,13 @@ def payment():
     return make_voted(with_address(alice()), both(group(finance, votes=2)), title="Pay")
 
 
+@pytest.mark.parametrize("comment", ["", "  ", "\u200b", "\u2060 \ufeff"])
+def test_a_message_in_which_no_one_reads_anything_is_none(payment, frank, comment):
+    with pytest.raises(Invalid):
+        decide(payment, frank, Verdict.APPROVE, comment=comment, break_glass=True)
+    assert stored(payment).status == "pending"
+
+
 def test_one_person_decides_and_everyone_concerned_is_told(payment, frank):
     with_address(carol())
     outcome = decide(payment, frank, Verdict.APPROVE, comment="The plant is on fire.", break_glass=True)

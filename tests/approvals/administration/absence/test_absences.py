@@ -57,6 +57,7 @@ def test_an_absence_is_stored_and_on_record():
         ({"until": later(-1)}, {"until": "must be later than the start, and than now"}),
         ({"starts_at": later(2), "until": later(1)}, {"until": "must be later than the start, and than now"}),
         ({"until": later(24 * 400)}, {"until": "must be within a year"}),
+        ({"starts_at": later(-24 * 400)}, {"starts_at": "must be within a year"}),
         ({"reason": "a" * 201}, {"reason": "is longer than 200 characters"}),
     ],
 )

@@ -190,3 +190,22 @@ def test_there_are_no_such_pages_for_anyone_else():
             assert client.get(address).status_code == 404
         assert client.post("/settings/policy/1/settle/", {"action": "decline"}).status_code == 404
         assert post(client, {"rules": []}, "apply").status_code == 404
+
+
+DEEP = '{"a":' * 400 + "1" + "}" * 400
+STRANGE = ['[{"name": "x", "then": "ask", "match": [1]}]', '[{"name": "x", "then": "ask", "ask": {"stages": 3}}]',
+           '[{"name": "\\ud800", "then": "ask"}]', f"[{DEEP}]"]  # fmt: skip
+
+
+@pytest.mark.parametrize("rules", STRANGE, ids=range(len(STRANGE)))
+@pytest.mark.parametrize("step", ["preview", "edit:0", "store:0", "store:", "up:0", "four_eyes"])
+def test_a_document_of_any_shape_is_refused_in_words(client, rules, step):
+    page = post(client, f'{{"rules": {rules}}}', step, **RULE)
+    assert (page.status_code, live_version()) == (422, None)
+
+
+@pytest.mark.parametrize("value", ["{}", "0", "false", "null", '""', "[]"])
+def test_values_that_are_no_list_do_not_stand_for_any_value(client, value):
+    page = post(client, {"rules": []}, "store:", **RULE, **{"rule-values": value})
+    assert (page.status_code, draft_in(page)) == (422, {"rules": []})
+    assert "This must be a JSON list with at least one item. Leave it empty for any value." in words(page)
