@@ -28,13 +28,13 @@ _ORDER = ("-changed_at", "-id")
 
 @dataclass(frozen=True, slots=True)
 class EndedCursor(Cursor):
-    """The place of a workflow: when it ended, and its id if it is the person's own; or a request, and when that ended."""
+    """The cursor behind a workflow of the person's own, by its id and when it ended, or behind a request, likewise."""
 
     at: datetime
     key: int | UUID
 
 
-class _Place(NamedTuple):
+class _SortKey(NamedTuple):
     """Sorts workflows: of the same moment, the person's own come first."""
 
     at: datetime
@@ -52,44 +52,44 @@ def ended_in_scope(user: User, *, after: EndedCursor | None, limit: int) -> tupl
 
     Every workflow is on one page. A page is short, even empty, if so many requests of the person are in few workflows.
     """
-    places, reached = _in_scope(user, after, limit)
-    places = sorted([*places, *_own(user, after, limit)], reverse=True)
+    keys, reached = _in_scope(user, after, limit)
+    keys = sorted([*keys, *_own(user, after, limit)], reverse=True)
     if reached is not None:
         # What comes later may stand behind requests that were not read yet.
-        places = [place for place in places if place >= reached]
-    shown = places[:limit]
-    following = shown[-1] if len(places) > limit else reached
-    return [place.workflow for place in shown], following and following.cursor
+        keys = [key for key in keys if key >= reached]
+    shown = keys[:limit]
+    following = shown[-1] if len(keys) > limit else reached
+    return [key.workflow for key in shown], following and following.cursor
 
 
-def _own(user: User, after: EndedCursor | None, limit: int) -> Iterable[_Place]:
+def _own(user: User, after: EndedCursor | None, limit: int) -> Iterable[_SortKey]:
     workflows = Workflow.objects.filter(owner=user.pk, ended_at__isnull=False)
     if after is not None:
         same = Q(ended_at=after.at, pk__lt=after.key) if isinstance(after.key, int) else Q(pk__in=[])
         workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | same)
     rows = workflows.order_by("-ended_at", "-id").values_list("ended_at", "pk")[: limit + 1]
-    return [_Place(at, True, pk, pk) for at, pk in rows if at is not None]
+    return [_SortKey(at, True, pk, pk) for at, pk in rows if at is not None]
 
 
-def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_Place], _Place | None]:
+def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_SortKey], _SortKey | None]:
     """Return more than `limit` workflows of others by their last request, if there are, and the last request that was read.
 
     None in place of that if all were read.
     """
-    found: list[_Place] = []
-    reached: _Place | None = None
+    keys: list[_SortKey] = []
+    reached: _SortKey | None = None
     for _ in range(ROUNDS):
         rows = _next_requests(user, after)
         for at, pk, workflow, ended_at, owner, followed in rows:
-            reached = _Place(at, False, pk, workflow)
+            reached = _SortKey(at, False, pk, workflow)
             if ended_at is not None and owner != user.pk and not followed:
-                found.append(reached)
+                keys.append(reached)
         if len(rows) < CHUNK or reached is None:
-            return found, None
-        if len(found) > limit:
+            return keys, None
+        if len(keys) > limit:
             break
         after = reached.cursor
-    return found, reached
+    return keys, reached
 
 
 def _next_requests(
