@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -90,7 +90,7 @@ def _store_granted(
     *,
     by: Actor,
     alone: bool,
-    why: Mapping[str, str],
+    why: dict[str, str],
 ) -> bool:
     """Store a request as approved by one of these grants; False if none can be used: then it is stored, and waits."""
     _store_ended(request, workflow, ask, Status.APPROVED)

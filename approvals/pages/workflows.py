@@ -19,10 +19,10 @@ from approvals.pages.audit.lines import words_of
 from approvals.pages.cards import card_for
 from approvals.pages.context import tab_counts
 from approvals.pages.lists.workflow_rows import workflow_row
-from approvals.queries import PAGE, RequestCursor, WorkflowCursor
+from approvals.queries import PAGE, RequestCursor
 from approvals.queries.policy.ballots import ballots_of
 from approvals.queries.search_words import MAX_SEARCH
-from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, history_of, page_of_workflows
+from approvals.queries.workflow_list import ENDED, SEARCHED, SUSPENDED, cursor_in, history_of, page_of_workflows
 
 #: How many completed workflows are shown below the suspended ones.
 COMPLETED_SHOWN = 20
@@ -36,7 +36,7 @@ def workflows(request: SignedIn) -> HttpResponse:
     q, show = request.GET.get("q", "").strip(), request.GET.get("show", "")
     if len(q) > MAX_SEARCH or "\x00" in q:
         raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_SEARCH})
-    after = WorkflowCursor.parse(request.GET.get("after", "")) if show in (SUSPENDED, ENDED) else None
+    after = cursor_in(request.GET.get("after", "")) if show in (SUSPENDED, ENDED) else None
     lists = []
     for which in (SUSPENDED, ENDED):
         if show not in ("", which):

@@ -12,8 +12,11 @@ from django.db.models import Case, Exists, F, Model, OuterRef, Prefetch, Q, Quer
 from django.db.models.functions import Coalesce
 
 from approvals import queries
+from approvals.access.scopes import scope_sets_of
+from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
+from approvals.queries.lists.ended import EndedCursor, ended_in_scope
 from approvals.queries.results import Result, results_of
 from approvals.queries.search import with_words
 from approvals.record.events import RESULTS
@@ -34,7 +37,7 @@ class WorkflowPage:
     """A page of workflows, and the cursor of the next one or None."""
 
     workflows: list[Workflow]
-    after: WorkflowCursor | None
+    after: WorkflowCursor | EndedCursor | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +105,21 @@ def _latest(rows: QuerySet[M], *order: Any) -> QuerySet[M, dict[str, Any]]:
     return rows.order_by(*order).values("pk")[: SHOWN + 1]
 
 
+def cursor_in(text: str) -> WorkflowCursor | EndedCursor | None:
+    """Return the cursor that `text` from an address spells; None if it spells none."""
+    return WorkflowCursor.parse(text) or EndedCursor.parse(text)
+
+
 def page_of_workflows(
-    user: User, which: str, *, q: str = "", after: WorkflowCursor | None = None, limit: int = PAGE
+    user: User, which: str, *, q: str = "", after: WorkflowCursor | EndedCursor | None = None, limit: int = PAGE
 ) -> WorkflowPage:
-    """Return a page of suspended workflows, most urgent first, or of ended ones, latest first."""
+    """Return a page of suspended workflows, most urgent first, or of ended ones, latest first.
+
+    A cursor of another list gives the first page: scopes may have come or gone since the page before.
+    """
+    if which == ENDED and not q and scope_sets_of(user):
+        return _page_in_scope(user, after if isinstance(after, EndedCursor) else None, limit)
+    after = after if isinstance(after, WorkflowCursor) else None
     by_which = {SUSPENDED: queries.suspended_workflows_for, ENDED: queries.ended_workflows_for}
     workflows = with_steps(user, by_which[which](user, after=after))
     if q:
@@ -113,6 +127,12 @@ def page_of_workflows(
     rows = list(workflows[: limit + 1])
     shown, more = rows[:limit], len(rows) > limit
     return WorkflowPage(shown, cursor_of(shown[-1], which) if more else None)
+
+
+def _page_in_scope(user: User, after: EndedCursor | None, limit: int) -> WorkflowPage:
+    ids, following = ended_in_scope(user, after=after, limit=limit)
+    by_id = {row.pk: row for row in with_steps(user, queries.workflows_for(user).filter(pk__in=any_of(ids, int)))}
+    return WorkflowPage([by_id[pk] for pk in ids if pk in by_id], following)
 
 
 def searched(

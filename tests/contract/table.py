@@ -214,7 +214,10 @@ TABLES: Sequence[Table] = [
 
 def marks(path: Path) -> Iterator[Shown]:
     """Yield what the tests of a file show."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    source = path.read_text()
+    if "pytest.mark.shows" not in source:
+        return
+    for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         for mark in node.decorator_list:

@@ -22,7 +22,7 @@ from tests.support.people import alice, bob, mallory
 
 NOW, DEFER = "?wait=0", "?wait=defer"
 #: How many hostile bodies are sent.
-HOSTILE = 200 * int(os.environ.get("ROUNDS", "1"))
+HOSTILE = 60 * int(os.environ.get("ROUNDS", "1"))
 
 pytestmark = pytest.mark.django_db
 

@@ -133,10 +133,11 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.parametrize("third", [0, 1, 2])
 @pytest.mark.parametrize("kind", list(Kind))
-def test_no_form_causes_a_server_error(kind):
+def test_no_form_causes_a_server_error(kind, third):
     asker, client = alice(), browser(bob())
-    answered = {ascii(value)[:20]: sent_everywhere(asker, client, kind, value) for value in HOSTILE}
+    answered = {ascii(value)[:20]: sent_everywhere(asker, client, kind, value) for value in HOSTILE[third::3]}
     assert {value: codes for value, codes in answered.items() if not codes <= {200, 302, 400, 409, 422}} == {}
 
 

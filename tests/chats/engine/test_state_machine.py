@@ -211,7 +211,7 @@ def checkpoints_of_all():
     return TurnCheckpoint.objects.all()
 
 
-SHORT = settings(max_examples=4, stateful_step_count=8, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=3, stateful_step_count=8, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.django_db(transaction=True)

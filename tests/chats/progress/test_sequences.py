@@ -124,7 +124,7 @@ def check(happened: Happening, before: Progress, after: Progress) -> None:
         assert now.state != EXECUTING or not now.request_id or now.approved_digest == now.executed_digest
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(some_calls, st.lists(happenings | some_calls, min_size=3, max_size=12))
 def test_what_holds_after_any_sequence(calls, sequence):
     """A list of calls in the sequence is a further step, which is made if every call of the one before is closed."""

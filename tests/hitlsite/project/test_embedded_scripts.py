@@ -7,6 +7,8 @@ import re
 from importlib import import_module
 from importlib.util import find_spec
 
+import pytest
+
 from tests.support.root import ROOT
 
 IMPORT = re.compile(r"^\s*(?:.*; )?from ((?:approvals|chats|hitlsite)[\w.]*) import ([\w, ]+?)(?=;|\n|$)", re.MULTILINE)
@@ -18,8 +20,10 @@ def exists(module: str, name: str) -> bool:
     )
 
 
-def test_every_import_in_a_script_finds_its_name():
-    found = [
+@pytest.fixture
+def imports() -> list[tuple[str, str, str]]:
+    """File, module and name of each import in a script; all files are parsed for them."""
+    return [
         (path.relative_to(ROOT).as_posix(), module, name.strip())
         for folder in ("tests", "benchmarks")
         for path in sorted((ROOT / folder).rglob("*.py"))
@@ -28,5 +32,8 @@ def test_every_import_in_a_script_finds_its_name():
         for module, names in IMPORT.findall(node.value)
         for name in re.sub(r" as \w+", "", names).split(",")
     ]
-    assert len(found) > 20
-    assert [each for each in found if not exists(*each[1:])] == []
+
+
+def test_every_import_in_a_script_finds_its_name(imports):
+    assert len(imports) > 20
+    assert [each for each in imports if not exists(*each[1:])] == []

@@ -161,5 +161,5 @@ class Scopes(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_any_order_of_changes_leaves_what_the_model_says():
-    profile = hypothesis_settings(max_examples=6, stateful_step_count=10, deadline=None)
+    profile = hypothesis_settings(max_examples=4, stateful_step_count=9, deadline=None)
     run_state_machine_as_test(Scopes, settings=profile)

@@ -44,7 +44,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(BODIES | JSON)
 def test_any_json_is_accepted_or_refused_as_invalid(body):
     try:

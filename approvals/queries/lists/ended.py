@@ -1,0 +1,110 @@
+"""The workflows that ended, for someone whom scopes limit: docs/decisions/scopes.md says why in this order.
+
+A workflow of their own comes where it ended; any other where the last request of it ended that they see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q
+
+from approvals.db.cursors import Cursor
+from approvals.db.literal import literal
+from approvals.models import ApprovalRequest, Workflow
+from approvals.queries.policy.sides import ASSIGNED, IN_SCOPE, first_of, reader
+from approvals.queries.policy.visible import steps_for
+from approvals.states import Status
+
+#: How many requests one statement reads, and how many such statements a page may take.
+CHUNK, ROUNDS = 200, 5
+_ORDER = ("-changed_at", "-id")
+
+
+@dataclass(frozen=True, slots=True)
+class EndedCursor(Cursor):
+    """The cursor behind a workflow of the person's own, by its id and when it ended, or behind a request, likewise."""
+
+    at: datetime
+    key: int | UUID
+
+
+class _SortKey(NamedTuple):
+    """Sorts workflows: of the same moment, the person's own come first."""
+
+    at: datetime
+    own: bool
+    key: int | UUID
+    workflow: int
+
+    @property
+    def cursor(self) -> EndedCursor:
+        return EndedCursor(self.at, self.key)
+
+
+def ended_in_scope(user: User, *, after: EndedCursor | None, limit: int) -> tuple[list[int], EndedCursor | None]:
+    """Return the ids of the next workflows, latest first, and the cursor of those that follow.
+
+    Every workflow is on one page. A page is short, even empty, if so many requests of the person are in few workflows.
+    """
+    keys, reached = _in_scope(user, after, limit)
+    keys = sorted([*keys, *_own(user, after, limit)], reverse=True)
+    if reached is not None:
+        # What comes later may stand behind requests that were not read yet.
+        keys = [key for key in keys if key >= reached]
+    shown = keys[:limit]
+    following = shown[-1] if len(keys) > limit else reached
+    return [key.workflow for key in shown], following and following.cursor
+
+
+def _own(user: User, after: EndedCursor | None, limit: int) -> Iterable[_SortKey]:
+    workflows = Workflow.objects.filter(owner=user.pk, ended_at__isnull=False)
+    if after is not None:
+        same = Q(ended_at=after.at, pk__lt=after.key) if isinstance(after.key, int) else Q(pk__in=[])
+        workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | same)
+    rows = workflows.order_by("-ended_at", "-id").values_list("ended_at", "pk")[: limit + 1]
+    return [_SortKey(at, True, pk, pk) for at, pk in rows if at is not None]
+
+
+def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_SortKey], _SortKey | None]:
+    """Return more than `limit` workflows of others by their last request, if there are, and the last request that was read.
+
+    None in place of that if all were read.
+    """
+    keys: list[_SortKey] = []
+    reached: _SortKey | None = None
+    for _ in range(ROUNDS):
+        rows = _next_requests(user, after)
+        for at, pk, workflow, ended_at, owner, followed in rows:
+            reached = _SortKey(at, False, pk, workflow)
+            if ended_at is not None and owner != user.pk and not followed:
+                keys.append(reached)
+        if len(rows) < CHUNK or reached is None:
+            return keys, None
+        if len(keys) > limit:
+            break
+        after = reached.cursor
+    return keys, reached
+
+
+def _next_requests(
+    user: User, after: EndedCursor | None
+) -> list[tuple[datetime, UUID, int, datetime | None, int, bool]]:
+    """Return the next requests that ended, latest first, with their workflows, and whether the person sees a later one in it."""
+    ended = ~Q(status=literal(Status.PENDING))
+    if after is not None:
+        ended &= Q(changed_at__lte=after.at)
+        # Of the moment of a workflow of their own, all requests are left.
+        if isinstance(after.key, UUID):
+            ended &= Q(changed_at__lt=after.at) | Q(pk__lt=after.key)
+    requests = ApprovalRequest.objects.order_by()
+    page = first_of(requests.filter(ended), reader(user), _ORDER, CHUNK, waiting=False, reasons=[ASSIGNED, IN_SCOPE])
+    later = requests.filter(steps_for(user), workflow=OuterRef("workflow"), changed_at__gte=OuterRef("changed_at"))
+    later = later.filter(Q(changed_at__gt=OuterRef("changed_at")) | Q(pk__gt=OuterRef("pk")))
+    columns = ("changed_at", "pk", "workflow", "workflow__ended_at", "workflow__owner")
+    return list(requests.filter(page).order_by(*_ORDER).values_list(*columns, Exists(later)))
