@@ -12,9 +12,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pausepoint.desk import Asked, AsyncDesk, DeskError, Outcome, Refused, Resume
+from pausepoint.desk import LEASE, Asked, AsyncDesk, DeskError, Outcome, Refused, Resume
 from pausepoint.desk.errors import mapping, member
-from pausepoint.desk.resuming import LEASE
 from pausepoint.gate import Wanted, aask, logger
 
 

@@ -31,8 +31,7 @@ from pydantic_ai.toolsets import FunctionToolset
 
 from pausepoint import calls, durable, gate
 from pausepoint.calls import ToolCall
-from pausepoint.desk import AsyncDesk, Outcome
-from pausepoint.desk.resuming import LEASE
+from pausepoint.desk import LEASE, AsyncDesk, Outcome
 from pausepoint.durable import NotYet, Resumption, StoredRun
 from pausepoint.gate import AnyDesk, Ruling, Wanted
 

@@ -11,8 +11,7 @@ from typing import Any
 from langgraph.types import Command
 
 from pausepoint import gate
-from pausepoint.desk import AsyncDesk, Desk, Outcome, Refused, Resume
-from pausepoint.desk.resuming import LEASE
+from pausepoint.desk import LEASE, AsyncDesk, Desk, Outcome, Refused, Resume
 from pausepoint.durable import Resumption, taken_by_other
 from pausepoint.interrupts import Pause, Question, pause_of
 

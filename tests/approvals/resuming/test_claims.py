@@ -8,7 +8,7 @@ from pausepoint import leases
 from pausepoint.desk.outcomes import outcome_of
 from pausepoint.gate import Ruling
 
-from tests.approvals.api.test_python_client import APPROVED, MADE, carry_out, said
+from tests.approvals.api.python_client.test_flows import APPROVED, MADE, carry_out, said
 from tests.approvals.resuming.test_python_client import BUSY, paths
 
 DONE = {"code": "already_resumed", "detail": "It was resumed."}

@@ -9,7 +9,7 @@ from pausepoint.desk import LeaseLost, Refused, Resume, resuming
 from pausepoint.desk.resuming import Taken
 from pausepoint.desk.transport import ConnectionLost, Response
 
-from tests.approvals.api.test_python_client import APPROVED, carry_out, said
+from tests.approvals.api.python_client.test_flows import APPROVED, carry_out, said
 
 TAKEN = {"token": "ppr_1", "state": None, "attempt": 1, "request": APPROVED}
 BUSY = {"code": "resume_taken", "detail": "bob has it.", "resume": {"by": "bob"}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -65,8 +66,14 @@ def with_page(installed: Path, name: str, page: Path, blocks: slice = slice(None
     code = re.findall(r"^```js\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)[blocks]
     program = installed / f"{name}.mjs"
     # From the last block to the first: a page shows the call of the agent first, and tools that it may have after that.
-    program.write_text((HERE / program.name).read_text().replace("// THE PAGE", "\n".join(reversed(code))))
-    return program
+    return put(program, (HERE / program.name).read_text().replace("// THE PAGE", "\n".join(reversed(code))))
+
+
+def put(program: Path, code: str) -> Path:
+    """Write a program at once: those of other test processes may be reading it."""
+    new = program.with_name(f"{program.name}.{os.getpid()}")
+    new.write_text(code)
+    return new.replace(program)
 
 
 class Program(Agent):
@@ -75,7 +82,7 @@ class Program(Agent):
     def __init__(self, server: Server, installed: Path, name: str, page: str, blocks: slice) -> None:
         super().__init__(server, name)
         for shared in ("shared.mjs", "ai_sdk_model.mjs"):
-            shutil.copy(HERE / shared, installed)
+            put(installed / shared, (HERE / shared).read_text())
         self.command = ["node", str(with_page(installed, name, ROOT / page, blocks)), self.thread]
 
 
@@ -104,8 +111,7 @@ def function(desk: Server, installed: Path) -> Program:  # noqa: F811
 @pytest.fixture
 def node(desk: Server, installed: Path) -> Callable[..., list[Any]]:  # noqa: F811
     """Do things with the client, in order: `node(key, ("ask", "Pay?"), ...)`."""
-    driver = installed / "driver.mjs"
-    shutil.copy(HERE / "driver.mjs", driver)
+    driver = put(installed / "driver.mjs", (HERE / "driver.mjs").read_text())
 
     def do(key: str, *acts: tuple[Any, ...]) -> list[Any]:
         variables = {

@@ -19,9 +19,10 @@ from .async_client import AsyncDesk
 from .client import Desk
 from .errors import DeskError, LeaseLost, NotUnderstood, Refused, StillWaiting, Unreachable
 from .outcomes import Outcome
-from .resuming import Resume
+from .resuming import LEASE, Resume
 
 __all__ = [
+    "LEASE",
     "Asked",
     "AsyncDesk",
     "Desk",

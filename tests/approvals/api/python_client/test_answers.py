@@ -14,7 +14,7 @@ from pausepoint.desk import asking, requests, resuming
 from pausepoint.desk.outcomes import outcome_of
 from pausepoint.desk.transport import Flow, Pause
 
-from tests.approvals.api.test_python_client import said
+from tests.approvals.api.python_client.test_flows import said
 
 DECISION = {
     "verdict": "approve",
