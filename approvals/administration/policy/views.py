@@ -247,5 +247,6 @@ def _replayed(request: SignedIn, draft: Draft) -> dict[str, Any]:
         "done": done,
         "worries": worries,
         "counts": counts,
+        "unclear": any(count.unclear for count in counts),
         "times": [text % {"time": duration(seconds)} for text, seconds in times.items() if seconds],
     }
