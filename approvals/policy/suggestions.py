@@ -76,13 +76,14 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
     known = _known_members([each.value for each in decided if each.good], "input", 1)
     if best is None or len(best.cases) < ENOUGH or known is None:
         return None
+    when = " && ".join(filter(None, (known, best.when)))
     rule = {
         "name": _name(tool, f"{best.words}: approved every time"),
         "match": {"tools": [tool], **best.match},
-        "when": " && ".join(filter(None, (known, best.when))),
+        "when": when,
         "then": "allow",
     }
-    return (rule, best.cases) if _holds(rule["when"], best.cases) else None
+    return (rule, best.cases) if _holds(when, best.cases) else None
 
 
 def grant_for(
@@ -152,7 +153,7 @@ def _by_value(decided: Sequence[Decided]) -> Iterator[_Candidate]:
 
 def _values(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the texts, numbers and lists of texts in an input with their pointers, the upper levels first."""
-    left, below = MAX_POINTERS, deque([((), value)])
+    left, below = MAX_POINTERS, deque[tuple[tuple[str, ...], Mapping[str, Any]]]([((), value)])
     while below and left:
         path, holder = below.popleft()
         for name, held in holder.items():
