@@ -32,6 +32,12 @@ def read_text(text: str) -> Any:
         raise InvalidPolicy({"": Sentence(text, place)}) from error
 
 
+def place_of(fault: Sentence) -> int:
+    """Return the line that a fault of a text names; 0 if it names none."""
+    line = fault.values.get("line", 0)
+    return line if isinstance(line, int) else 0
+
+
 #: What Python says of a fault, and what it means.
 _MESSAGES = {
     "Expecting ',' delimiter": gettext_noop("a comma is missing before this, or a bracket"),
