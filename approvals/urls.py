@@ -16,7 +16,7 @@ from approvals.pages import (
     workflows,
 )
 from approvals.pages.attention import line
-from approvals.pages.attention.seeded import or_check
+from approvals.pages.attention.seeded import or_check, or_check_of_workflow
 from approvals.pages.audit import evidence, record
 from approvals.pages.audit import views as audit
 from approvals.pages.insights import views as insights
@@ -53,7 +53,7 @@ urlpatterns = [
     path("audit/evidence/", evidence.evidence, name="evidence"),
     path("audit/reports/", audit.save_report, name="save-report"),
     path("audit/reports/delete/", audit.delete_report, name="delete-report"),
-    path("requests/<uuid:pk>/snooze/", snoozes.snooze, name="snooze"),
+    path("requests/<uuid:pk>/snooze/", or_check(snoozes.snooze, "snooze"), name="snooze"),
     path("views/", saved_views.save, name="save-view"),
     path("views/counts/", saved_views.counts, name="view-counts"),
     path("views/<int:pk>/delete/", saved_views.delete, name="delete-view"),
@@ -68,5 +68,5 @@ urlpatterns = [
     path("attention/", line.line, name="attention-line"),
     path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
-    path("workflows/<int:pk>/", workflows.workflow, name="workflow"),
+    path("workflows/<int:pk>/", or_check_of_workflow(workflows.workflow), name="workflow"),
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
@@ -40,25 +40,58 @@ def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list
     """Return the shifts between two moments, by their begin. ValueError if this is no calendar.
 
     Events without a time zone, and those of whole days, are in `zone`. An event that recurs keeps the time of its end on the
-    clock when the clock is changed in between, as calendars show it.
+    clock when the clock is changed in between, as calendars show it. What was changed for one occurrence counts for that one,
+    or for it and all that follow, as the calendar says.
     """
     calendar = Calendar.from_ical(text)
     # Untyped: the library's types are unions of all that a property may be.
     events: list[Any] = [event for event in calendar.walk("VEVENT") if "DTSTART" in event][:MAX_EVENTS]
     # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
     replaced = {(_uid(event), _moment(event["RECURRENCE-ID"].dt, zone)) for event in events if "RECURRENCE-ID" in event}
+    changes = _changes(events, zone)
     shifts = set[Shift]()
     for event in events:
-        if str(event.get("STATUS", "")).upper() == "CANCELLED":
+        is_whole = "RECURRENCE-ID" not in event
+        if _is_cancelled(event):
             continue
-        for first, last in _occurrences(event, begin, end, zone):
-            is_replaced = "RECURRENCE-ID" not in event and (_uid(event), first) in replaced
-            if not is_replaced and first < end and last > begin:
-                shifts.add(Shift(first, last, _attendees(event), str(event.get("SUMMARY", ""))[:500]))
+        own = changes.get(_uid(event), ()) if is_whole else ()
+        for original, shown, first, last in _occurrences(event, begin, end, zone, own):
+            is_replaced = is_whole and (_uid(event), original) in replaced
+            if not is_replaced and not _is_cancelled(shown) and first < end and last > begin:
+                shifts.add(Shift(first, last, _attendees(shown), str(shown.get("SUMMARY", ""))[:500]))
     return sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))[:MAX_SHIFTS]
 
 
-def _occurrences(event: Any, begin: datetime, end: datetime, zone: tzinfo) -> Iterator[tuple[datetime, datetime]]:
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What holds from one occurrence on (`RANGE=THISANDFUTURE`): by how much it was moved, how long it is, and the rest."""
+
+    since: datetime
+    moved: timedelta
+    length: timedelta
+    event: Any
+
+
+def _changes(events: Sequence[Any], zone: tzinfo) -> dict[str, list[_Change]]:
+    """Return what holds for this and following occurrences, by event, in the order of the occurrences."""
+    changes: dict[str, list[_Change]] = {}
+    for event in events:
+        original = event.get("RECURRENCE-ID")
+        if original is not None and str(original.params.get("RANGE", "")).upper() == "THISANDFUTURE":
+            start = _aware(event["DTSTART"].dt, zone)
+            before = _aware(original.dt, zone).astimezone(start.tzinfo)
+            moved = start.replace(tzinfo=None) - before.replace(tzinfo=None)
+            change = _Change(_moment(original.dt, zone), moved, _length(event, start, zone), event)
+            changes.setdefault(_uid(event), []).append(change)
+    for own in changes.values():
+        own.sort(key=lambda change: change.since)
+    return changes
+
+
+def _occurrences(
+    event: Any, begin: datetime, end: datetime, zone: tzinfo, changes: Sequence[_Change]
+) -> Iterator[tuple[datetime, Any, datetime, datetime]]:
+    """Yield each occurrence: when it would have been without changes, the event that says what it is, its begin and its end."""
     start = _aware(event["DTSTART"].dt, zone)
     local = start.tzinfo or UTC
     # By the clock on the wall, on which rules of recurrence count.
@@ -67,9 +100,15 @@ def _occurrences(event: Any, begin: datetime, end: datetime, zone: tzinfo) -> It
         walls = [first]
     else:
         earliest, latest = (moment.astimezone(local).replace(tzinfo=None) for moment in (begin, end))
-        walls = _recurrences(event, first, local, zone).between(earliest - length - DAY, latest + DAY, inc=True)
+        margin = max([length, *(abs(change.moved) + change.length for change in changes)]) + DAY
+        walls = _recurrences(event, first, local, zone).between(earliest - margin, latest + margin, inc=True)
     for wall in walls:
-        yield wall.replace(tzinfo=local).astimezone(UTC), (wall + length).replace(tzinfo=local).astimezone(UTC)
+        original = wall.replace(tzinfo=local).astimezone(UTC)
+        held = next((change for change in reversed(changes) if change.since <= original), None)
+        moved, shown_length = (timedelta(), length) if held is None else (held.moved, held.length)
+        times = (wall + moved, wall + moved + shown_length)
+        begins, ends = (each.replace(tzinfo=local).astimezone(UTC) for each in times)
+        yield original, event if held is None else held.event, begins, ends
 
 
 def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rruleset:
@@ -118,6 +157,10 @@ def _aware(value: date | datetime, zone: tzinfo) -> datetime:
 
 def _moment(value: date | datetime, zone: tzinfo) -> datetime:
     return _aware(value, zone).astimezone(UTC)
+
+
+def _is_cancelled(event: Any) -> bool:
+    return str(event.get("STATUS", "")).upper() == "CANCELLED"
 
 
 def _uid(event: Any) -> str:

@@ -130,7 +130,7 @@ class Expression:
     def _cost(self, size: Size) -> int:
         """Return the most steps that this takes."""
         listed = max(size.longest, self.text.count(",") + 1)
-        rounds = min(listed**self._depth, _MAX_ROUNDS)
+        rounds: int = min(listed**self._depth, _MAX_ROUNDS)
         return self._weight * (size.bytes + len(self.text)) * rounds
 
 

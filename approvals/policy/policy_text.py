@@ -25,8 +25,37 @@ def read_text(text: str) -> Any:
         document = load(text, max_values=MAX_VALUES)
         canonical(document, max_bytes=MAX_BYTES)
     except NotCanonical as error:
-        raise InvalidPolicy({"": Sentence(error.text, error.values)}) from error
+        fault = error.__cause__
+        if not isinstance(fault, json.JSONDecodeError):
+            raise InvalidPolicy({"": Sentence(error.text, error.values)}) from error
+        place = {"line": fault.lineno, "column": fault.colno, "message": _message(fault)}
+        text = gettext_noop("not valid JSON: line %(line)s, column %(column)s: %(message)s")
+        raise InvalidPolicy({"": Sentence(text, place)}) from error
     return document
+
+
+def place_of(fault: Sentence) -> int:
+    """Return the line that a fault of a text names; 0 if it names none."""
+    line = fault.values.get("line", 0)
+    return line if isinstance(line, int) else 0
+
+
+#: What Python says of a fault, and what it means.
+_MESSAGES = {
+    "Expecting ',' delimiter": gettext_noop("a comma is missing before this, or a bracket"),
+    "Expecting ':' delimiter": gettext_noop("a colon is missing before this"),
+    "Expecting property name": gettext_noop("a name in double quotes is missing, or there is a comma too many"),
+    "Illegal trailing comma": gettext_noop("there is a comma too many"),
+    "Expecting value": gettext_noop("a value is missing, or is not in double quotes"),
+    "Extra data": gettext_noop("there is more text behind the end"),
+    "Unterminated string": gettext_noop("the text that begins here has no closing quote"),
+    "Invalid control character": gettext_noop("a text goes over the end of a line, or has another control character"),
+}
+
+
+def _message(fault: json.JSONDecodeError) -> Sentence:
+    text = next((words for begin, words in _MESSAGES.items() if fault.msg.startswith(begin)), None)
+    return Sentence(text) if text else Sentence("%(message)s", {"message": fault.msg})
 
 
 def write_text(document: Mapping[str, Any]) -> str:

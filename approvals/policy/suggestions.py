@@ -16,6 +16,7 @@ from uuid import UUID
 from approvals.db.json_pointer import pointer_parts, pointer_to
 from approvals.policy.expressions import Budget, Expression, InvalidExpression, size_of
 from approvals.policy.grants import Case, audiences, is_shell_like, targets_of, widest
+from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
 from approvals.states import Audience, Width
 from approvals.text.secrets import Hidden, masked
 
@@ -75,13 +76,14 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
     known = _known_members([each.value for each in decided if each.good], "input", 1)
     if best is None or len(best.cases) < ENOUGH or known is None:
         return None
+    when = " && ".join(filter(None, (known, best.when)))
     rule = {
-        "name": f"{tool}{best.words}: approved every time"[:100],
+        "name": _name(tool, f"{best.words}: approved every time"),
         "match": {"tools": [tool], **best.match},
-        "when": " && ".join(filter(None, (known, best.when))),
+        "when": when,
         "then": "allow",
     }
-    return (rule, best.cases) if _holds(rule["when"], best.cases) else None
+    return (rule, best.cases) if _holds(when, best.cases) else None
 
 
 def grant_for(
@@ -109,6 +111,11 @@ def grant_for(
         if len(covered) >= ENOUGH and all(each.good for each in covered):
             return width, audience, covered
     return None
+
+
+def _name(tool: str, words: str) -> str:
+    """Return the name of a rule, with as much of the name of the tool as fits."""
+    return (tool if len(tool) + len(words) <= MAX_RULE_NAME else tool[: MAX_RULE_NAME - len(words) - 1] + "…") + words
 
 
 def _holds(when: str, cases: Sequence[Decided]) -> bool:
@@ -146,7 +153,7 @@ def _by_value(decided: Sequence[Decided]) -> Iterator[_Candidate]:
 
 def _values(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the texts, numbers and lists of texts in an input with their pointers, the upper levels first."""
-    left, below = MAX_POINTERS, deque([((), value)])
+    left, below = MAX_POINTERS, deque[tuple[tuple[str, ...], Mapping[str, Any]]]([((), value)])
     while below and left:
         path, holder = below.popleft()
         for name, held in holder.items():
@@ -187,7 +194,7 @@ def _equal(pointer: str, pairs: Sequence[tuple[Decided, str]]) -> Iterator[_Cand
     if chosen:
         cases = [each for value in chosen for each in good[value]]
         match = {"input": [{"pointer": pointer, "one_of": chosen}]}
-        yield _Candidate(cases, match, words=f" by {'.'.join(pointer_parts(pointer))}")
+        yield _Candidate(cases, match, words=f" by {'.'.join(pointer_parts(pointer))[-MAX_NAME:]}")
 
 
 def _domains(pointer: str, pairs: Sequence[tuple[Decided, Any]], condition: str) -> Iterator[_Candidate]:

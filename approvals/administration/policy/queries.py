@@ -8,7 +8,7 @@ from typing import Any
 
 from approvals.models import PolicyVersion
 from approvals.policy.policies import InvalidPolicy, policy_of, stored_form
-from approvals.policy.policy_text import line_of, read_text
+from approvals.policy.policy_text import line_of, place_of, read_text
 from approvals.policy.rules import NO_POLICY, Policy, Rule
 from approvals.policy.words import otherwise_in_words, rule_in_words
 from approvals.queries.policy.ruling import directory_of, names_of
@@ -53,7 +53,7 @@ def draft_of(text: str) -> Draft:
         return Draft(text, document, stored_form(document, directory_of(document)))
     except InvalidPolicy as error:
         faults = [
-            Fault(line_of(text, path) if document is not None else 0, path, translated(fault))
+            Fault(line_of(text, path) if document is not None else place_of(fault), path, translated(fault))
             for path, fault in error.faults.items()
         ]
         return Draft(text, document if isinstance(document, dict) else None, None, faults)

@@ -25,8 +25,9 @@ from approvals.models.policy.rules import VersionState
 from approvals.policy.policies import MAX_BYTES
 from approvals.policy.policy_text import difference, write_text
 from approvals.policy.rules import MAX_RULES
+from approvals.queries.insights.values import duration
 from approvals.queries.policy import ruling
-from approvals.queries.policy.replay import MAX_DAYS, Replay, Worry, replay
+from approvals.queries.policy.replay import MAX_DAYS, Worry, replay
 from approvals.queries.policy.suggested import Suggestion, suggestions_for
 from approvals.states import Door
 
@@ -235,10 +236,17 @@ def _replayed(request: SignedIn, draft: Draft) -> dict[str, Any]:
         Worry.DENIED_APPROVED: _("Would have been denied, but was approved"),
         Worry.ASKED_AGAIN: _("Would have been asked, but was decided without a person"),
     }
-    worries = [(labels[worry], done.worries[worry], done.cases.get(worry, [])) for worry in Worry]
+    worries = [(labels[worry], done.worries[worry], done.cases[worry]) for worry in Worry if done.worries[worry]]
     counts = [count for name, count in done.rules.items() if name is not None or count.total]
-    return {"done": done, "worries": [each for each in worries if each[1]], "counts": counts, **_hours(done)}
-
-
-def _hours(done: Replay) -> dict[str, float]:
-    return {"saved": done.saved / 3600, "added": done.added / 3600, "waited": done.waited / 3600}
+    times = {
+        _("People would have needed %(time)s less."): done.saved,
+        _("People would have needed %(time)s more."): done.added,
+        _("Agents would have waited %(time)s less."): done.waited,
+    }
+    return {
+        "done": done,
+        "worries": worries,
+        "counts": counts,
+        "unclear": any(count.unclear for count in counts),
+        "times": [text % {"time": duration(seconds)} for text, seconds in times.items() if seconds],
+    }

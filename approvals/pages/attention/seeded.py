@@ -19,7 +19,7 @@ from approvals.http import SignedIn
 from approvals.models import SeededCheck
 from approvals.pages.cards import card_for, refused_card
 from approvals.pages.request import card_response, request_response
-from approvals.queries.attention.seeded import as_request, check_for
+from approvals.queries.attention.seeded import NO_WORKFLOW, as_request, check_for, waiting_check_of
 from approvals.states import Verdict
 from approvals.text.text import visible
 
@@ -39,6 +39,17 @@ def or_check(view: Callable[..., HttpResponseBase], name: str) -> Callable[..., 
             return response
         check = check_for(request.user, pk)
         return response if check is None else _answer(request, check, name) or response
+
+    return wrapped
+
+
+def or_check_of_workflow(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Lead from the workflow that a check seems to belong to, which is in no table, back to the check."""
+
+    @wraps(view)
+    def wrapped(request: SignedIn, pk: int) -> HttpResponseBase:
+        check = waiting_check_of(request.user) if pk == NO_WORKFLOW else None
+        return view(request, pk) if check is None else redirect("approvals:request", check.pk)
 
     return wrapped
 

@@ -18,6 +18,8 @@ from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, CheckCase, CheckSettings, SeededCheck, Workflow
 from approvals.states import Kind, Priority, Status, Verdict, WorkflowState
 
+#: The id of the workflow that a check seems to belong to.
+NO_WORKFLOW = 0
 #: How many results are read for the sums.
 LIMIT = 20_000
 APPROVED = Q(verdict__in=[Verdict.APPROVE, Verdict.EDIT])
@@ -58,7 +60,13 @@ def as_request(check: SeededCheck) -> ApprovalRequest:
     """Return the request that a check seems to be. It is in no table, so no action, program, list or export can find it."""
     case, priority = check.case, Priority.NORMAL
     workflow = Workflow(
-        pk=0, scope="", key=str(check.pk), title=case.title, source="", agent=case.agent, owner=check.requested_by
+        pk=NO_WORKFLOW,
+        scope="",
+        key=str(check.pk),
+        title=case.title,
+        source="",
+        agent=case.agent,
+        owner=check.requested_by,
     )
     workflow.state, workflow.open_count = WorkflowState.SUSPENDED, 1
     request = ApprovalRequest(

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
@@ -145,6 +146,8 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
     for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, digest, files in rows[:MOST].iterator(
         chunk_size=2_000
     ):
+        # The condition has it, but the type of a column that may be null does not.
+        assert by_id is not None
         yield (
             tool,
             Decided(
@@ -183,7 +186,7 @@ def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Seque
             value=request.input,
             context=request.context,
             at=request.created_at,
-            who=lambda asker=request.requested_by: requester_of(asker),
+            who=partial(requester_of, request.requested_by),
         )
         if evaluate(policy, facts).then != Then.ALLOW or not may_close(user, request):
             continue

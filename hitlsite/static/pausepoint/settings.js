@@ -48,4 +48,17 @@
       } else document.getElementById("announcements").textContent = test.title = test.dataset.blocked;
     });
   }
+
+  // --- From a fault of a document to its line, which is selected.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-line]"), field = document.getElementById("document");
+    if (!link || !(field instanceof HTMLTextAreaElement)) return;
+    event.preventDefault();
+    const lines = field.value.split("\n"), line = Math.min(Number(link.dataset.line), lines.length) - 1;
+    const start = lines.slice(0, line).reduce((length, each) => length + each.length + 1, 0);
+    field.setSelectionRange(start, start + lines[line].length);
+    field.focus();
+    // Long lines are wrapped, so this is about the place.
+    field.scrollTop = field.scrollHeight * (line / lines.length) - field.clientHeight / 3;
+  });
 })();

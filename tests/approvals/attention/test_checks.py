@@ -118,14 +118,30 @@ def test_parts_out_of_view_are_warned_of_as_with_a_request():
     assert (stored.verdict, stored.unseen is not None) == ("approve", True)
 
 
-@pytest.mark.parametrize("then", ["comments/", "claim/", "assign/", "cancel/", "review/", "secret/", "grant/"])
-def test_anything_else_than_a_decision_is_no_approval(then):
+@pytest.mark.parametrize(
+    "then", ["comments/", "claim/", "assign/", "cancel/", "review/", "secret/", "grant/", "snooze/"]
+)
+def test_anything_other_than_a_decision_is_no_approval(then):
     owner, decider = alice(), bob()
     check = planted(owner, decider)
-    shown = browser(decider).post(address(check, then), {"text": "What is this?"}, headers=HTMX)
+    shown = browser(decider).post(address(check, then), {"text": "What is this?", "until": "hour"}, headers=HTMX)
     assert (shown.status_code, shown.headers["HX-Retarget"]) == (200, f"#request-{check.pk}")
     assert "You did not approve it. That is right." in " ".join(parse(shown.text).find("div")[0].words.split())
     assert SeededCheck.objects.get().verdict == "other"
+
+
+def test_every_link_of_a_check_leads_somewhere():
+    owner, decider = alice(), bob()
+    check = planted(owner, decider)
+    client = browser(decider)
+    links = [link.attributes["href"] for link in parse(client.get(address(check)).text).find("a")]
+    own = [link for link in links if link.startswith(("/requests/", "/workflows/"))]
+    assert "/workflows/0/" in own
+    assert {link: client.get(link, follow=True).status_code for link in own} == dict.fromkeys(own, 200)
+    assert client.get("/workflows/0/").headers["Location"] == address(check)
+    assert SeededCheck.objects.get().decided_at is None
+    for person in (make_person("dora", "decide_approvalrequest"), owner):
+        assert browser(person).get("/workflows/0/").status_code == 404
 
 
 def test_a_form_without_a_known_button_decides_nothing():

@@ -173,3 +173,54 @@ def test_what_is_no_calendar_is_refused(text):
 
 def test_an_event_without_a_start_is_left_out():
     assert shifts(calendar("UID:1\nSUMMARY:bob"), "2027-03-01", "2027-03-02") == []
+
+
+WEEKLY = """
+    UID:1
+    DTSTART;TZID=Europe/Berlin:20270301T090000
+    DTEND;TZID=Europe/Berlin:20270301T170000
+    RRULE:FREQ=WEEKLY
+    SUMMARY:bob
+"""
+
+
+def changed(day: str, start: str, *lines: str, following: bool = True) -> str:
+    """A change of one occurrence of the weekly shift, for the following ones too."""
+    begin = f"RECURRENCE-ID{';RANGE=THISANDFUTURE' if following else ''};TZID=Europe/Berlin:{day}T090000"
+    return "\n".join(["UID:1", begin, f"DTSTART;TZID=Europe/Berlin:{start}", *lines])
+
+
+def test_a_change_of_this_and_following_occurrences_counts_for_all_of_them():
+    text = calendar(WEEKLY, changed("20270315", "20270316T100000", "DURATION:PT4H", "SUMMARY:erin"))
+    assert shifts(text, "2027-03-01", "2027-04-02") == [
+        ("03-01 08:00", "03-01 16:00", "bob"),
+        ("03-08 08:00", "03-08 16:00", "bob"),
+        ("03-16 09:00", "03-16 13:00", "erin"),
+        ("03-23 09:00", "03-23 13:00", "erin"),
+        # By the clock on the wall, which was changed.
+        ("03-30 08:00", "03-30 12:00", "erin"),
+    ]
+
+
+def test_the_latest_change_holds_and_one_for_a_single_occurrence_is_stronger():
+    text = calendar(
+        changed("20270322", "20270322T090000", "DURATION:PT1H", "SUMMARY:carol"),
+        WEEKLY,
+        changed("20270308", "20270308T090000", "DURATION:PT2H", "SUMMARY:erin"),
+        changed("20270329", "20270329T120000", "DURATION:PT3H", "SUMMARY:dora", following=False),
+    )
+    assert [(day[:5], who) for day, _end, who in shifts(text, "2027-03-01", "2027-04-10")] == [
+        ("03-01", "bob"),
+        ("03-08", "erin"),
+        ("03-15", "erin"),
+        ("03-22", "carol"),
+        ("03-29", "dora"),
+        ("04-05", "carol"),
+    ]
+
+
+def test_this_and_following_occurrences_can_be_cancelled_or_moved_by_weeks():
+    cancelled = calendar(WEEKLY, changed("20270315", "20270315T090000", "STATUS:CANCELLED"))
+    assert [day for day, _end, _who in shifts(cancelled, "2027-03-01", "2027-05-01")] == ["03-01 08:00", "03-08 08:00"]
+    later = calendar(WEEKLY, changed("20270315", "20270505T090000", "DURATION:PT1H", "SUMMARY:erin"))
+    assert [day for day, _end, _who in shifts(later, "2027-05-01", "2027-05-14")] == ["05-05 07:00", "05-12 07:00"]

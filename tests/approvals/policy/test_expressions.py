@@ -80,6 +80,20 @@ def test_what_is_missing_wrong_or_too_costly_is_neither_true_nor_false(text, val
     assert holds(text, value) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        """input.n.all(a, '")' != "" && input.n.all(b, '")' != "" && input.n.all(c, a + b + c >= 0)))""",
+        """input.n.all(a, "\\")" != "" && input.n.all(b, "\\")" != "" && input.n.all(c, a + b + c >= 0)))""",
+        'input.n.all(a, // ")))\n input.n.all(b, // "\n input.n.all(c, a + b + c >= 0)))',
+        'input.n.all(a, """)""" != "" && input.n.all(b, """)""" != "" && input.n.all(c, a + b + c >= 0)))',
+    ],
+)
+def test_parentheses_in_texts_hide_no_loop(text):
+    assert Expression(text)._depth == 3
+    assert holds(text, {"n": list(range(60))}) is None
+
+
 def test_loops_after_one_another_cost_less_than_loops_within_one_another():
     value = {"items": list(range(60))}
     assert holds(" && ".join(['input.items.all(a, a >= 0 && ")" != "(")'] * 8), value) is True
