@@ -22,6 +22,8 @@ from approvals.policy import absence
 from approvals.states import ASKS, Control, Kind, Priority
 
 Person = Actor | AnonymousUser
+#: Stands among the rights of people for that they have one more row.
+_NOTHING = "."
 #: The user that someone has named; AnonymousUser if there is none of that name.
 Named = User | AnonymousUser
 
@@ -65,13 +67,16 @@ def load_permissions(users: Collection[User]) -> None:
     for way in ("user", "group__user"):
         granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
         rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
-        # The row of no user says that there are scopes.
+        # The row of no user says that there are scopes, and the row of a user without a right that they stand in for someone.
         scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
-        for user_id, app, name in rows.union(scoped).order_by():
+        delegates = standing_in.absences_of(known).order_by().values_list("delegate", Value(""), Value(""))
+        for user_id, app, name in rows.union(scoped, delegates).order_by():
             known.setdefault(user_id, set()).add(f"{app}.{name}")
+    stand_in = {user.pk for user in users if _NOTHING in known[user.pk]}
     for user in users:
-        user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
-    scopes.load_reach(users, scoped=0 in known)
+        user._perm_cache = known[user.pk] - {_NOTHING}  # type: ignore[attr-defined]
+        standing_in.remember(user, stands_in=user.pk in stand_in)
+    scopes.load_reach(users, scoped=0 in known, stand_in=stand_in)
 
 
 def decides_everything(user: Person) -> bool:
