@@ -64,10 +64,8 @@ class ApprovalsConfig(AppConfig):
         sweep.register(attention.plant_checks, lambda now: [attention.switched_on(now)])
         sweep.register(outbox.deliver_due, lambda now: [outbox.due_events(now, Channel.HANDLER)])
         sweep.register(notifications.spread_due_notices, lambda now: [outbox.due_events(now, Channel.NOTICE)])
-        lanes, by_lane = (
-            DeliveryLanes(webhooks.due_jobs, notifications.due_jobs),
-            (Channel.WEBHOOK, *notifications.CHANNELS),
-        )
+        lanes = DeliveryLanes(webhooks.due_jobs, notifications.due_jobs)
+        by_lane = (Channel.WEBHOOK, *notifications.CHANNELS)
         sweep.register(lanes.deliver_due, lambda now: [outbox.due_events(now, *by_lane)])
         checks.register(check_event_handlers)
         checks.register(check_triggers, checks.Tags.database)

@@ -22,8 +22,6 @@ from approvals.policy import absence
 from approvals.states import ASKS, Control, Kind, Priority
 
 Person = Actor | AnonymousUser
-#: Stands among the rights of people for that they have one more row.
-_NOTHING = "."
 #: The user that someone has named; AnonymousUser if there is none of that name.
 Named = User | AnonymousUser
 
@@ -67,16 +65,15 @@ def load_permissions(users: Collection[User]) -> None:
     for way in ("user", "group__user"):
         granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
         rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
-        # The row of no user says that there are scopes, and the row of a user without a right that they stand in for someone.
+        # The row of no user says that there are scopes; the right without a name, that a user stands in for someone.
         scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
         delegates = standing_in.absences_of(known).order_by().values_list("delegate", Value(""), Value(""))
         for user_id, app, name in rows.union(scoped, delegates).order_by():
             known.setdefault(user_id, set()).add(f"{app}.{name}")
-    stand_in = {user.pk for user in users if _NOTHING in known[user.pk]}
     for user in users:
-        user._perm_cache = known[user.pk] - {_NOTHING}  # type: ignore[attr-defined]
-        standing_in.remember(user, stands_in=user.pk in stand_in)
-    scopes.load_reach(users, scoped=0 in known, stand_in=stand_in)
+        user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
+        standing_in.remember(user, stands_in="." in known[user.pk])
+    scopes.load_reach(users, scoped=0 in known, stand_in={pk for pk, rows in known.items() if "." in rows})
 
 
 def decides_everything(user: Person) -> bool:
