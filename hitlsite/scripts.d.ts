@@ -208,8 +208,9 @@ declare global {
     elt: HTMLElement;
     target: HTMLElement;
     xhr: XMLHttpRequest;
+    successful: boolean;
     shouldSwap: boolean;
-    requestConfig: { elt: HTMLElement; verb: string };
+    requestConfig: { elt: HTMLElement; verb: string; path: string };
   }
   interface DocumentEventMap {
     "htmx:afterRequest": CustomEvent<Htmx>;

@@ -65,13 +65,15 @@ def load_permissions(users: Collection[User]) -> None:
     for way in ("user", "group__user"):
         granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
         rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
-        # The row of no user says that there are scopes.
+        # The row of no user says that there are scopes; the right without a name, that a user stands in for someone.
         scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
-        for user_id, app, name in rows.union(scoped).order_by():
+        delegates = standing_in.absences_of(known).order_by().values_list("delegate", Value(""), Value(""))
+        for user_id, app, name in rows.union(scoped, delegates).order_by():
             known.setdefault(user_id, set()).add(f"{app}.{name}")
     for user in users:
         user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
-    scopes.load_reach(users, scoped=0 in known)
+        standing_in.remember(user, stands_in="." in known[user.pk])
+    scopes.load_reach(users, scoped=0 in known, stand_in={pk for pk, rows in known.items() if "." in rows})
 
 
 def decides_everything(user: Person) -> bool:

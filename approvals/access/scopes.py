@@ -181,14 +181,18 @@ def _read_reach(user: User) -> Reach:
     return Reach(terms, user.pk)
 
 
-def load_reach(users: Collection[User], *, scoped: bool) -> None:
-    """Load what scopes leave of the rights of these users, whose permissions are loaded, in four statements at most."""
+def load_reach(users: Collection[User], *, scoped: bool, stand_in: Collection[int]) -> None:
+    """Load what scopes leave of the rights of these users, whose permissions are loaded, in four statements at most.
+
+    `stand_in` are those of them who stand in for someone.
+    """
     for user in users:
         remember(user, limited=scoped and not user.has_perm(rights.IGNORE_SCOPES))
     limited = {user.pk: user for user in users if is_limited(user)}
     if not limited:
         return
-    away = standing_in.away_for_each(limited)
+    delegates = limited.keys() & {*stand_in}
+    away = standing_in.away_for_each(delegates) if delegates else {}
     of_user: dict[int, set[int]] = {pk: set() for pk in {*limited, *chain.from_iterable(away.values())}}
     for through, person in ((ApproverScope.people.through, "user"), (ApproverScope.teams.through, "group__user")):
         named = through._default_manager.filter(**{f"{person}__in": any_of(of_user, int)})

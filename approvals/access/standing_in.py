@@ -30,6 +30,11 @@ def absences_with(delegate: OuterRef | Parameter) -> QuerySet[Absence]:
     return current_absences(Now()).filter(delegate=delegate)
 
 
+def absences_of(delegates: Collection[int]) -> QuerySet[Absence]:
+    """Return the absences that are now and have one of these delegates, whether or not they hand anything on."""
+    return current_absences(Now()).filter(delegate__in=any_of(delegates, int))
+
+
 _AWAY: Prepared[int] = Prepared(
     lambda: (
         delegations()

@@ -1,5 +1,5 @@
 """What administrators see and may change."""
 
-from approvals.admin import keys, records, subscriptions
+from approvals.admin import keys, records, subscriptions, votes
 
-__all__ = ["keys", "records", "subscriptions"]
+__all__ = ["keys", "records", "subscriptions", "votes"]

@@ -68,7 +68,8 @@ def _of_everyone(
         if only is None or person.pk in only
     }
     yield from _channels(fitting, request)
-    yield from _mails(people.values(), request, only)
+    everyone = list(people.values())
+    yield from _mails(_present(everyone, only), everyone, request)
     if push.is_available():
         subscriptions = _subscriptions(None)
         deciders = people_of(subscriptions)
@@ -109,16 +110,15 @@ def _of_named(
     named = list(User.objects.filter(pk__in=any_of(to.people, int), is_active=True))
     for team in to.teams:
         named += members_on_duty(User.objects.filter(groups=team, is_active=True).order_by("pk"), duty.get(team))
-    named = [person for person in named if only is None or person.pk in only]
-    people = {person.pk: person for person in _present(named, only)}
-    permissions.load_permissions(people.values())
+    everyone = list({person.pk: person for person in named if only is None or person.pk in only}.values())
+    present = _present(everyone, only)
+    permissions.load_permissions({person.pk: person for person in (*everyone, *present)}.values())
     yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)
     if settings.HITL_MAIL:
-        yield from _mails(people.values(), request, only)
+        yield from _mails(present, everyone, request)
     if push.is_available():
-        subscriptions = _subscriptions(people)
-        seeing = {pk for pk, person in people.items() if permissions.may_see(person, request)}
-        yield from _browsers([each for each in subscriptions if each.person_id in seeing], request)
+        subscriptions = _subscriptions({person.pk for person in present if permissions.may_see(person, request)})
+        yield from _browsers(subscriptions, request)
 
 
 def _channels(rules: Iterable[NotificationRule], request: ApprovalRequest) -> Iterator[Recipient]:
@@ -134,9 +134,9 @@ def _present(people: Sequence[User], only: Set[int] | None) -> Sequence[User]:
     return [person for person in in_place_of_absent(people) if only is None or person.pk in only] or people
 
 
-def _mails(people: Iterable[User], request: ApprovalRequest, only: Set[int] | None) -> Iterator[Recipient]:
-    everyone = list(people)
-    readers = _readers(_present(everyone, only), request) or _readers(everyone, request)
+def _mails(present: Iterable[User], everyone: Iterable[User], request: ApprovalRequest) -> Iterator[Recipient]:
+    """Yield the mails to those who are there; if none of them can get one, to everyone."""
+    readers = _readers(present, request) or _readers(everyone, request)
     chosen = preferences_of_people({person.pk for person in readers})
     for person in readers:
         if not _muted(chosen.get(person.pk), Channel.MAIL, request):

@@ -30,8 +30,8 @@ def requests_of_absent(absent: int, shared: BatchCache, *, limit: int) -> list[A
         waiting = queries.with_names(queries.requests_for(person)).filter(matters, status=literal(Status.PENDING))
         return list(request_list.listed(waiting.order_by("-changed_at"), whole=True)[: limit + 1])
 
-    found = shared.once(("requests of absent", absent), read)
-    return found if len(found) <= limit else None
+    requests = shared.once(("requests of absent", absent), read)
+    return requests if len(requests) <= limit else None
 
 
 def render_card(user: User, request: ApprovalRequest) -> str:

@@ -31,7 +31,9 @@
     fresh.classList.toggle("selected", shown.matches(".selected"));
     const box = fresh.querySelector('input[name="pick"]');
     if (box && picked) box.checked = true;
-    if (changed && id === pane.current() && !pane.wasDecidedHere(id)) {
+    // A vote of one's own is no news.
+    const voted = fresh.matches(".is-voted") && !shown.matches(".is-voted");
+    if (changed && !voted && id === pane.current() && !pane.wasDecidedHere(id)) {
       fresh.dataset.touched = "yes";
       fresh.classList.add("touched");
     }

@@ -218,7 +218,7 @@
   /** @param {string} id */
   function openNext(id) {
     const found = rows(), place = found.findIndex((row) => idOf(row) === id);
-    const left = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))].filter((row) => isWaiting(row) && !decided.has(idOf(row)));
+    const left = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))].filter((row) => isWaiting(row) && !row.matches(".is-voted") && !decided.has(idOf(row)));
     const waiting = left.find((row) => !isFolded(row)) ?? left[0], fold = waiting?.closest("details");
     if (fold) fold.open = true;
     const more = document.querySelector("#more-rows a");
@@ -231,19 +231,19 @@
     open(idOf(waiting), { itself: true });
   }
 
-  // The one place that tells of a decision made here: a card that the response to a form has replaced. Before it settles, it
-  // has the classes of the old one.
+  // The one place that tells of a decision or a vote made here: a card that the response to a form has replaced. Before it
+  // settles, it has the classes of the old one. After a vote, the request waits for others.
   document.addEventListener("htmx:afterSettle", (event) => {
-    const shown = card();
-    if (event.detail.requestConfig?.verb !== "post" || !shown || loaded !== current || shown.matches(".is-pending") || decided.has(current)) return;
-    decided.add(current);
-    const row = rowOf(current);
-    if (row?.matches(".is-pending")) {
+    const shown = card(), id = current, row = rowOf(id), waits = shown?.matches(".is-pending"), { verb, path = "" } = event.detail.requestConfig ?? {};
+    if (verb !== "post" || !shown || loaded !== id || decided.has(id)) return;
+    if (waits && !(path.endsWith("/decide/") && event.detail.successful && shown.querySelector(".votes-own"))) return;
+    row?.classList.toggle("is-voted", waits);
+    if (!waits) decided.add(id);
+    if (!waits && row?.matches(".is-pending")) {
       row.classList.replace("is-pending", "is-over");
       row.querySelector(".pick").replaceChildren();
       row.querySelector(".row-values").textContent = shown.querySelector(".outcome p")?.textContent.trim() ?? "";
     }
-    const id = current;
     // What has to be read first keeps the next request from opening.
     if (shown.dataset.stays === undefined) queueMicrotask(() => document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } })));
   });

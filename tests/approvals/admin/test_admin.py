@@ -13,7 +13,7 @@ from approvals.access.keys import find_key
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
-from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Vote
 from approvals.models.keys import ApiKey
 from approvals.states import Door, Kind, Verdict
 from chats.models import Turn
@@ -40,6 +40,7 @@ SHOWN = [
     "approvals/workflow",
     "approvals/approvalrequest",
     "approvals/decision",
+    "approvals/vote",
     "approvals/auditentry",
     "approvals/outboxevent",
     "approvals/apikey",
@@ -195,7 +196,7 @@ def test_key_list_says_how_to_create_a_key():
     assert "manage.py createkey" in client.get("/admin/approvals/apikey/").content.decode()
 
 
-@pytest.mark.parametrize("model", [AuditEntry, ApprovalRequest, Decision, Turn], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [AuditEntry, ApprovalRequest, Decision, Vote, Turn], ids=lambda model: model.__name__)
 def test_row_is_shown_completely(model):
     request = RequestFactory().get("/")
     request.user = make_root()[1]

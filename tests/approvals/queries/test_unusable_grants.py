@@ -94,5 +94,5 @@ def test_many_grants_cost_as_many_statements_as_one(root, django_assert_max_num_
         give(decider, asker, terms(), {"amount": number}, tool=f"tool-{number}")
     make_scope(decider, by=root, tools=["payroll"])
     grants = list(Grant.objects.all())
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(8):
         assert len(why_unusable(grants)) == 5

@@ -16,6 +16,7 @@ from approvals.policy.terms import Group as Voters
 from approvals.policy.terms import Stage, Step, Terms
 from approvals.states import Channel, Verdict
 from tests.approvals.actions.test_races import race
+from tests.support.desk.away import away
 from tests.support.desk.carrying import carry, group_of, sent, tell, with_address
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, events, make_request, make_workflow
@@ -145,6 +146,19 @@ def test_a_reminder_goes_to_those_who_vote_or_else_to_everyone_who_was_told(sett
     tell(auditor)
     ask_under(Terms(reminders=(60,)), User.objects.get(username="alice"), at=FRIDAY)
     OutboxEvent.objects.all().delete()
+    walk_to(FRIDAY + HOUR)
+    carry()
+    assert [to for (to,), _subject in sent()] == ["carol@example.org"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_escalation_to_someone_away_goes_to_their_delegate_and_no_further(settings):
+    settings.HITL_MAIL = True
+    next_one = with_address(make_person("erin", "view_approvalrequest"))
+    absent, delegate = with_address(bob()), with_address(carol())
+    away(absent, delegate)
+    away(delegate, next_one)
+    ask_under(Terms(escalation=(Step(after=60, people=(absent.pk,)),)), alice(), at=FRIDAY)
     walk_to(FRIDAY + HOUR)
     carry()
     assert [to for (to,), _subject in sent()] == ["carol@example.org"]

@@ -94,3 +94,58 @@ def test_one_person_breaks_the_glass_with_a_reason_after_a_confirmation(windows,
     assert page.get_by_text("What you typed is kept").count() == 0
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "approved"
     assert violations(page, axe) == {}
+
+
+def test_your_vote_is_said_on_card_and_row_and_changed_with_a_key(windows, server, axe):
+    remote = Remote(server, "requester", ("ask", "read"))
+    other, request = remote.ask(**CALL), remote.ask(**CALL)
+    bob = windows.open(server.person("bob"), f"/?tool=payInvoice#{request['id']}")
+    carol = windows.open(server.person("carol"), f"/requests/{request['id']}/")
+    row = f"#row-{request['id']}"
+    bob.locator("#detail-body").get_by_role("button", name="Approve", exact=True).click()
+    bob.locator(f"#list-waiting {row}.is-voted .row-voted", has_text="You approved").wait_for()
+    # The card of someone else, open all the time, says how far it is; the next request that waits for Bob has opened.
+    carol.locator(".votes-progress", has_text="1 of 2, security missing").wait_for()
+    bob.locator(f"#detail-body #request-{other['id']}").wait_for()
+
+    bob.goto(f"{server.address}/requests/?tool=payInvoice#{request['id']}")
+    bob.locator(f"#list-voted {row}").wait_for()
+    assert bob.locator("#section-voted > h2").inner_text() == "Waiting for others"
+    own = bob.locator("#detail-body .votes-own")
+    own.wait_for()
+    assert " ".join(own.inner_text().split()) == "You approved this just now. You can change your vote."
+    assert violations(bob, axe) == {}
+    bob.locator(f"{row} .row-title").focus()
+    bob.keyboard.press("r")
+    bob.locator(f"{row}.is-rejected").wait_for()
+    assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "rejected"
+
+
+#: Someone else goes away or is back, as an administrator says.
+ABSENCE = """
+from datetime import timedelta
+from django.contrib.auth.models import User
+from django.utils import timezone
+from approvals.actions.policy import absences
+from approvals.models import Absence
+from approvals.states import Door
+
+admin, bob, delegate = (User.objects.get(username=name) for name in ("admin", "bob", "approver"))
+if {away}:
+    until = timezone.now() + timedelta(days=1)
+    absences.set_absence(bob, absences.Away(until=until, delegate=delegate), by=admin, via=Door.DASHBOARD)
+else:
+    absences.end_absence(Absence.objects.get().pk, by=admin, via=Door.DASHBOARD)
+"""
+
+
+def test_the_open_page_of_a_delegate_says_for_whom_they_vote_as_soon_as_someone_is_away(windows, server):
+    request = Remote(server, "requester", ("ask", "read")).ask(**CALL)
+    page = windows.open(server.person("approver"), f"/requests/{request['id']}/")
+    approve = page.get_by_role("button", name="Approve", exact=True)
+    page.get_by_text("This request waits for finance and security.").wait_for()
+    assert approve.count() == 0
+    # In another process: the sweep of the server finds it.
+    server.run(ABSENCE.format(away=True))
+    page.get_by_text("You vote for bob, who is away.").wait_for()
+    assert approve.count() == 1
