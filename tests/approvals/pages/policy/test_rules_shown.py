@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
 from approvals import actions
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.asking.answers import Answer
-from approvals.models import OutboxEvent
+from approvals.background import sweep
+from approvals.models import ApprovalRequest, OutboxEvent
 from approvals.models.subscriptions import NotificationRule
 from approvals.outbound import notifications
 from approvals.pages.bulk import Step, compare_by_tool
@@ -63,6 +66,21 @@ def test_what_a_rule_has_decided_says_so(client):
     assert "by rule “Small”, version 1" in words(client, request.get_absolute_url())
     assert "by rule “Small”, version 1" in words(client, f"{request.get_absolute_url()}record/")
     assert "Approved by rule “Small”" in words(client, "/?status=decided")
+
+
+def test_a_request_that_expired_says_that_the_run_was_stopped(client):
+    apply_policy({"name": "Stop", "then": "ask", "ask": {"deadline": {"after": 600, "then": "halt"}}})
+    request = ask(alice(), VALUE)
+    ApprovalRequest.objects.filter(pk=request.pk).update(deadline_at=timezone.now() - timedelta(seconds=1))
+    sweep.run_once()
+    assert "The run was stopped." in words(client, request.get_absolute_url())
+
+
+def test_an_earlier_decision_of_a_rule_names_it(client):
+    apply_policy({"name": "Small", "match": {"priorities": ["low"]}, "then": "allow"})
+    asker = alice()
+    ask(asker, VALUE, priority="low")
+    assert "by rule “Small”, version 1" in words(client, ask(asker, VALUE).get_absolute_url())
 
 
 def test_a_repeated_rejection_leads_to_the_earlier_request(client):
