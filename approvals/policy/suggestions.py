@@ -65,7 +65,8 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
 
     None if no rule fits enough of them.
     """
-    if len(decided) < ENOUGH:
+    # In a rule, the name of a tool is a pattern, and nothing says what files a call may have.
+    if len(decided) < ENOUGH or "*" in tool or any(each.has_files for each in decided):
         return None
     if not all(each.good for each in decided):
         candidates = list(_by_value(decided))

@@ -19,6 +19,7 @@ from django.utils import timezone
 from approvals.access.permissions import Person, may_close
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
+from approvals.policy.globs import fold
 from approvals.policy.policies import Directory, policy_of, stored_form
 from approvals.policy.rules import Then, evaluate
 from approvals.policy.suggestions import Decided, grant_for, rule_for
@@ -77,8 +78,10 @@ def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
     `taken` are the names of the rules that exist.
     """
     by_tool: dict[str, list[Decided]] = defaultdict(list)
+    # A rule fits names of tools that differ in case alone, so decisions on all of them count. It has the latest of the names.
+    tools: dict[str, str] = {}
     for tool, each in _decided(_decisions(user)):
-        by_tool[tool].append(each)
+        by_tool[tools.setdefault(fold(tool), tool)].append(each)
     names = set(taken)
     rules = [(tool, best) for tool, decided in by_tool.items() if (best := rule_for(tool, decided)) is not None]
     free = sorted(

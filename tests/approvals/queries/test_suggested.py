@@ -11,7 +11,7 @@ from django.test import Client
 
 from approvals import actions
 from approvals.asking.answers import Answer
-from approvals.models import ToolSettings
+from approvals.models import ApprovalRequest, ToolSettings
 from approvals.policy.rules import evaluate
 from approvals.queries.policy.suggested import suggestions_for
 from approvals.states import Door, Priority, Verdict
@@ -169,3 +169,22 @@ def test_the_evidence_names_how_many_people_decided_and_the_latest_decisions():
     evidence = suggestion.evidence
     assert (evidence.approved, evidence.people, len(evidence.shown), evidence.more) == (21, 2, 10, 11)
     assert [request.decision.by_name for request in evidence.shown] == ["eve", *["bob"] * 9]
+
+
+@pytest.mark.parametrize("tool", ["*", "send*"])
+def test_a_tool_whose_name_would_be_a_pattern_suggests_nothing(tool):
+    decide([({"a": 1}, True)] * 25, tool=tool)
+    assert suggestions_for(administrator()) == []
+
+
+def test_decisions_on_a_name_in_another_case_count_because_the_rule_fits_it():
+    decide([({"a": 1}, True)] * 25, tool="send")
+    assert [each.tool for each in suggestions_for(administrator())] == ["send"]
+    decide([({"a": 1}, False)], tool="Send")
+    assert suggestions_for(administrator()) == []
+
+
+def test_calls_with_files_suggest_nothing():
+    decide([({"a": 1}, True)] * 25, tool="send")
+    ApprovalRequest.objects.update(attachments=[{"id": "1", "name": "a.pdf"}])
+    assert suggestions_for(administrator()) == []

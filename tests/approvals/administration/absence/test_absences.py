@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals.actions import prune_absences
@@ -19,6 +21,7 @@ from tests.approvals.actions.test_races import race
 from tests.support.desk.away import away
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
+from tests.support.desk.votes import both, group, make_team, make_voted
 from tests.support.machine import Machine
 from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, make_person, mallory
@@ -265,3 +268,18 @@ def test_a_request_says_who_decides_for_whom():
     request = make_request(alice(), assigned_to=person)
     away(person, erin)
     assert "erin decides for bob" in " ".join(browser(erin).get(request.get_absolute_url()).text.split())
+
+
+def test_a_page_reads_no_more_when_more_people_are_away():
+    delegate, team, statements = bob(), make_team("finance"), []
+    request = make_voted(mallory(), both(group(team)))
+    client = browser(delegate)
+    for number in range(4):
+        absent = make_person(f"p{number}", DECIDER)
+        team.user_set.add(absent)
+        away(absent, delegate)
+        with CaptureQueriesContext(connection) as captured:
+            page = client.get(request.get_absolute_url()).text
+        statements.append(len(captured))
+        assert f"bob decides for p{number}" in " ".join(page.split())
+    assert len(set(statements[1:])) == 1
