@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from approvals.db.cursors import Cursor
 from approvals.db.literal import literal
@@ -24,6 +24,7 @@ from approvals.states import Status
 #: How many requests one statement reads, and how many such statements a page may take.
 CHUNK, ROUNDS = 200, 5
 _ORDER = ("-changed_at", "-id")
+_Row = tuple[datetime, UUID, int, datetime | None, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_
     keys: list[_SortKey] = []
     reached: _SortKey | None = None
     for _ in range(ROUNDS):
-        rows = _next_requests(user, after)
+        rows = list(next_requests(user, after))
         for at, pk, workflow, ended_at, owner, followed in rows:
             reached = _SortKey(at, False, pk, workflow)
             if ended_at is not None and owner != user.pk and not followed:
@@ -92,9 +93,7 @@ def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_
     return keys, reached
 
 
-def _next_requests(
-    user: User, after: EndedCursor | None
-) -> list[tuple[datetime, UUID, int, datetime | None, int, bool]]:
+def next_requests(user: User, after: EndedCursor | None) -> QuerySet[ApprovalRequest, _Row]:
     """Return the next requests that ended, latest first, with their workflows, and whether the person sees a later one in it."""
     ended = ~Q(status=literal(Status.PENDING))
     if after is not None:
@@ -107,4 +106,4 @@ def _next_requests(
     later = requests.filter(steps_for(user), workflow=OuterRef("workflow"), changed_at__gte=OuterRef("changed_at"))
     later = later.filter(Q(changed_at__gt=OuterRef("changed_at")) | Q(pk__gt=OuterRef("pk")))
     columns = ("changed_at", "pk", "workflow", "workflow__ended_at", "workflow__owner")
-    return list(requests.filter(page).order_by(*_ORDER).values_list(*columns, Exists(later)))
+    return requests.filter(page).order_by(*_ORDER).values_list(*columns, Exists(later))

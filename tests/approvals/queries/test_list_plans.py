@@ -14,14 +14,16 @@ from django.test.utils import CaptureQueriesContext
 from approvals import queries
 from approvals.access import permissions
 from approvals.live.batching import BatchCache
-from approvals.models import ApprovalRequest, Workflow
+from approvals.models import ApprovalRequest, ApproverScope, ScopeSet, ScopeSetMember, Workflow
 from approvals.pages.lists.workflows_consumer import _changed
+from approvals.queries.lists.ended import CHUNK, EndedCursor, next_requests
 from approvals.queries.workflow_list import searched
 from approvals.states import Status, Verdict
 from benchmarks.load.lists import lists, plan, scanned
 from benchmarks.load.many_requests import fill
 from tests.approvals.actions.policy.granting import give, terms
 from tests.support.desk.requests import decide, make_request
+from tests.support.desk.scopes import again
 from tests.support.people import alice, bob
 
 ROWS = 20_000
@@ -87,6 +89,24 @@ def test_a_push_of_a_searched_page_looks_into_no_index_of_words(found):
         html = _changed(decider, BatchCache(), "refund", one.workflow_id)
     assert f'id="workflow-{one.workflow_id}"' in html
     assert [sql["sql"] for sql in statements if re.search(r" MATCH |@@", sql["sql"])] == []
+
+
+def test_a_deep_page_of_completed_workflows_in_scope_reads_its_requests_only(found):
+    person = User.objects.get(username="bob")
+    scope = ApproverScope.objects.create(name="All")
+    scope.people.add(person)
+    scope_set = ScopeSet.objects.create(digest="sha256:0")
+    ScopeSetMember.objects.create(scope_set=scope_set, scope=scope)
+    ApprovalRequest.objects.update(scope_set=scope_set, scoped_upto=scope.pk)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    middle = ApprovalRequest.objects.exclude(status=Status.PENDING).order_by("-changed_at")[ROWS // 4]
+    query = next_requests(again(person), EndedCursor(middle.changed_at, middle.pk))
+    said = plan(query)
+    assert (len(query), scanned(query)) == (CHUNK, set())
+    assert re.search(r"request_latest_scope_set\W", said)
+    # Whether a later one follows is looked for in its workflow.
+    assert re.search(r"request_latest_workflow\W", said)
 
 
 def test_few_amounts_are_found_by_their_index_and_many_on_the_way_along_the_list(found):
