@@ -38,6 +38,18 @@ MAX_BYTES = 2_000_000
 BLOCK = 2
 #: The events after a call, which only report.
 REPORTS = frozenset({"PostToolUse", "PostToolUseFailure"})
+#: The words that answer each event.
+WORDS = {
+    "PreToolUse": ("allow", "deny", "defer"),
+    "PermissionRequest": ("allow", "deny"),
+    "Elicitation": ("accept", "decline", "cancel"),
+}
+#: What else an answer to them may have.
+MEMBERS = {
+    "PreToolUse": {"permissionDecision", "permissionDecisionReason", "updatedInput"},
+    "PermissionRequest": {"decision"},
+    "Elicitation": {"action", "content"},
+}
 #: The header that says whether a request still waits.
 STATUS = "Pausepoint-Status"
 #: The header that every answer of Pausepoint to a hook has. Whatever else listens at the address does not send it.
@@ -125,7 +137,7 @@ def ask(args: argparse.Namespace, body: bytes, event: str) -> dict[str, Any]:
     with desk, httpx.Client(limits=LIMITS, headers=named) as http:
         while True:
             response = _post(http, desk, args, body, until)
-            answer = _read(response, event)
+            answer = _read(response, event, args.agent)
             decided = response.headers.get(STATUS) != "pending"
             if args.defer or decided or until - time.monotonic() < SHORTEST:
                 return answer
@@ -203,7 +215,7 @@ def _failure(url: str, reply: httpx.Response | httpx.TransportError, asked_for: 
     return f"{url} did not answer: {reason}. Check that the server runs."
 
 
-def _read(response: httpx.Response, event: str) -> dict[str, Any]:
+def _read(response: httpx.Response, event: str, agent: str) -> dict[str, Any]:
     """Return the answer in the agent's shape. Raise Blocked for anything that is no such answer."""
     try:
         answer = strict_json.loads(response.content)
@@ -222,4 +234,23 @@ def _read(response: httpx.Response, event: str) -> dict[str, Any]:
     output = answer.get("hookSpecificOutput")
     if answer and not (isinstance(output, dict) and output.get("hookEventName") == event):
         raise Blocked("The response is not an answer to this hook.")
+    if isinstance(output, dict) and not _is_known(agent, event, answer, output):
+        raise Blocked("The response says something that this command does not know. Update the command.")
     return answer
+
+
+def _is_known(agent: str, event: str, answer: dict[str, Any], output: dict[str, Any]) -> bool:
+    """Return whether an agent does what an answer says: it lets a call run for a word or a member that it does not know."""
+    decision = output.get("decision")
+    said = {
+        "PreToolUse": output.get("permissionDecision"),
+        "PermissionRequest": decision.get("behavior") if isinstance(decision, dict) else None,
+        "Elicitation": output.get("action"),
+    }
+    if event in said and said[event] not in WORDS[event]:
+        return False
+    if event in said and output.keys() - {"hookEventName"} - MEMBERS[event]:
+        return False
+    # Claude Code runs a call if `continue` stands beside anything but a denial, and Codex whatever it stands beside.
+    more = answer.keys() - {"hookSpecificOutput"}
+    return not more or (agent == "claude-code" and more <= {"continue", "stopReason"} and said.get(event) == "deny")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +10,8 @@ import pytest
 from tests.contract.frameworks.conftest import told
 from tests.support.anthropic_server import KEY, AnthropicServer, says, text, tool_use
 from tests.support.claude.account import Account
+from tests.support.processes.policies import HALT, apply_rules
+from tests.support.processes.server import Server
 
 pytestmark = pytest.mark.server
 
@@ -37,8 +39,8 @@ class AnyAccount(Account):
 
 
 @pytest.fixture
-def asking(agent, tmp_path):
-    """Claude Code in a folder, with a model that wants to write, to clean up and to ask."""
+def asking(agent, tmp_path, request):
+    """Claude Code in a folder, with a model that wants to write, to clean up and to ask, and says that it is done if asked."""
     asked = agent.thread
     with AnthropicServer() as claude:
         claude.account = AnyAccount()
@@ -49,7 +51,7 @@ def asking(agent, tmp_path):
                 tool_use(f"toolu_ask-{asked}", "AskUserQuestion", questions=[QUESTION]),
                 stop_reason="tool_use",
             ),
-            says(text("done")),
+            *([says(text("done"))] if getattr(request, "param", True) else []),
         )
         agent.command.append(str(tmp_path))
         agent.environment |= {
@@ -62,6 +64,30 @@ def asking(agent, tmp_path):
             "IS_SANDBOX": "1",
         }
         yield agent.start()
+
+
+@pytest.fixture
+def halting(desk: Server) -> Iterator[None]:
+    """At the deadlines of files that Claude Code writes, the run is stopped."""
+    apply_rules(desk, {"name": "Stop", "match": {"agents": ["Claude Code"], "tools": ["Write"]}, **HALT})
+    yield
+    apply_rules(desk)
+
+
+@pytest.mark.parametrize("asking", [False], indirect=True)
+def test_at_a_deadline_that_halts_claude_code_is_interrupted_and_its_model_not_asked_again(
+    halting, agent, asking, tmp_path
+):
+    agent.let_expire(agent.waiting(1)["Write"])
+    found = told(asking)
+    # These are words of Claude Code, which gives no reason then.
+    words = {text.partition(" with this")[0] for text in found["messages"].values()}
+    assert (sorted(found["messages"]), words, found["last"]) == (
+        ["toolu_ask", "toolu_rm", "toolu_write"],
+        {"The user doesn't want to proceed"},
+        "",
+    )
+    assert not (tmp_path / "a.txt").exists()
 
 
 @pytest.mark.shows("claude-agent-sdk", "approve")
