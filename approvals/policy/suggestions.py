@@ -24,6 +24,8 @@ from approvals.text.secrets import Hidden, masked
 ENOUGH = 20
 #: Levels of an input, pointers of each input, members of each object, and different values of one pointer that are looked at.
 MAX_DEPTH, MAX_POINTERS, MAX_MEMBERS, MAX_VALUES = 4, 50, 30, 50
+#: Decisions on a tool whose values are compared.
+MAX_COMPARED = 5_000
 #: Approved calls over which a condition is tried.
 MAX_TRIED = 100
 #: Characters of a name of a member, and of a value.
@@ -69,6 +71,8 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
     if len(decided) < ENOUGH or "*" in tool or any(each.has_files for each in decided):
         return None
     if not all(each.good for each in decided):
+        # Of many decisions the latest, and whatever was not approved.
+        decided = [*decided[:MAX_COMPARED], *(each for each in decided[MAX_COMPARED:] if not each.good)]
         candidates = list(_by_value(decided))
     else:
         # Any input of a shell is another program.

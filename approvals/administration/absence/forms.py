@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from approvals import queries
@@ -23,7 +24,7 @@ from approvals.queries.policy.absences import default_delegate_of, delegates
 
 
 def _moment() -> forms.DateTimeInput:
-    return forms.DateTimeInput(attrs={"type": "datetime-local", "data-zoned": ""}, format="%Y-%m-%dT%H:%M")
+    return forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
 
 
 class AbsenceForm(forms.Form):
@@ -43,6 +44,8 @@ class AbsenceForm(forms.Form):
 
     def __init__(self, *args: Any, person: User, by: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name in ("starts_at", "until"):
+            self.fields[name].widget.attrs["data-read-in"] = timezone.get_current_timezone_name()
         choices = [("", str(_("No one")))]
         # Whoever decides nothing has nothing to hand on, and no need to know who does.
         if permissions.decides_some(person):

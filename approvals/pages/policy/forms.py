@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -38,7 +39,7 @@ class GrantForm(forms.Form):
     until = forms.DateTimeField(
         label=gettext_lazy("Time"),
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local", "data-zoned": ""}),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
     uses = forms.IntegerField(label=gettext_lazy("Uses at most"), required=False)
     reason = forms.CharField(
@@ -90,11 +91,18 @@ class GrantForm(forms.Form):
         )
         self.fields["lasts"] = _radio(_("Until when"), {value: capfirst(label) for value, label in lengths.items()})
         self.fields["lasts"].help_text = _("At most %(limit)s.") % {"limit": translated(grants.length(self.longest))}
-        self.fields["until"].help_text = _("In %(zone)s.") % {"zone": timezone.get_current_timezone_name()}
+        self._name_zone()
         most = min(MOST_USES, limits.uses or MOST_USES)
         self.fields["uses"].help_text = _("At most %(limit)s.") % {"limit": grouped(most)}
         self.fields["uses"].widget.attrs |= {"min": 1, "max": most}
         self.order_fields(self.field_order)
+
+    def _name_zone(self) -> None:
+        """Say in which zone the time is read. `static/pausepoint/times.js` has it typed in the zone of the reader."""
+        zone = timezone.get_current_timezone_name()
+        named = format_html("<span data-zone-name>{}</span>", zone)
+        self.fields["until"].widget.attrs["data-read-in"] = zone
+        self.fields["until"].help_text = format_html(_("In {zone}."), zone=named)
 
     def _lengths(self) -> dict[str, str]:
         seconds = int(self.longest.total_seconds())

@@ -6,21 +6,28 @@
   // The time zone of the person's settings, unless they have none or this browser does not know it.
   const zone = [document.body.dataset.zone, Intl.DateTimeFormat().resolvedOptions().timeZone].find(isKnown) ?? "UTC";
   window.pausepoint.zone = zone;
-  const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
 
   /** @param {string | undefined} name */
   function isKnown(name) {
     try { return Boolean(name && new Intl.DateTimeFormat("en", { timeZone: name })); } catch { return false; }
   }
-  // As the field of a time has it, “2026-11-24T14:00:00”, in that zone.
+  /** @type {Map<string, Intl.DateTimeFormat>} */
+  const clocks = new Map();
+  /** @param {string} name */
+  function clockOf(name) {
+    const clock = clocks.get(name) ?? new Intl.DateTimeFormat("sv-SE", { timeZone: name, dateStyle: "short", timeStyle: "medium" });
+    clocks.set(name, clock);
+    return clock;
+  }
+  // As the field of a time has it, “2026-11-24T14:00:00”, in that zone or another.
   /** @param {Date} moment */
-  const localOf = (moment) => clock.format(moment).replace(" ", "T");
-  /** @param {number} moment */
-  const offsetAt = (moment) => Date.parse(`${localOf(new Date(moment))}Z`) - Math.floor(moment / 1000) * 1000;
+  const localOf = (moment, name = zone) => clockOf(name).format(moment).replace(" ", "T");
+  /** @param {number} moment @param {string} name */
+  const offsetAt = (moment, name) => Date.parse(`${localOf(new Date(moment), name)}Z`) - Math.floor(moment / 1000) * 1000;
   /** @param {string} text */
-  function momentOf(text) {
-    const asUtc = Date.parse(`${text}Z`), near = asUtc - offsetAt(asUtc);
-    return new Date(asUtc - offsetAt(near));
+  function momentOf(text, name = zone) {
+    const asUtc = Date.parse(`${text}Z`), near = asUtc - offsetAt(asUtc, name);
+    return new Date(asUtc - offsetAt(near, name));
   }
 
   const words = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
@@ -93,17 +100,22 @@
     }
   }
 
-  // --- The named field of a time is hidden, unless it is read in the zone of the settings (`data-zoned`), and keeps the time in UTC; beside it stands one for the same time here.
-  const MOMENTS = "input[type=datetime-local][name]:not([data-zoned])";
-  /** @param {Date} moment */
-  const iso = (moment) => moment.toISOString().slice(0, 19);
+  // --- The named field of a time is hidden, and keeps the time in UTC; beside it stands one for the same time here.
+  const MOMENTS = "input[type=datetime-local][name]";
+  // In which zone the server reads it: UTC, or what its form says.
+  /** @param {HTMLInputElement} field */
+  const storedZone = (field) => field.dataset.readIn ?? "UTC";
 
   /** @param {HTMLInputElement} field */
   function localize(field) {
+    if (field.dataset.readIn !== undefined) {
+      if (!isKnown(field.dataset.readIn)) return;
+      for (const name of field.form?.querySelectorAll("[data-zone-name]") ?? []) name.textContent = zone;
+    }
     const own = field.cloneNode();
     own.removeAttribute("name");
     own.dataset.local = field.value;
-    const moment = new Date(`${field.value}Z`);
+    const moment = field.value ? momentOf(field.value, storedZone(field)) : new Date(NaN);
     own.defaultValue = own.value = Number.isNaN(moment.getTime()) ? "" : localOf(moment);
     field.type = "hidden";
     for (const name of ["id", "required", "aria-describedby", "aria-invalid"]) field.removeAttribute(name);
@@ -129,7 +141,7 @@
     const field = fieldOf(own);
     // An hour exists twice when summer time ends: a time that is as it was stays exactly that.
     const moment = new Date(own.value), same = own.value === own.defaultValue || +moment === +new Date(own.defaultValue);
-    field.value = same ? own.dataset.local ?? "" : own.value && !Number.isNaN(moment.getTime()) ? iso(momentOf(own.value)) : "";
+    field.value = same ? own.dataset.local ?? "" : own.value && !Number.isNaN(moment.getTime()) ? localOf(momentOf(own.value), storedZone(field)) : "";
     sayZone(own);
   }, true);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,6 +14,7 @@ from approvals import actions
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.policy.rules import evaluate
+from approvals.policy.suggestions import MAX_COMPARED, Decided, rule_for
 from approvals.queries.policy.suggested import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
@@ -150,6 +152,17 @@ def test_a_value_of_a_customer_is_suggested_by_its_pointer():
     [suggestion] = suggestions_for(administrator())
     assert suggestion.rule["name"] == "refund by customer.country: approved every time"
     assert suggestion.rule["match"]["input"] == [{"pointer": "/customer/country", "one_of": ["DE"]}]
+
+
+def test_of_many_decisions_the_latest_are_compared_and_every_rejection():
+    def made(value: dict, good: bool = True) -> Decided:
+        return Decided(pk=uuid4(), value=value, good=good, by_id=1)
+
+    older = [made({"country": "DE"}, good=False), made({"country": "US"}, good=False)]
+    latest = [made({"country": country}) for _ in range(MAX_COMPARED) for country in ("DE", "FR")]
+    rule, cases = rule_for("refund", latest + older)
+    assert rule["match"]["input"] == [{"pointer": "/country", "one_of": ["FR"]}]
+    assert len(cases) == MAX_COMPARED / 2
 
 
 def test_secrets_and_what_is_too_deep_or_too_wide_suggest_nothing():

@@ -186,9 +186,9 @@ def test_times_are_short_and_in_the_time_zone_of_the_reader():
     [_start, end] = [each for each in parse(page).find("time") if "data-short" in each.attributes]
     short = f"{until:%b} {until.day}, " + (f"{until:%Y}, " if until.year != later(0).year else "") + f"{until:%H:%M}"
     assert (end.words, end.attributes["data-exact"]) == (short, "Asia/Tokyo")
-    # The field is read in the same zone, so that a script must not turn it into UTC.
+    # The field is read in the same zone, and says so to the script that has it typed in another.
     fields = parse(page).find("input", type="datetime-local")
-    assert [("data-zoned" in field.attributes) for field in fields] == [True, True]
+    assert [field.attributes["data-read-in"] for field in fields] == ["Asia/Tokyo"] * 2
     typed = (until + HOUR).strftime("%Y-%m-%dT%H:%M")
     Preferences.objects.create(person=person, time_zone="Asia/Tokyo")
     refused = browser(person).post("/settings/absence/", {"until": typed})

@@ -38,7 +38,9 @@ def client() -> Client:
 
 def draft_in(page) -> dict:
     """What the page would send: its document."""
-    text = re.search(r'<textarea name="document"[^>]*>(.*?)</textarea>', page.content.decode(), re.DOTALL)[1]
+    text = re.search(
+        r'<textarea id="document" name="document"[^>]*>(.*?)</textarea>', page.content.decode(), re.DOTALL
+    )[1]
     return json.loads(html.unescape(text))
 
 
