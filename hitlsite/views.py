@@ -58,8 +58,10 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "provider": settings.HITL_PROVIDER,
         "model": settings.HITL_MODEL,
         "debug": settings.DEBUG,
-        # Of the audit page, which those whom scopes limit do not have.
-        "reads_record": lambda: permissions.reads_record(request.user),
+        # Of the audit page, which those whom scopes limit do not have; who has not the right costs no further statement.
+        "reads_record": lambda: (
+            request.user.has_perm(permissions.VIEW_RECORD) and permissions.reads_record(request.user)
+        ),
         "session_mark": SimpleLazyObject(lambda: _mark_of(request)),
     }
 
