@@ -21,7 +21,7 @@ from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
 from approvals import http
-from approvals.access import permissions
+from approvals.access import permissions, rights
 from approvals.db import pool
 from approvals.queries.preferences import preferences_of
 from hitlsite.server.outages import unavailable
@@ -58,8 +58,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "provider": settings.HITL_PROVIDER,
         "model": settings.HITL_MODEL,
         "debug": settings.DEBUG,
-        # Of the audit page, which those whom scopes limit do not have.
-        "reads_record": lambda: permissions.reads_record(request.user),
+        # Of the audit page, which those whom scopes limit do not have; who has not the right costs no further statement.
+        "reads_record": lambda: request.user.has_perm(rights.VIEW_RECORD) and permissions.reads_record(request.user),
         "session_mark": SimpleLazyObject(lambda: _mark_of(request)),
     }
 

@@ -126,9 +126,13 @@ def test_the_bar_of_an_open_edit_covers_its_line_and_nothing_stands_across_it(wi
     assert page.evaluate(BAR_OF_EDIT) == [0, 0, []]
 
 
-SHIFTS = """window.shifted = 0;
-new PerformanceObserver(list => { for (const entry of list.getEntries()) window.shifted += entry.value; })
-    .observe({ type: "layout-shift", buffered: true });"""
+#: How much has moved, and for a failure what: each entry with the beginning of its elements, from where and to where.
+SHIFTS = """window.shifted = 0; window.shifts = [];
+new PerformanceObserver(list => { for (const { value, sources } of list.getEntries()) {
+    window.shifted += value;
+    window.shifts.push([value, ...sources.map(({ node, previousRect: from, currentRect: to }) =>
+        [(node?.outerHTML ?? node?.data ?? "").slice(0, 80), from.x, from.y, to.x, to.y])]);
+} }).observe({ type: "layout-shift", buffered: true });"""
 
 
 #: More than this of the window has moved, which a person notices.
@@ -155,6 +159,6 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
                 page.wait_for_selector('#live[data-state="on"]', state="attached")
             if name == "opened":
                 page.locator(f"#request-{made['id']}").wait_for()
-            if (shifted := page.evaluate("window.shifted")) > NOTICED:
-                moved[name, width] = shifted
+            if page.evaluate("window.shifted") > NOTICED:
+                moved[name, width] = page.evaluate("window.shifts")
     assert moved == {}

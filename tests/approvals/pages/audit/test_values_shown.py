@@ -22,4 +22,4 @@ def test_the_time_of_an_event_is_in_words_and_its_reason_stands_once():
     reader = make_person("dave", "view_auditentry", "view_approvalrequest")
     (line,) = parse(browser(reader).get("/audit/?event=absence.set").text).find("li", class_="audit-row")
     values = [each.words for each in line.find("dl", class_="audit-values")]
-    assert (values, line.words.count("Holidays")) == (["person carol until May 6, 2031, 4:30 p.m."], 1)
+    assert (values, line.words.count("Holidays")) == (["person carol until May 6, 2031, 16:30"], 1)
