@@ -242,15 +242,15 @@ def _read(response: httpx.Response, event: str, agent: str) -> dict[str, Any]:
 def _is_known(agent: str, event: str, answer: dict[str, Any], output: dict[str, Any]) -> bool:
     """Return whether an agent does what an answer says: it lets a call run for a word or a member that it does not know."""
     decision = output.get("decision")
-    said = {
+    verdicts = {
         "PreToolUse": output.get("permissionDecision"),
         "PermissionRequest": decision.get("behavior") if isinstance(decision, dict) else None,
         "Elicitation": output.get("action"),
     }
-    if event in said and said[event] not in WORDS[event]:
+    if event in verdicts and verdicts[event] not in WORDS[event]:
         return False
-    if event in said and output.keys() - {"hookEventName"} - MEMBERS[event]:
+    if event in verdicts and output.keys() - {"hookEventName"} - MEMBERS[event]:
         return False
     # Claude Code runs a call if `continue` stands beside anything but a denial, and Codex whatever it stands beside.
     more = answer.keys() - {"hookSpecificOutput"}
-    return not more or (agent == "claude-code" and more <= {"continue", "stopReason"} and said.get(event) == "deny")
+    return not more or (agent == "claude-code" and more <= {"continue", "stopReason"} and verdicts.get(event) == "deny")
