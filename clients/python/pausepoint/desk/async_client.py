@@ -113,7 +113,7 @@ class AsyncDesk(Settings):
         self, tool: str, *, key: str | Callable[..., str] = "", thread_id: str | Callable[..., str] = "", **fields: Any
     ) -> Callable[[F], F]:
         """Like `Desk.approve`, for coroutine functions."""
-        from pausepoint.approve import approved  # noqa: PLC0415 - not needed by those who copy this file
+        from pausepoint.approve import approved  # noqa: PLC0415 - it imports this module
 
         return approved(self, tool, key, thread_id, fields)
 

@@ -159,7 +159,7 @@ class Desk(Settings):
         another process; its reported result is returned, or HasFailed is raised. Without a key, a call is known by `thread_id`,
         its arguments, and how often it was made; without either, each call asks. The `fields` go into each request.
         """
-        from pausepoint.approve import approved  # noqa: PLC0415 - not needed by those who copy this file
+        from pausepoint.approve import approved  # noqa: PLC0415 - it imports this module
 
         return approved(self, tool, key, thread_id, fields)
 
