@@ -146,6 +146,8 @@ class RuleFacts:
     at: datetime
     requester: Callable[[], Requester]
     context: Any = None
+    #: No rule says anything of files, so none allows a call that has some.
+    has_files: bool = False
     #: False while everything has to be asked.
     may_allow: bool = True
 
@@ -181,6 +183,7 @@ class Why(StrEnum):
 
     CONDITION = "condition"
     CRITICAL = "critical"
+    FILES = "files"
     STOPPED = "stopped"
 
 
@@ -189,6 +192,7 @@ WHY: Mapping[Why, Sentence] = {
     Why.CRITICAL: Sentence(
         gettext_noop("The rule does not name critical requests, which are allowed only by a rule that does.")
     ),
+    Why.FILES: Sentence(gettext_noop("The call has files, of which rules say nothing, so no rule allows it.")),
     Why.STOPPED: Sentence(gettext_noop("Everything is asked at the moment, or the deadline had passed.")),
 }
 
@@ -228,6 +232,8 @@ def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:
             return _asked(policy, rule)
         if rule.then == Then.ALLOW and not facts.may_allow:
             return _asked(policy, rule, Why.STOPPED)
+        if rule.then == Then.ALLOW and facts.has_files:
+            return _asked(policy, rule, Why.FILES)
         if rule.then == Then.ALLOW and facts.match.priority == Priority.CRITICAL and not rule.allows_critical:
             return _asked(policy, rule, Why.CRITICAL)
         return Verdict(then=rule.then, rule=rule)

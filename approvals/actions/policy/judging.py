@@ -44,6 +44,7 @@ def judge(rules: AskingRules, ask: Ask, workflow: Workflow, *, by: User, now: da
         context=ask.context,
         at=now,
         who=lambda: requester_of(by),
+        has_files=bool(ask.attachments),
         # As for grants: while everything is to be asked, and after the deadline, nothing is allowed.
         may_allow=not rules.asks_always and (ask.deadline_at is None or ask.deadline_at > now),
     )

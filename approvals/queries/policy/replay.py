@@ -22,7 +22,7 @@ from django.utils import timezone
 from approvals.access.permissions import Person
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, Why, evaluate
-from approvals.queries.policy.ruling import rule_facts
+from approvals.queries.policy.ruling import HAS_FILES, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Door
 from approvals.states import Verdict as Decided
@@ -64,6 +64,7 @@ class _Row(NamedTuple):
     via: str | None
     decided_at: datetime | None
     repeats: UUID | None
+    has_files: bool
 
     @property
     def by_person(self) -> bool:
@@ -90,6 +91,7 @@ _ASKED = (
     "decision__via",
     "decision__decided_at",
     "repeats",
+    "has_files",
 )
 
 
@@ -166,7 +168,9 @@ def judged(
     """Yield the requests since a moment, the newest first, each with what a policy says about it."""
     requests = requests_for(user).filter(created_at__gte=since).order_by("-created_at", "-id")
     asked_with = Coalesce(F("asked_priority"), F("priority"))
-    rows = requests.annotate(asked_with=asked_with).values_list(*_COLUMNS, "asked_with", *_ASKED)[:most]
+    rows = requests.annotate(asked_with=asked_with, has_files=HAS_FILES).values_list(*_COLUMNS, "asked_with", *_ASKED)[
+        :most
+    ]
     known: dict[int, Requester] = {} if requesters is None else requesters
     for columns in rows.iterator(chunk_size=CHUNK):
         row = _Row(*columns)
@@ -192,6 +196,7 @@ def _facts(row: _Row, requesters: dict[int, Requester]) -> RuleFacts:
         context=row.context,
         at=row.created_at,
         who=who,
+        has_files=row.has_files,
     )
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -29,6 +29,8 @@ from approvals.states import Status
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
+#: Whether a request has files, as a column.
+HAS_FILES = ExpressionWrapper(Q(attachments__isnull=False), output_field=BooleanField())
 
 
 def may_read_policy(user: Person) -> bool:
@@ -205,6 +207,7 @@ def _facts_of(request: ApprovalRequest, value: Mapping[str, Any]) -> RuleFacts:
         context=request.context,
         at=request.created_at,
         who=lambda: requester_of(request.requested_by),
+        has_files=bool(request.attachments),
     )
 
 
@@ -220,6 +223,7 @@ def rule_facts(
     context: Any,
     at: datetime,
     who: Callable[[], Requester],
+    has_files: bool = False,
     may_allow: bool = True,
 ) -> RuleFacts:
     """Return what rules are evaluated over.
@@ -236,4 +240,11 @@ def rule_facts(
         priority=priority,
         input=value,
     )
-    return RuleFacts(match=match, at=in_installation(at), requester=who, context=context, may_allow=may_allow)
+    return RuleFacts(
+        match=match,
+        at=in_installation(at),
+        requester=who,
+        context=context,
+        has_files=has_files,
+        may_allow=may_allow,
+    )

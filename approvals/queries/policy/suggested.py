@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals.access.permissions import Person, may_close
@@ -26,7 +26,7 @@ from approvals.policy.suggestions import Decided, grant_for, rule_for
 from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
 from approvals.queries.policy.cases import case_of
-from approvals.queries.policy.ruling import requester_of, rule_facts
+from approvals.queries.policy.ruling import HAS_FILES, requester_of, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Door, Kind, Priority, Status, Verdict, Width
 
@@ -132,8 +132,7 @@ def _decisions(user: Person) -> QuerySet[ApprovalRequest]:
 
 def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decided]]:
     """Yield the tool of each decision, and what is known of it."""
-    has_files = ExpressionWrapper(Q(attachments__isnull=False), output_field=BooleanField())
-    rows = decisions.annotate(has_files=has_files).values_list(
+    rows = decisions.annotate(has_files=HAS_FILES).values_list(
         "tool_name",
         "pk",
         "input",
@@ -190,6 +189,7 @@ def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Seque
             context=request.context,
             at=request.created_at,
             who=partial(requester_of, request.requested_by),
+            has_files=bool(request.attachments),
         )
         if evaluate(policy, facts).then != Then.ALLOW or not may_close(user, request):
             continue

@@ -1,0 +1,49 @@
+"""What the policy says of calls with files: rules say nothing of files, so none allows such a call."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from approvals.models import ApprovalRequest, AuditEntry
+from approvals.queries.policy.replay import judged
+from approvals.queries.policy.ruling import live_version, rules_of
+from tests.support.desk.files import attachment, folder
+from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.machine import Machine
+from tests.support.people import alice
+
+__all__ = ["folder"]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
+
+FREE = {"name": "Free", "match": {"tools": ["refund"]}, "then": "allow"}
+NEVER = {"name": "Never", "match": {"tools": ["wire"]}, "then": "deny"}
+
+
+@pytest.fixture
+def asked():
+    """Ask about a call with these files; return how it ends."""
+    machine = Machine(alice())
+    return lambda tool, *files: machine.ask(tool_name=tool, input={"amount": 5}, attachments=list(files))["status"]
+
+
+def test_a_call_with_files_is_asked_about_where_a_rule_would_allow_it_and_denied_where_one_denies_it(asked):
+    apply_policy(FREE, NEVER)
+    statuses = [asked("refund"), asked("refund", attachment()), asked("wire", attachment())]
+    assert statuses == ["approved", "pending", "rejected"]
+    entry = AuditEntry.objects.get(event="request.created", request_id=ApprovalRequest.objects.get(status="pending").pk)
+    assert (entry.data["rule"], entry.data["why_asked"]) == ("Free", "files")
+
+
+def test_a_replay_asks_about_calls_with_files_too(asked):
+    apply_policy(FREE)
+    asked("refund", attachment())
+    asked("refund")
+    live = live_version()
+    since = timezone.now() - timedelta(days=1)
+    verdicts = [
+        verdict for _row, verdict in judged(rules_of(live.number, live.digest), administrator(), since=since, most=10)
+    ]
+    assert [(verdict.then, verdict.why) for verdict in verdicts] == [("allow", None), ("ask", "files")]
