@@ -19,6 +19,8 @@ declare global {
     typing: Typing;
     /** The person's time zone. */
     zone: string;
+    /** A time of today without its day, in that zone. */
+    clockTime(moment: Date): string;
     /** Only in the inbox. Scripts that also run elsewhere check it first. */
     pane: Pane;
     inUse(card: Element): boolean;

@@ -17,13 +17,13 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.db.json_pointer import ABSENT, value_behind
 from approvals.schema.formats import CURRENCY, currency_of, matches_format
 from approvals.schema.references import NoTarget, follow_references
 from approvals.text.tables import Row, rows
+from approvals.text.times import short_time
 
 #: Schemas that are looked at for one table.
 MAX_SCHEMAS = 500
@@ -148,11 +148,8 @@ def _moment(row: Row, value: str) -> Row:
         return row
     if when.microsecond:
         return row
-    clock = date_format(when, "TIME_FORMAT") if not when.second else f"{when:%H:%M:%S}"
     zone = timezone.get_current_timezone_name()
-    day = date_format(when, "DATE_FORMAT")
-    words = _("%(day)s, %(time)s (%(zone)s)") % {"day": day, "time": clock, "zone": zone}
-    return replace(row, shown=words, moment=when.isoformat(), zone=zone)
+    return replace(row, shown=f"{short_time(when, exact=True)} ({zone})", moment=when.isoformat(), zone=zone)
 
 
 def _duration(value: str) -> str:

@@ -20,7 +20,7 @@ from approvals.policy.terms import Group, People, Reason, Stage
 from approvals.states import ORIGINS, Kind, Priority
 from approvals.text.numbers import grouped
 from approvals.text.text import visible
-from approvals.text.translation import translated
+from approvals.text.translation import quoted, translated
 
 #: Characters of a value, and values of a list, that a sentence shows.
 SHOWN, LISTED = 80, 5
@@ -52,7 +52,7 @@ def requests_in_words(match: Match, names: Names) -> str:
         _what(match),
         _part(match.servers, _("on the MCP server %(names)s")),
         _part(match.agents, _("by the agent %(names)s")),
-        _part([names.people.get(pk, f"#{pk}") for pk in match.requesters], _("requested by %(names)s")),
+        _part([names.people.get(pk, f"#{pk}") for pk in match.requesters], _("from %(names)s")),
         _part([str(ORIGINS.get(source, source)) for source in match.sources], _("that come through %(names)s")),
         _part([str(Priority(each).label) for each in match.priorities], _("with the priority %(names)s")),
         _part([condition_in_words(each) for each in match.conditions], _("whose %(names)s"), _all_of),
@@ -152,7 +152,7 @@ def _value(value: Any) -> str:
         case float():
             return grouped(Decimal(f"{value:.10g}"))
         case str():
-            return f"“{_short(value)}”"
+            return quoted(_short(value))
     return _short(json.dumps(value, ensure_ascii=False))
 
 
@@ -194,7 +194,7 @@ def _asking_in_words(asking: Asking, names: Names) -> list[str]:
     sentences += [_("A rejection needs a message.")] if terms.reason == Reason.REJECTION else []
     sentences += [_("Every decision needs a message.")] if terms.reason == Reason.ALWAYS else []
     sentences += [_("The name of the tool has to be typed to approve.")] if terms.typed_name else []
-    sentences += [_("Whoever approves must have just logged in.")] if terms.fresh_sign_in else []
+    sentences += [_("Whoever approves needs a fresh log-in.")] if terms.fresh_sign_in else []
     if asking.deadline is not None:
         sentences.append(str(_DEADLINES[asking.deadline.then]) % {"length": _time(asking.deadline.after)})
     if terms.reminders:

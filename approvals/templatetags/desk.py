@@ -12,7 +12,6 @@ from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.db import connection
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import Truncator
@@ -34,7 +33,7 @@ from approvals.text.names import full_name, initials, tone
 from approvals.text.numbers import grouped
 from approvals.text.tables import Row
 from approvals.text.text import visible
-from approvals.text.times import short_time
+from approvals.text.times import clock_time, short_time
 
 register = template.Library()
 
@@ -225,11 +224,8 @@ def _relative(when: datetime) -> str:
 @register.simple_tag
 def deadline_clock(when: datetime) -> str:
     """Return when a deadline is, as `static/pausepoint/countdown.js` keeps it up to date: then nothing moves."""
-    local, left = timezone.localtime(when), int((when - timezone.now()).total_seconds())
-    clock = date_format(local, "TIME_FORMAT")
-    if local.date() != timezone.localdate():
-        clock = f"{date_format(local, 'DATE_FORMAT')}, {clock}"
-    return f"{clock} · {max(left, 0) // 60}:{max(left, 0) % 60:02}" if left < 3600 else clock
+    left = int((when - timezone.now()).total_seconds())
+    return clock_time(when) + (f" · {max(left, 0) // 60}:{max(left, 0) % 60:02}" if left < 3600 else "")
 
 
 @register.simple_tag

@@ -45,6 +45,11 @@ DECIDED = {
 }
 
 
+def quoted(text: str) -> str:
+    """Return a text in the quotation marks of the current language."""
+    return gettext("“%(text)s”") % {"text": text}
+
+
 def decided_words(verdict: str, who: str, at: datetime) -> str:
     """Return who decided a request, how and when; without a name it was Pausepoint itself."""
     return str(DECIDED[Verdict(verdict)]) % {"who": marked_name(who) or "Pausepoint", "when": ago(at)}

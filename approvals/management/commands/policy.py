@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
+from django.utils.translation import gettext_noop, ngettext
 
 from approvals.actions.policy import write_policy
 from approvals.exceptions import Invalid, Refusal
@@ -57,9 +57,10 @@ class Command(RefusingCommand):
         document = self._document(text, options["file"])
         if action == "check":
             rules = len(document.get("rules", ()))
-            self.stdout.write(
-                _("%(file)s is a policy of %(number)s rules.") % {"file": options["file"], "number": rules}
+            words = ngettext(
+                "%(file)s is a policy of %(number)s rule.", "%(file)s is a policy of %(number)s rules.", rules
             )
+            self.stdout.write(words % {"file": options["file"], "number": rules})
         elif action == "diff":
             self._diff(document)
         else:

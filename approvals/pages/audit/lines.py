@@ -16,13 +16,13 @@ from approvals.actions.policy.publishing import WIDTH_OF
 from approvals.asking.secrets import masked_data, masked_input
 from approvals.models import ApprovalRequest, AuditEntry, ToolSettings, Workflow
 from approvals.pages.key_fields import key_values, short
-from approvals.pages.policy.wording import clock
 from approvals.queries.audit import Subjects
 from approvals.queries.described import read_schema
 from approvals.queries.results import STATE_LABELS
 from approvals.record.amounts import DECIMAL, plain
 from approvals.states import Door, GrantEnd, Kind, Verdict, Width, verdict_label
 from approvals.text.text import visible
+from approvals.text.times import clock_time
 
 #: How many values a line shows, and how many characters of a note.
 MAX_VALUES, MAX_NOTE = 3, 200
@@ -239,7 +239,7 @@ def _values_of_grant(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     if why := data.get("why"):
         return [*values, (_("ended"), str(GrantEnd(why).label) if why in GrantEnd.values else short(why))]
     until = parse_datetime(str(data.get("until") or ""))
-    return [*values, *([(_("until"), clock(until))] if until else [])]
+    return [*values, *([(_("until"), clock_time(until))] if until else [])]
 
 
 def _values_of_event(data: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -255,7 +255,7 @@ def _time_of(value: str | int) -> str:
         moment = parse_datetime(value) if isinstance(value, str) else None
     except ValueError:
         return ""
-    return clock(moment) if moment is not None and moment.tzinfo is not None else ""
+    return clock_time(moment) if moment is not None and moment.tzinfo is not None else ""
 
 
 def _amount_of(entry: AuditEntry, values: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -34,6 +34,7 @@ from approvals.states import ASKS, Door, Kind, Priority, Status, status_label, v
 from approvals.text.confusables import marked_name
 from approvals.text.secrets import mask_text
 from approvals.text.text import visible
+from approvals.text.translation import quoted
 
 #: How many characters of an input are read to find the key fields that an administrator chose.
 MUCH = 8_000
@@ -155,7 +156,7 @@ class InboxRow:
         if self.decision.by_rule:
             return _("%(outcome)s by rule %(name)s") % {
                 "outcome": label,
-                "name": f"“{visible(self.request.rule or '')}”",
+                "name": quoted(visible(self.request.rule or "")),
             }
         if not self.decision.by_name:
             return label

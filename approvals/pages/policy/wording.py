@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -18,7 +17,7 @@ from approvals.states import Audience, Width
 from approvals.text.numbers import grouped
 from approvals.text.secrets import masked
 from approvals.text.text import visible, visible_name
-from approvals.text.times import short_time
+from approvals.text.times import clock_time
 
 _WIDTHS = {
     Width.INPUT: gettext_lazy("this exact input"),
@@ -64,7 +63,7 @@ def for_whom(audience: str, agent: str, person: str) -> str:
 
 def how_long(until: datetime | None, uses: int | None) -> str:
     """Return when a grant ends by itself."""
-    time = _("until %(time)s") % {"time": clock(until)} if until else ""
+    time = _("until %(time)s") % {"time": clock_time(until)} if until else ""
     number = (
         ngettext("at most %(count)s time", "at most %(count)s times", uses or 0) % {"count": grouped(uses)}
         if uses
@@ -73,18 +72,12 @@ def how_long(until: datetime | None, uses: int | None) -> str:
     return ", ".join(filter(None, (time, number)))
 
 
-def clock(when: datetime) -> str:
-    """Return a time of today as its hour, and of another day with its date, in the reader's time zone."""
-    local = localtime(when)
-    return f"{local:%H:%M}" if local.date() == localtime().date() else short_time(when)
-
-
 def use_words(grant: Grant, number: int) -> str:
     """Return which use of a grant a request was, such as “use 3 of 10, until 18:00”."""
     words = {
         "number": grouped(number),
         "uses": grouped(grant.uses or 0),
-        "time": clock(grant.until) if grant.until else "",
+        "time": clock_time(grant.until) if grant.until else "",
     }
     if grant.uses is None:
         return _("use %(number)s, until %(time)s") % words

@@ -17,7 +17,7 @@ from approvals.queries.policy.scopes import facts_of
 from approvals.states import ASKS, Control
 from approvals.text.numbers import grouped
 from approvals.text.text import visible
-from approvals.text.translation import translated
+from approvals.text.translation import quoted, translated
 
 #: So many scopes that do not fit are named.
 NAMED = 3
@@ -101,4 +101,4 @@ def amount_words(amount: float) -> str:
 
 
 def _quoted(named: list[ApproverScope]) -> str:
-    return ", ".join(f"“{visible(scope.name)}”" for scope in named[:NAMED])
+    return ", ".join(quoted(visible(scope.name)) for scope in named[:NAMED])

@@ -5,9 +5,6 @@
   const ANNOUNCED_AT = [300, 60, 0];
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const announced = new WeakMap();
-  const { lang } = document.documentElement, { zone: timeZone } = window.pausepoint;
-  /** @param {Date} moment */
-  const dayOf = (moment) => moment.toLocaleDateString(lang, { timeZone });
 
   function refresh() {
     for (const place of document.querySelectorAll("[data-deadline]")) {
@@ -23,7 +20,7 @@
     // Hidden from screen readers, which would read it every second; the time beside it says the same.
     const left = /** @type {HTMLElement} */ (place.querySelector(".left"));
     const shown = reducedMotion.matches && seconds > 10 ? Math.ceil(seconds / 10) * 10 : seconds;
-    const clock = end.toLocaleString(lang, { timeZone, dateStyle: dayOf(end) === dayOf(new Date()) ? undefined : "medium", timeStyle: "short" });
+    const clock = window.pausepoint.clockTime(end);
     const ticks = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, "0")}`;
     const words = seconds < 3600 ? `${clock} · ${ticks}` : clock;
     if (left.textContent !== words) left.textContent = words;

@@ -76,27 +76,28 @@
     }
   }
 
-  // As `desk.short_moment` writes it: “Nov 24, 14:00”.
-  /** @param {Date} moment @param {string} lang */
-  function shortly(moment, lang) {
-    const year = localOf(moment).slice(0, 4) === localOf(new Date()).slice(0, 4) ? undefined : /** @type {const} */ ("numeric");
-    const day = moment.toLocaleDateString(lang, { timeZone: zone, month: "short", day: "numeric", year });
-    return `${day}, ${localOf(moment).slice(11, 16)}`;
+  // As `approvals.text.times.short_time` writes it: “Nov 24, 14:00”; with the year if it is another one. If it is to be exact, with
+  // the year, and the seconds if there are some.
+  /** @param {Date} moment */
+  function shortTime(moment, exact = false) {
+    const local = localOf(moment), other = exact || local.slice(0, 4) !== localOf(new Date()).slice(0, 4);
+    const year = other ? /** @type {const} */ ("numeric") : undefined;
+    const day = moment.toLocaleDateString(document.documentElement.lang, { timeZone: zone, month: "short", day: "numeric", year });
+    return `${day}, ${local.slice(11, exact && !local.endsWith(":00") ? 19 : 16)}`;
   }
+  // As `clock_time` writes it: without the day if it is today.
+  window.pausepoint.clockTime = (moment) => {
+    const local = localOf(moment);
+    return local.slice(0, 10) === localOf(new Date()).slice(0, 10) ? local.slice(11, 16) : shortTime(moment);
+  };
 
   // --- Times in values, which the server has put into the zone that it knew of. A push knows none.
   function zoneValues() {
     for (const time of document.querySelectorAll("time[data-exact]")) {
       if (time.dataset.exact === zone) continue;
       time.dataset.exact = zone;
-      const moment = new Date(time.dateTime), lang = document.documentElement.lang;
-      if (time.dataset.short !== undefined) {
-        time.textContent = shortly(moment, lang);
-        continue;
-      }
-      const day = moment.toLocaleDateString(lang, { timeZone: zone, dateStyle: "long" });
-      const clock = moment.toLocaleTimeString(lang, { timeZone: zone, timeStyle: moment.getUTCSeconds() ? "medium" : "short" });
-      time.textContent = `${day}, ${clock} (${zone})`;
+      const moment = new Date(time.dateTime);
+      time.textContent = time.dataset.short === undefined ? `${shortTime(moment, true)} (${zone})` : shortTime(moment);
     }
   }
 

@@ -37,7 +37,7 @@ def apply(file, **more) -> str:
 
 
 def test_a_file_is_checked_compared_applied_and_shown(file):
-    assert run("check", file) == f"{file} is a policy of 1 rules.\n"
+    assert run("check", file) == f"{file} is a policy of 1 rule.\n"
     with pytest.raises(SystemExit):
         run("diff", file)
     assert apply(file) == "Version 1 is live.\n"

@@ -23,7 +23,7 @@ MATCHES = [
     ({"kinds": ["recovery"], "tools": ["wire"]}, "unknown outcomes about wire"),
     ({"priorities": ["high", "critical"]}, "requests with the priority High or Critical"),
     ({"sources": ["api", "chat"]}, "requests that come through API or chat"),
-    ({"requesters": ["alice", "bob"]}, "requests requested by alice or bob"),
+    ({"requesters": ["alice", "bob"]}, "requests from alice or bob"),
     (
         {"tools": ["wireMoney"], "agents": ["billing"], "input": [{"pointer": "/amount", "at_most": 1_000_000}]},
         "calls of wireMoney by the agent billing whose amount is at most 1,000,000",
@@ -70,7 +70,7 @@ ASKING = [
     ({"reason": "rejection"}, [MAY_NOT, "A rejection needs a message."]),
     ({"reason": "always"}, [MAY_NOT, "Every decision needs a message."]),
     ({"typed_name": True}, [MAY_NOT, "The name of the tool has to be typed to approve."]),
-    ({"fresh_sign_in": True}, [MAY_NOT, "Whoever approves must have just logged in."]),
+    ({"fresh_sign_in": True}, [MAY_NOT, "Whoever approves needs a fresh log-in."]),
     (
         {"deadline": {"after": 600, "then": "reject"}},
         [MAY_NOT, "Rejected if no one decides within 10 minutes."],
@@ -148,7 +148,7 @@ def test_a_rule_says_everything_in_one_list():
 
 def test_several_values_are_joined_and_people_who_were_removed_are_numbers():
     said = rule(match={"requesters": ["alice"], "input": [{"pointer": f"/{name}", "equals": 1} for name in "abcdefg"]})
-    words = "requests requested by #1 whose a is 1, b is 1, c is 1, d is 1, e is 1, f is 1 and g is 1"
+    words = "requests from #1 whose a is 1, b is 1, c is 1, d is 1, e is 1, f is 1 and g is 1"
     assert requests_in_words(said.match, Names()) == words
 
 

@@ -176,7 +176,7 @@ def test_the_form_of_a_scope_keeps_everything_that_its_match_says(admin):
     assert form.terms.match == match
     words = words_of("see", None, match_from(match))
     assert "on the MCP server crm" in words
-    assert "requested by alice or #999999999" in words
+    assert "from alice or #999999999" in words
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_the_live_policy_and_its_versions_are_read(machine):
     assert live["in_words"] == [
         {
             "name": "Small",
-            "says": ["Allows requests requested by alice without asking.", "Only if: input.amount < 500"],
+            "says": ["Allows requests from alice without asking.", "Only if: input.amount < 500"],
         },
         {
             "name": "Night",
