@@ -196,14 +196,17 @@ def test_events_are_due_at_once_when_the_one_before_them_ends(how):
         outbox.give_up(head, "the endpoint was deleted")
     elif how == "given up after days":
         # Only this one is due, as after its claim has ended.
-        changes = {"created_at": timezone.now() - timedelta(days=4), "next_attempt_at": timezone.now()}
+        changes = {
+            "created_at": timezone.now() - timedelta(days=4),
+            "next_attempt_at": timezone.now() - timedelta(seconds=1),
+        }
         OutboxEvent.objects.filter(pk=head.pk).update(**changes)
         outbox.deliver_due()
     failing.clear()
     if how == "sent again and delivered":
         resend_events(OutboxEvent.objects.filter(pk=head.pk), by=bob)
     elif how == "delivered":
-        OutboxEvent.objects.filter(pk=head.pk).update(next_attempt_at=timezone.now())
+        OutboxEvent.objects.filter(pk=head.pk).update(next_attempt_at=timezone.now() - timedelta(seconds=1))
     deliver()
     ended = "given up" in how
     names = [] if ended else ["request.created"]
