@@ -26,10 +26,8 @@ from approvals.models import Advice, ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.models.attention import MAX_ADVICE, MAX_ALL_MORE_VOTES, MAX_MORE_VOTES, MAX_TEXT
 from approvals.policy.terms import terms_of, with_more_votes
-from approvals.policy.votes import has_enough_people
 from approvals.queries.attention.advice import advice_on
-from approvals.queries.policy.ballots import casts_of, votes_on
-from approvals.queries.policy.electorate import electorate_of
+from approvals.queries.policy.ballots import enough_may_vote
 from approvals.states import ASKS, Door, Hint, Priority
 from approvals.text.numbers import grouped
 
@@ -151,8 +149,7 @@ def _need_more_votes(request: ApprovalRequest, by: KeyActor, more: int, now: dat
         message = _("Advice can add %(most)s votes to a request at most.") % {"most": MAX_ALL_MORE_VOTES}
         raise Conflict(message, str(request.pk))
     terms = with_more_votes(terms_of(request.terms), more)
-    votes = votes_on(request.pk)
-    if not has_enough_people(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest):
+    if not enough_may_vote(request, terms):
         raise Conflict(
             _("There are not enough people who may approve this request for so many votes."), str(request.pk)
         )

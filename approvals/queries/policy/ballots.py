@@ -17,7 +17,7 @@ from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Vote
 from approvals.models.actors import key_and_username, person_behind
 from approvals.policy.terms import Group, Stage, Terms, terms_of
-from approvals.policy.votes import Cast, Electorate, Tally, missing, progress, seat_for
+from approvals.policy.votes import Cast, Electorate, Tally, has_enough_people, missing, progress, seat_for
 from approvals.queries.policy.electorate import (
     delegates_for,
     electorate_of,
@@ -201,6 +201,12 @@ def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None
 def ballot_of(request: ApprovalRequest, viewer: Person | None = None) -> Ballot | None:
     """Return the ballot of a request; None if it is not decided by votes."""
     return ballots_of([request], viewer).get(request.pk)
+
+
+def enough_may_vote(request: ApprovalRequest, terms: Terms) -> bool:
+    """Return whether there are enough people to approve a request on these terms."""
+    votes = votes_on(request.pk)
+    return has_enough_people(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest)
 
 
 def wanted_voters(request: ApprovalRequest) -> set[int] | None:

@@ -13,9 +13,7 @@ from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import terms_of
-from approvals.policy.votes import has_enough_people
-from approvals.queries.policy.ballots import casts_of, takes_votes, votes_on
-from approvals.queries.policy.electorate import electorate_of
+from approvals.queries.policy.ballots import enough_may_vote, takes_votes
 from approvals.states import ASKS, Control
 
 #: Someone who may decide a request: only among superusers, or only among others.
@@ -44,7 +42,7 @@ def warnings_of(request: ApprovalRequest) -> list[str]:
 
     Read only if that is possible.
     """
-    if request.pending and takes_votes(request) and not _has_enough_people(request):
+    if request.pending and takes_votes(request) and not enough_may_vote(request, terms_of(request.terms)):
         return [
             _("There are not enough people who may approve this request. Ask an administrator to check the policy.")
         ]
@@ -58,11 +56,6 @@ def warnings_of(request: ApprovalRequest) -> list[str]:
     problem = _("Only superusers may decide this request.") if only_superusers else _("No one may decide this request.")
     advice = _("Ask an administrator to check the approver scopes, and who decides for this tool.")
     return [f"{problem} {advice}"]
-
-
-def _has_enough_people(request: ApprovalRequest) -> bool:
-    terms, votes = terms_of(request.terms), votes_on(request.pk)
-    return has_enough_people(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest)
 
 
 def deciders_among(request: ApprovalRequest, people: Collection[int]) -> set[int]:

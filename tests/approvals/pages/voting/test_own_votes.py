@@ -20,21 +20,9 @@ from tests.support.desk.pressing import browser, press
 from tests.support.desk.requests import REFUND, make_request, stored
 from tests.support.desk.votes import both, group, make_team, make_voted, vote, votes_of
 from tests.support.markup import buttons, forms, parse
-from tests.support.people import alice, bob, make_person
+from tests.support.people import alice
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def people():
-    return [bob(), *(make_person(name, "decide_approvalrequest", "view_approvalrequest") for name in ("dave", "erin"))]
-
-
-@pytest.fixture
-def payment(people):
-    """A payment that finance (Bob) and security (Dave) have to approve."""
-    finance, security = make_team("finance", people[0]), make_team("security", people[1])
-    return make_voted(alice(), both(group(finance), group(security)), input=REFUND)
 
 
 def own_words(client, request):

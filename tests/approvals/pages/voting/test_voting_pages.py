@@ -19,25 +19,13 @@ from tests.support.desk.away import away
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
 from tests.support.desk.requests import REFUND, stored
 from tests.support.desk.scopes import again
-from tests.support.desk.votes import both, group, make_team, make_voted, vote, votes_of, with_terms
+from tests.support.desk.votes import both, group, make_voted, vote, votes_of, with_terms
 from tests.support.markup import buttons, forms, parse
-from tests.support.people import PASSWORD, alice, bob, carol, make_person
+from tests.support.people import PASSWORD, alice, carol, make_person
 
 pytestmark = pytest.mark.django_db
 
 LESS = {**REFUND, "amount": 50}
-
-
-@pytest.fixture
-def people():
-    return [bob(), *(make_person(name, "decide_approvalrequest", "view_approvalrequest") for name in ("dave", "erin"))]
-
-
-@pytest.fixture
-def payment(people):
-    """A payment that finance (Bob) and security (Dave) have to approve."""
-    finance, security = make_team("finance", people[0]), make_team("security", people[1])
-    return make_voted(alice(), both(group(finance), group(security)), input=REFUND)
 
 
 def words_of(html, tag, class_):
