@@ -8,7 +8,7 @@ from collections import Counter
 from tests.support.root import ROOT
 from tests.support.sources import APPS, dotted, functions, parsed, sources
 
-MAX_MODULE, MAX_FUNCTION, MAX_TEMPLATE, MAX_FOLDER = 300, 50, 120, 20
+MAX_MODULE, MAX_FUNCTION, MAX_TEMPLATE, MAX_FOLDER = 400, 60, 200, 24
 #: All that is written by hand, with the package of the Python client.
 CLIENT = "clients/python/pausepoint"
 
