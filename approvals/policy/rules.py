@@ -13,7 +13,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from approvals.policy.expressions import Budget, Expression, Size, size_of
+from approvals.policy.expression_cost import Size, size_of
+from approvals.policy.expressions import Budget, Expression
 from approvals.policy.match import FACTS, Facts, Match
 from approvals.policy.terms import NO_TERMS, Reason, Terms
 from approvals.states import Control, Kind, Priority
@@ -174,8 +175,7 @@ class RuleFacts:
 
     @cached_property
     def size_with_requester(self) -> Size:
-        who = size_of(self.values_with_requester["requester"])
-        return Size(self.size.bytes + who.bytes, max(self.size.longest, who.longest))
+        return self.size + size_of(self.values_with_requester["requester"])
 
 
 class Why(StrEnum):

@@ -14,7 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from approvals.db.json_pointer import pointer_parts, pointer_to
-from approvals.policy.expressions import Budget, Expression, InvalidExpression, size_of
+from approvals.policy.expression_cost import size_of
+from approvals.policy.expressions import Budget, Expression, InvalidExpression
 from approvals.policy.grants import Case, audiences, is_shell_like, targets_of, widest
 from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
 from approvals.states import Audience, Width
