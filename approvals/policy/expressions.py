@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -167,9 +167,7 @@ def _environment() -> Any:
         for name, implementation in _STRICT.values()
     ]
     functions.append(cel.FunctionDecl("keys", [cel.Overload("keys_of_object", texts, [any_], False, _keys)]))
-    return cel.NewEnv(
-        config=cel.NewEnvConfigFromYaml(_ENVIRONMENT), extensions=[cel.CelExtension("strict", functions)]
-    )
+    return cel.NewEnv(config=cel.NewEnvConfigFromYaml(_ENVIRONMENT), extensions=[cel.CelExtension("strict", functions)])
 
 
 @functools.lru_cache(maxsize=1_000)

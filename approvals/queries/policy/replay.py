@@ -7,7 +7,7 @@ that day. Only the teams and roles of who asked are those of today.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -107,7 +107,7 @@ class Case:
     #: How it ended; empty if it waits.
     verdict: str
     then: Then
-    rule: str
+    rules: Sequence[str]
     why: Why | None
 
 
@@ -231,10 +231,10 @@ def _count(done: Replay, row: _Row, verdict: Verdict) -> None:
     done.worries[worry] += 1
     kept = done.cases.setdefault(worry, [])
     if len(kept) < KEPT:
-        rule = verdict.rule.name if verdict.rule is not None else ""
+        rules = [rule.name for rule in verdict.rules]
         title = mask_text(row.title)
         kept.append(
-            Case(row.pk, row.created_at, title, row.tool, row.kind, row.verdict or "", verdict.then, rule, verdict.why)
+            Case(row.pk, row.created_at, title, row.tool, row.kind, row.verdict or "", verdict.then, rules, verdict.why)
         )
 
 
