@@ -8,7 +8,7 @@ the input is as long as the longest text, and as large as everything.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from approvals.policy.cel_tree import Kind, Node
@@ -21,7 +21,7 @@ _EACH, _CONVERSION = 100, 2
 _CONSTANT = frozenset({"_&&_", "_||_", "!_", "_?_:_", "_[_]", "@not_strictly_false", "type"})
 _OF_TEXTS = frozenset({"_<_", "_<=_", "_>_", "_>=_", "startsWith", "endsWith", "size"})
 #: Functions of ours: calls of Python, for which values are copied. Steps of a call, and for each byte of its arguments.
-_OURS, _CALL, _COPIED = frozenset({"@same", "@differs", "@within", "keys"}), 500, 4
+_OURS, _CALL, _COPIED = frozenset({"@same", "@differs", "@within", "keys"}), 500, 8
 #: Steps of a search at each place of the text, and bytes that it compares in one: it may compare the whole wanted text each time.
 _PLACE, _COMPARED = 4, 16
 #: Bytes of a value besides its text, and of any that is no text, list or object.
@@ -77,17 +77,36 @@ def _all_values(values: Any) -> Iterator[Any]:
 def cost_of(tree: Node, size: Size) -> int:
     """Return the most steps that a condition takes over values of this size."""
     bill = _Bill(size)
-    bill.add(tree, 1, {})
+    bill.add(tree, _Times(1, 1), {})
     return bill.steps
 
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """How large a value is at most: its bytes, the items of any list in it, and the bytes of any text in it."""
+    """How large a value is at most: its bytes, the items of any list in it, and the bytes of any text in it.
+
+    In a loop, `share` is what one round has of the whole list: some item may be as large as the list, but not all are.
+    """
 
     bytes: int = _VALUE
+    share: int = _VALUE
     items: int = 0
     text: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """How often a part of a condition is evaluated: `most`, and how often it would be if CEL did not end the loops."""
+
+    most: int
+    unbounded: int
+
+    def rounds(self, items: int) -> _Times:
+        return _Times(min(self.most * items, _MAX_ROUNDS), self.unbounded * items)
+
+    def of(self, steps_each: int, extent: _Extent) -> int:
+        """Return the steps for reading a value each time: as often as CEL allows, or each round its share."""
+        return steps_each * min(self.most * extent.bytes, self.unbounded * extent.share)
 
 
 @dataclass(slots=True)
@@ -98,14 +117,14 @@ class _Bill:
     def __post_init__(self) -> None:
         self.steps = _CONVERSION * self.size.bytes
 
-    def add(self, node: Node, times: int, variables: Mapping[str, _Extent]) -> _Extent:
+    def add(self, node: Node, times: _Times, variables: Mapping[str, _Extent]) -> _Extent:
         """Add what a part of a condition costs that is evaluated so often; return how large its value is."""
-        self.steps += times * _EACH
+        self.steps += times.most * _EACH
         match node.kind:
             case Kind.CONSTANT:
-                return _Extent(_VALUE + node.length, 0, node.length)
+                return _Extent(_VALUE + node.length, _VALUE + node.length, 0, node.length)
             case Kind.NAME:
-                everything = _Extent(self.size.bytes, self.size.longest, self.size.text)
+                everything = _Extent(self.size.bytes, self.size.bytes, self.size.longest, self.size.text)
                 return variables.get(node.name, everything)
             case Kind.MEMBER:
                 return self.add(node.parts[0], times, variables)
@@ -114,38 +133,43 @@ class _Bill:
         parts = [self.add(part, times, variables) for part in node.parts]
         whole = _together(parts)
         if node.kind == Kind.CALL:
-            self.steps += times * _price(node.name, parts, whole)
+            self.steps += _price(node.name, parts, whole, times)
             return _returned(node.name, parts, whole)
-        return _Extent(_VALUE + whole.bytes, max(len(parts), whole.items), whole.text)
+        return replace(
+            whole, bytes=_VALUE + whole.bytes, share=_VALUE + whole.share, items=max(len(parts), whole.items)
+        )
 
-    def _add_loop(self, node: Node, times: int, variables: Mapping[str, _Extent]) -> _Extent:
+    def _add_loop(self, node: Node, times: _Times, variables: Mapping[str, _Extent]) -> _Extent:
         looped, first, goes_on, following, returned = node.parts
         through = self.add(looped, times, variables)
         result = self.add(first, times, variables)
-        inner = {**variables, node.name: through, node.result: result}
-        rounds = min(times * through.items, _MAX_ROUNDS)
+        item = replace(through, share=-(-through.share // max(through.items, 1)))
+        inner = {**variables, node.name: item, node.result: result}
+        rounds = times.rounds(through.items)
         for part in (goes_on, following):
             self.add(part, rounds, inner)
         return self.add(returned, times, inner)
 
 
-def _price(function: str, parts: Sequence[_Extent], whole: _Extent) -> int:
+def _price(function: str, parts: Sequence[_Extent], whole: _Extent, times: _Times) -> int:
     """Return the steps of a call. A function that is not known reads all of its arguments once."""
     if function == "contains" and len(parts) == 2:
         searched, wanted = (part.text for part in parts)
-        return searched * (_PLACE + wanted // _COMPARED)
+        return times.most * searched * (_PLACE + -(-wanted // _COMPARED))
     if function in _CONSTANT:
         return 0
     if function in _OURS:
-        return _CALL + _COPIED * whole.bytes
-    return sum(part.text for part in parts) if function in _OF_TEXTS else whole.bytes
+        return times.most * _CALL + times.of(_COPIED, whole)
+    if function in _OF_TEXTS:
+        return times.most * sum(part.text for part in parts)
+    return times.of(1, whole)
 
 
 def _returned(function: str, parts: Sequence[_Extent], whole: _Extent) -> _Extent:
     match function:
         case "_+_":
             # Texts and lists grow when they are joined.
-            return _Extent(whole.bytes, sum(part.items for part in parts), sum(part.text for part in parts))
+            return replace(whole, items=sum(part.items for part in parts), text=sum(part.text for part in parts))
         case "_&&_" | "_||_" | "!_" | "@not_strictly_false" | "size" | "type" | "@same" | "@differs" | "@within":
             return _Extent()
     return whole
@@ -155,6 +179,7 @@ def _together(parts: Sequence[_Extent]) -> _Extent:
     """Return how large several values are together."""
     return _Extent(
         sum(part.bytes for part in parts),
+        sum(part.share for part in parts),
         max((part.items for part in parts), default=0),
         max((part.text for part in parts), default=0),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -159,7 +160,9 @@ def is_no_weaker(after: Verdict, before: Verdict) -> bool:
         return True
     keeps_out = after.control == Control.FOUR_EYES or before.control is None
     no_more_grants = before.for_grants or not after.for_grants
-    return keeps_out and no_more_grants and is_at_least(after.asking, before.asking)
+    # Whether the requester may decide is said by `control` alone.
+    asked, was_asked = (replace(verdict.asking, with_requester=False) for verdict in (after, before))
+    return keeps_out and no_more_grants and is_at_least(asked, was_asked)
 
 
 @pytest.mark.parametrize("test", TESTS)
