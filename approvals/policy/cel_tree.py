@@ -6,7 +6,7 @@ no other way to its tree and comes without the schema of that message, so the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class Node:
 
     The parts of a call are its target, if it has one, and its arguments. Those of a loop are the list that it goes through, its
     first result, whether it goes on, its next result, and what it returns; `result` is the name of its result. A constant has
-    the `length` of its text.
+    the `length` of its text, and is called `null` if it is null.
     """
 
     kind: Kind
@@ -59,10 +59,12 @@ _MESSAGES: Mapping[str | Kind, Mapping[int, str | Kind]] = {
 }
 #: The fields with the name of a node, and other fields that are read or written.
 _NAME_FIELD = {Kind.NAME: 1, Kind.MEMBER: 2, Kind.CALL: 2, Kind.LOOP: 1}
-_RANGE, _RESULT, _ARGUMENT, _TEXT, _OCTETS = 2, 3, 3, 6, 7
+_RANGE, _RESULT, _ARGUMENT, _NULL, _TEXT, _OCTETS = 2, 3, 3, 1, 6, 7
 #: The tree in the stored form: in an envelope that names its type, and there beside the positions in the source.
 _ENVELOPED, _TREE = 2, 2
 _EMPTY_LIST = b"\x3a\x00"
+#: What an equality says in words of order, which has none between values of different types.
+_IN_ORDER = {"_==_": ("_&&_", "_<=_", "_>=_"), "_!=_": ("_||_", "_<_", "_>_")}
 
 
 def read_tree(stored: bytes) -> Node:
@@ -70,15 +72,22 @@ def read_tree(stored: bytes) -> Node:
     return _node(_bytes_at(_bytes_at(stored, _ENVELOPED), _TREE))
 
 
-def rewritten(stored: bytes, *, function: Callable[[Node], str], needs_list: Callable[[Node], bool]) -> bytes:
+def rewritten(
+    stored: bytes,
+    *,
+    function: Callable[[Node], str],
+    in_order: Callable[[Node], bool],
+    needs_list: Callable[[Node], bool],
+) -> bytes:
     """Return a stored expression in which every call is one of the function that `function` names for it.
 
-    Loops over what `needs_list` says go through that joined with an empty list, which is an error for all but a list.
+    The equalities of which `in_order` says so are in words of order: neither less nor greater. Loops over what `needs_list` says
+    go through that joined with an empty list, which is an error for all but a list.
     """
 
     def of(data: bytes, message: str | Kind) -> bytes:
         inner = _MESSAGES[message]
-        name = function(_node_of(Kind.CALL, data)).encode() if message == Kind.CALL else b""
+        call = _node_of(Kind.CALL, data) if message == Kind.CALL else None
         fields = []
         for each in _fields(data):
             value = each.value
@@ -87,9 +96,11 @@ def rewritten(stored: bytes, *, function: Callable[[Node], str], needs_list: Cal
                 joined = is_range and needs_list(_node(value))
                 value = of(value, inner[each.number])
                 value = _joined_with_empty_list(value) if joined else value
-            elif message == Kind.CALL and each.number == _NAME_FIELD[Kind.CALL]:
-                value = name
+            elif call is not None and each.number == _NAME_FIELD[Kind.CALL]:
+                value = function(call).encode()
             fields.append(_Field(each.number, each.wire, value))
+        if call is not None and in_order(call):
+            return _ordered(call.name, [each.value for each in fields if each.number == _ARGUMENT])
         return _packed(fields)
 
     parsed = _replaced(_bytes_at(stored, _ENVELOPED), _TREE, lambda tree: of(tree, _EXPRESSION))
@@ -105,7 +116,10 @@ def _node(data: bytes) -> Node:
 
 def _node_of(kind: Kind, data: bytes) -> Node:
     if kind == Kind.CONSTANT:
-        return Node(kind, length=sum(len(_bytes_at(data, number)) for number in (_TEXT, _OCTETS)))
+        null = any(each.number == _NULL for each in _fields(data))
+        return Node(
+            kind, "null" if null else "", length=sum(len(_bytes_at(data, number)) for number in (_TEXT, _OCTETS))
+        )
     name = _bytes_at(data, _NAME_FIELD[kind]).decode() if kind in _NAME_FIELD else ""
     result = _bytes_at(data, _RESULT).decode() if kind == Kind.LOOP else ""
     return Node(kind, name, tuple(_parts(data, kind)), result)
@@ -124,9 +138,21 @@ def _parts(data: bytes, message: str | Kind) -> Iterator[Node]:
 
 def _joined_with_empty_list(expression: bytes) -> bytes:
     """Return the expression `… + []`."""
-    operator = _Field(_NAME_FIELD[Kind.CALL], _BYTES, b"_+_")
-    arguments = [_Field(_ARGUMENT, _BYTES, each) for each in (expression, _EMPTY_LIST)]
-    return _packed([_Field(Kind.CALL, _BYTES, _packed([operator, *arguments]))])
+    return _expression(_call("_+_", [expression, _EMPTY_LIST]))
+
+
+def _ordered(equality: str, arguments: Sequence[int | bytes]) -> bytes:
+    together, *orders = _IN_ORDER[equality]
+    return _call(together, [_expression(_call(order, arguments)) for order in orders])
+
+
+def _call(function: str, arguments: Sequence[int | bytes]) -> bytes:
+    name = _Field(_NAME_FIELD[Kind.CALL], _BYTES, function.encode())
+    return _packed([name, *(_Field(_ARGUMENT, _BYTES, each) for each in arguments)])
+
+
+def _expression(call: bytes) -> bytes:
+    return _packed([_Field(Kind.CALL, _BYTES, call)])
 
 
 #: How the value of a field is written: as a number, in eight bytes, or as bytes after their number.

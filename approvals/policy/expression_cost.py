@@ -161,7 +161,8 @@ def _price(function: str, parts: Sequence[_Extent], whole: _Extent, times: _Time
     if function in _OURS:
         return times.most * _CALL + times.of(_COPIED, whole)
     if function in _OF_TEXTS:
-        return times.most * sum(part.text for part in parts)
+        texts = sum(part.text for part in parts)
+        return times.of(1, replace(whole, bytes=min(texts, whole.bytes)))
     return times.of(1, whole)
 
 

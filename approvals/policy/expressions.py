@@ -154,6 +154,22 @@ def _function_for(call: Node) -> str:
     return _STRICT[call.name][0]
 
 
+def _compares_with_constant(call: Node) -> bool:
+    """Return whether a value of what is read is compared with a text, a number or a truth value of the rule.
+
+    CEL's own order has no answer for other types either, and needs no copy of the value, which may be large.
+    """
+    if call.name not in {"_==_", "_!=_"}:
+        return False
+    constants = [part for part in call.parts if part.kind == Kind.CONSTANT and part.name != "null"]
+    return len(constants) == 1 and any(_is_read(part) for part in call.parts)
+
+
+def _is_read(node: Node) -> bool:
+    """Return whether this is a variable, or a member of what is one."""
+    return node.kind == Kind.NAME or (node.kind == Kind.MEMBER and _is_read(node.parts[0]))
+
+
 def _may_be_object_by_mistake(node: Node) -> bool:
     """Return whether a list is meant, but an object may come: `input` is always one."""
     return not (node.kind == Kind.OBJECT or (node.kind == Kind.NAME and node.name == "input"))
@@ -191,5 +207,7 @@ def _compile(text: str) -> _Compiled:
         raise InvalidExpression(gettext_noop("must be true or false; compare a value, as in input.urgent == true"))
     # Without CEL's notes on types, which speak of the functions that are replaced.
     stored = _environment().compile(text, disable_check=True).serialize()
-    strict = rewritten(stored, function=_function_for, needs_list=_may_be_object_by_mistake)
+    strict = rewritten(
+        stored, function=_function_for, in_order=_compares_with_constant, needs_list=_may_be_object_by_mistake
+    )
     return _Compiled(_environment().deserialize(strict), read_tree(strict))

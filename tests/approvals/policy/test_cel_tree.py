@@ -15,6 +15,10 @@ def stored(text: str) -> bytes:
     return serialized
 
 
+def never(_node: Node) -> bool:
+    return False
+
+
 def name(text: str) -> Node:
     return Node(Kind.NAME, text)
 
@@ -57,16 +61,34 @@ def test_a_loop_has_its_list_its_variable_and_its_result():
 )
 def test_what_nothing_is_changed_in_is_written_as_it_was(text):
     before = stored(text)
-    assert rewritten(before, function=lambda call: call.name, needs_list=lambda _looped: False) == before
+    assert rewritten(before, function=lambda call: call.name, in_order=never, needs_list=never) == before
 
 
 def test_calls_can_become_others_and_loops_can_need_a_list():
     before = stored("input.l.all(each, each == tool)")
-    after = rewritten(before, function=lambda call: call.name.replace("_==_", "@same"), needs_list=lambda _looped: True)
+    after = rewritten(
+        before,
+        function=lambda call: call.name.replace("_==_", "@same"),
+        in_order=never,
+        needs_list=lambda _looped: True,
+    )
     joined = Node(Kind.CALL, "_+_", (Node(Kind.MEMBER, "l", (name("input"),)), Node(Kind.LIST)))
     assert read_tree(after).parts[0] == joined
     assert "@same" in {call.name for call in _calls(read_tree(after))}
     assert "_==_" not in {call.name for call in _calls(read_tree(after))}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("tool == agent", "tool <= agent && tool >= agent"), ("hour != 1", "hour < 1 || hour > 1")]
+)
+def test_an_equality_can_be_in_words_of_order(before, after):
+    ordered = rewritten(
+        stored(before),
+        function=lambda call: call.name,
+        in_order=lambda call: call.name in {"_==_", "_!=_"},
+        needs_list=never,
+    )
+    assert read_tree(ordered) == read_tree(stored(after))
 
 
 def _calls(node: Node) -> list[Node]:
