@@ -25,7 +25,7 @@ NOISE = 20e-6
 
 
 def text(size: int) -> Input:
-    return {"t": "a" * size * 400, "u": "a" * size * 400 + "b"}
+    return {"t": "a" * size * 200, "u": "a" * size * 200 + "b"}
 
 
 def search(size: int) -> Input:
@@ -47,6 +47,7 @@ OPERATORS: list[tuple[str, str, Callable[[int], Input]]] = [
     ("startsWith", "input.u.startsWith(input.t)", text),
     ("endsWith", "input.t.endsWith(input.t)", text),
     ("== of texts", "input.t == input.u", text),
+    ("== with a text of the rule", 'input.t == "none"', text),
     ("!= of lists", "input.l != input.l", items),
     ("== of objects", "input.m == input.m", members),
     ("in a list", '"none" in input.l', items),
