@@ -63,37 +63,36 @@ def join(askings: Sequence[Asking]) -> Asking:
     - The highest priority, all key fields, and all reminders and steps of escalation. These count working hours only if those of
       all do, and people are notified by every channel that one of them names.
     """
-    first, *others = askings
-    return reduce(_joined, others, first)
+    return reduce(_joined, askings)
 
 
-def _joined(one: Asking, other: Asking) -> Asking:
-    priorities = [Priority(each.priority) for each in (one, other) if each.priority]
+def _joined(first: Asking, second: Asking) -> Asking:
+    priorities = [Priority(each.priority) for each in (first, second) if each.priority]
     return Asking(
-        terms=_joined_terms(one.terms, other.terms),
-        with_requester=one.with_requester and other.with_requester,
-        deadline=_strictest([each.deadline for each in (one, other) if each.deadline is not None]),
+        terms=_joined_terms(first.terms, second.terms),
+        with_requester=first.with_requester and second.with_requester,
+        deadline=_strictest([each.deadline for each in (first, second) if each.deadline is not None]),
         priority=max(priorities, key=[*Priority].index, default=""),
-        key_fields=_once([*one.key_fields, *other.key_fields]),
+        key_fields=_once([*first.key_fields, *second.key_fields]),
     )
 
 
-def _joined_terms(one: Terms, other: Terms) -> Terms:
-    both = (one, other)
+def _joined_terms(first: Terms, second: Terms) -> Terms:
+    both = (first, second)
     reasons = [each.reason for each in both if each.reason is not None]
     timed = [each for each in both if each.reminders or each.escalation]
     return Terms(
-        stages=_joined_stages(one.stages, other.stages),
-        veto=one.veto or other.veto,
+        stages=_joined_stages(first.stages, second.stages),
+        veto=first.veto or second.veto,
         reason=max(reasons, key=[Reason.REJECTION, Reason.ALWAYS].index, default=None),
-        typed_name=one.typed_name or other.typed_name,
-        fresh_sign_in=one.fresh_sign_in or other.fresh_sign_in,
-        on_expire=OnExpire.HALT if OnExpire.HALT in {one.on_expire, other.on_expire} else None,
-        reminders=tuple(sorted({*one.reminders, *other.reminders})),
-        escalation=_joined_steps([*one.escalation, *other.escalation]),
+        typed_name=first.typed_name or second.typed_name,
+        fresh_sign_in=first.fresh_sign_in or second.fresh_sign_in,
+        on_expire=OnExpire.HALT if OnExpire.HALT in {first.on_expire, second.on_expire} else None,
+        reminders=tuple(sorted({*first.reminders, *second.reminders})),
+        escalation=_joined_steps([*first.escalation, *second.escalation]),
         working_hours=bool(timed) and all(each.working_hours for each in timed),
         # None are all of them.
-        channels=_once([*one.channels, *other.channels]) if one.channels and other.channels else (),
+        channels=_once([*first.channels, *second.channels]) if first.channels and second.channels else (),
     )
 
 
@@ -106,11 +105,11 @@ def _strictest(deadlines: Sequence[Deadline]) -> Deadline | None:
     )
 
 
-def _joined_stages(one: Sequence[Stage], other: Sequence[Stage]) -> tuple[Stage, ...]:
+def _joined_stages(first: Sequence[Stage], second: Sequence[Stage]) -> tuple[Stage, ...]:
     """Return the stages of both, each in its order: a later stage is there to see what the earlier one approved."""
-    stages = list(one)
+    stages = list(first)
     place = 0
-    for stage in other:
+    for stage in second:
         same = next((at for at in range(place, len(stages)) if _is_of_same_people(stages[at], stage)), None)
         if same is None:
             stages.insert(place, stage)
@@ -121,14 +120,14 @@ def _joined_stages(one: Sequence[Stage], other: Sequence[Stage]) -> tuple[Stage,
     return tuple(stages)
 
 
-def _is_of_same_people(one: Stage, other: Stage) -> bool:
-    return one.any == other.any and [*map(_people, _in_order(one))] == [*map(_people, _in_order(other))]
+def _is_of_same_people(first: Stage, second: Stage) -> bool:
+    return first.any == second.any and [*map(_people, _in_order(first))] == [*map(_people, _in_order(second))]
 
 
-def _with_most_votes(one: Stage, other: Stage) -> Stage:
-    """Return one of two stages of the same people, in which each group needs as many votes as in any of both."""
-    pairs = zip(_in_order(one), _in_order(other), strict=True)
-    return replace(one, groups=tuple(replace(group, votes=max(group.votes, same.votes)) for group, same in pairs))
+def _with_most_votes(first: Stage, second: Stage) -> Stage:
+    """Return one of two stages of the same people, in which each group needs as many votes as in either."""
+    pairs = zip(_in_order(first), _in_order(second), strict=True)
+    return replace(first, groups=tuple(replace(group, votes=max(group.votes, same.votes)) for group, same in pairs))
 
 
 def _in_order(stage: Stage) -> list[Group]:

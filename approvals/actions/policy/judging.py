@@ -115,7 +115,7 @@ def _amount_under(verdict: Verdict, rules: AskingRules, ask: Ask) -> tuple[str |
     """
     pointers = [amount_pointer(ask.input, asking.key_fields or rules.key_fields) for asking in verdict.askings]
     amounts = [(pointer, amount_at(ask.input, pointer)) for pointer in pointers]
-    return max(amounts, key=lambda found: math.inf if found[1] is None else found[1])
+    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
 
 
 def priority_of(verdict: Verdict, ask: Ask) -> Priority:

@@ -143,8 +143,8 @@ def rules_of_requests(requests: Iterable[ApprovalRequest]) -> dict[UUID, Sequenc
         return {}
     rows = PolicyVersion.objects.filter(number__in=any_of(numbers, int)).values_list("number", "digest")
     compiled = {number: rules_of(number, digest) for number, digest in rows}
-    found = {pk: map(compiled[number].rule, of_request) for pk, (number, of_request) in names.items()}
-    return {pk: [rule for rule in rules if rule is not None] for pk, rules in found.items()}
+    rules = {pk: map(compiled[number].rule, of_request) for pk, (number, of_request) in names.items()}
+    return {pk: [rule for rule in of_request if rule is not None] for pk, of_request in rules.items()}
 
 
 def settings_under(rules: Iterable[Rule], settings: ToolSettings | None) -> ToolSettings | None:
