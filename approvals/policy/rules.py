@@ -258,14 +258,14 @@ def _holds(when: Expression, facts: RuleFacts, budget: Budget) -> bool | None:
 
 def _asked(policy: Policy, rules: Sequence[Rule | None], why: Why | None = None) -> Verdict:
     """Return that people are asked on the terms of these rules, of which the last is None if no rule matches."""
-    first, *others = [rule for rule in rules if rule is not None] or [None]
+    named = [rule for rule in rules if rule is not None]
     # Where no rule matches, and for a rule that was not meant to ask, the policy itself says who decides.
     without = any(
         policy.four_eyes if rule is None or (rule.ask is None and rule.then != Then.ASK) else not _with_requester(rule)
         for rule in rules
     )
     control = Control.FOUR_EYES if without else None
-    return Verdict(rule=first, others=tuple(filter(None, others)), why=why, control=control)
+    return Verdict(rule=named[0] if named else None, others=tuple(named[1:]), why=why, control=control)
 
 
 def _with_requester(rule: Rule) -> bool:
