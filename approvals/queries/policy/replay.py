@@ -117,7 +117,7 @@ class RuleCount:
 
     rule: Rule | None
     then: Counter[str] = field(default_factory=Counter)
-    #: Of these, how many asked because the rule could not say anything.
+    #: Of these, how many asked because it was not certain which rule matches.
     unclear: int = 0
 
     @property
@@ -214,7 +214,7 @@ def _all_requesters() -> Mapping[int, Requester]:
 def _count(done: Replay, row: _Row, verdict: Verdict) -> None:
     count = done.rules[verdict.rule.name if verdict.rule is not None else None]
     count.then[verdict.then] += 1
-    count.unclear += verdict.why is not None
+    count.unclear += verdict.why == Why.CONDITION
     asks = verdict.then == Then.ASK
     if row.by_person and not asks:
         done.saved += row.seconds
