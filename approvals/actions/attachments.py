@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from approvals.asking.attachments import NewFile, StorageFailed
+from approvals.asking.attachments import NewFile, StorageFailed, storage_failed, storage_outage
 from approvals.db.canonical_json import utc
 from approvals.db.pool import AWAY, is_locked
 from approvals.exceptions import Refusal
@@ -67,8 +67,8 @@ def _save(file: NewFile) -> None:
     try:
         path = file_storage().save(file.known.path, ContentFile(file.content))
     except Exception as error:
-        # Each storage has errors of its own.
-        raise StorageFailed from error
+        raise storage_failed(error) from error
+    storage_outage.record_success()
     if path != file.known.path:
         # Whoever reads or removes it knows it by its own name only.
         logger.error('STORAGES["attachments"] renames files, so it cannot be used: %s became %s', file.known.path, path)
