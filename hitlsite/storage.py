@@ -9,7 +9,6 @@ from typing import IO, Any
 from django.core.files.storage import FileSystemStorage
 
 from approvals.models.attachments import file_storage
-
 from hitlsite.backups import sync_folder
 
 

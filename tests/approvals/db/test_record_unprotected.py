@@ -13,9 +13,9 @@ from approvals.checks import check_triggers
 from approvals.db import append_only
 from approvals.models import AuditEntry
 from hitlsite.health import metrics, readiness
-from tests.support.vendors import drop_trigger
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, make_person
+from tests.support.vendors import drop_trigger
 
 pytestmark = pytest.mark.django_db
 
