@@ -1,4 +1,4 @@
-"""The first start, as the guide says it: with the required settings alone, after a `migrate` that was killed, and under systemd."""
+"""The first start as in the guide: with the required settings alone, after a `migrate` that was killed, under systemd."""
 
 from __future__ import annotations
 
