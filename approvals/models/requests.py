@@ -111,6 +111,8 @@ class ApprovalRequest(models.Model):
     #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
     policy_version = models.PositiveIntegerField(null=True)
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: The names of further rules on whose terms it is decided, because none was certain to match; null if there are none.
+    other_rules = ExactJSONField(null=True)
     #: The priority that it was asked with; null unless that rule or advice has raised it.
     asked_priority = models.CharField(max_length=8, choices=Priority, null=True)  # noqa: DJ001 - as above
     #: The earlier request whose rejection by a person is its own too; null if it was not asked again unchanged.

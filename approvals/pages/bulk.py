@@ -152,10 +152,10 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
 
 
 def _key_fields(
-    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Rule], settings: ToolSettings | None
+    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Sequence[Rule]], settings: ToolSettings | None
 ) -> list[str]:
     """Return the key fields of requests for one tool, each as it was asked: its rule may have other ones than the tool."""
-    shown_first = [settings_under(rules.get(request.pk), settings) for request in requests]
+    shown_first = [settings_under(rules.get(request.pk, ()), settings) for request in requests]
     pointers = (str(pointer) for each in shown_first if each is not None for pointer in each.key_fields)
     return list(dict.fromkeys(pointers))
 

@@ -9,6 +9,8 @@ must fit, of each list at least one; what it leaves out fits anything, so an emp
   number, as in the digest of an input. Texts are compared exactly: paths and identifiers have upper and lower case. A text is
   no path: `/data/../etc` starts with `/data/`.
 - A missing value never fits. Null is a value.
+- A value of another type than it is compared with does not fit; `matches_input` says that it could. Rules take that seriously, so
+  that no client passes by one with a value of another type.
 
 It takes no regular expressions, and a match over an input takes time in proportion to the values that it points to.
 """
@@ -22,7 +24,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from approvals.db.canonical_json import same_json
-from approvals.db.json_pointer import ABSENT, pointer_parts, value_behind
+from approvals.db.json_pointer import ABSENT, is_blocked, pointer_parts, value_behind
+from approvals.policy.equality import one_of
 from approvals.policy.globs import Glob, fold
 from approvals.text.text import visible
 from approvals.text.translatable import Sentence, gettext_noop
@@ -78,9 +81,10 @@ class Reason:
 
 
 class Test(Protocol):
-    """What a value of the input has to be."""
+    """What a value of the input has to be. A value of another type than the test is about does not fit, but `could`."""
 
     def fits(self, value: Any) -> bool: ...
+    def could(self, value: Any) -> bool: ...
     def document(self) -> dict[str, Any]: ...
     @property
     def sentence(self) -> Sentence: ...
@@ -95,6 +99,9 @@ class OneOf:
             if same_json(value, wanted):
                 return True
         return False
+
+    def could(self, value: Any) -> bool:
+        return one_of(value, self.values) is None
 
     def document(self) -> dict[str, Any]:
         return {"equals": self.values[0]} if len(self.values) == 1 else {"one_of": list(self.values)}
@@ -120,6 +127,9 @@ class Between:
         enough = self.at_least is None or value >= self.at_least
         return enough and (self.at_most is None or value <= self.at_most)
 
+    def could(self, value: Any) -> bool:
+        return isinstance(value, bool) or not isinstance(value, int | float)
+
     def document(self) -> dict[str, Any]:
         ends = {"at_least": self.at_least, "at_most": self.at_most}
         return {name: end for name, end in ends.items() if end is not None}
@@ -141,6 +151,9 @@ class StartsWith:
     def fits(self, value: Any) -> bool:
         return isinstance(value, str) and value.startswith(self.text)
 
+    def could(self, value: Any) -> bool:
+        return not isinstance(value, str)
+
     def document(self) -> dict[str, Any]:
         return {"starts_with": self.text}
 
@@ -155,6 +168,9 @@ class Like:
 
     def fits(self, value: Any) -> bool:
         return isinstance(value, str) and self.glob.fits(value)
+
+    def could(self, value: Any) -> bool:
+        return not isinstance(value, str)
 
     def document(self) -> dict[str, Any]:
         return {"like": self.glob.text}
@@ -178,6 +194,11 @@ class Condition:
     def fits(self, value: Mapping[str, Any]) -> bool:
         held = value_behind(value, self._parts)
         return held is not ABSENT and self.test.fits(held)
+
+    def could_fit(self, value: Mapping[str, Any]) -> bool:
+        """Return whether only the type of a value keeps it from saying yes or no: of what is pointed to, or on the way there."""
+        held = value_behind(value, self._parts)
+        return is_blocked(value, self._parts) if held is ABSENT else self.test.could(held)
 
     def reason(self, value: Mapping[str, Any]) -> Reason:
         held = value_behind(value, self._parts)
@@ -219,6 +240,17 @@ class Match:
             if not condition.fits(facts.input):
                 return False
         return True
+
+    def matches_input(self, facts: Facts) -> bool | None:
+        """Return whether a request fits the conditions; None if it could, and no condition says no for sure."""
+        answer: bool | None = True
+        for condition in self.conditions:
+            if condition.fits(facts.input):
+                continue
+            if not condition.could_fit(facts.input):
+                return False
+            answer = None
+        return answer
 
     def reasons(self, facts: Facts) -> list[Reason]:
         """Return what each part of the match says; the request fits if all of them do, also if there are none."""

@@ -14,7 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from approvals.db.json_pointer import pointer_parts, pointer_to
-from approvals.policy.expressions import Budget, Expression, InvalidExpression, size_of
+from approvals.policy.expression_cost import size_of
+from approvals.policy.expressions import Budget, Expression, InvalidExpression
 from approvals.policy.grants import Case, audiences, is_shell_like, targets_of, widest
 from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
 from approvals.states import Audience, Width
@@ -238,14 +239,15 @@ def _known_members(values: Sequence[Any], path: str, depth: int) -> str | None:
         item = f"item{depth}"
         below = _known_members([held for value in there for held in value], item, depth + 1)
         condition = below and f"{path}.all({item}, {below})"
-    return f"({path} == null || {condition})" if condition and len(there) < len(values) else condition
+    return f"(type({path}) == null_type || {condition})" if condition and len(there) < len(values) else condition
 
 
 def _known_of_objects(values: Sequence[Mapping[str, Any]], path: str, depth: int) -> str | None:
     names = sorted({name for value in values for name in value})
     if len(names) > MAX_MEMBERS or not all(map(_is_plain, names)):
         return None
-    conditions = [f"{path}.all(name, name in [{', '.join(map(json.dumps, names))}])"]
+    members = path if path == "input" else f"keys({path})"
+    conditions = [f"{members}.all(name, name in [{', '.join(map(json.dumps, names))}])"]
     for name in names:
         held = [value[name] for value in values if name in value]
         below = _known_members(held, f"{path}.{name}", depth + 1)

@@ -13,9 +13,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.db.json_pointer import pointer_parts
+from approvals.policy.asks import Asking, AtDeadline
 from approvals.policy.grants import length
 from approvals.policy.match import Between, Condition, Like, Match, OneOf, StartsWith
-from approvals.policy.rules import REPEAT_DAYS, Asking, AtDeadline, Policy, Rule, Then
+from approvals.policy.rules import REPEAT_DAYS, Policy, Rule, Then
 from approvals.policy.terms import Group, People, Reason, Stage
 from approvals.states import ORIGINS, Kind, Priority
 from approvals.text.numbers import grouped
@@ -81,7 +82,7 @@ def rule_in_words(rule: Rule, names: Names) -> list[str]:
         return sentences
     return [
         *sentences,
-        _("If the condition cannot be evaluated, people are asked:"),
+        _("If it is not certain that this matches, people are asked:"),
         *_asking_in_words(rule.ask, names),
     ]
 

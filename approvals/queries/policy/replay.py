@@ -7,7 +7,7 @@ that day. Only the teams and roles of who asked are those of today.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -107,7 +107,7 @@ class Case:
     #: How it ended; empty if it waits.
     verdict: str
     then: Then
-    rule: str
+    rules: Sequence[str]
     why: Why | None
 
 
@@ -117,7 +117,7 @@ class RuleCount:
 
     rule: Rule | None
     then: Counter[str] = field(default_factory=Counter)
-    #: Of these, how many asked because the rule could not say anything.
+    #: Of these, how many asked because it was not certain which rule matches.
     unclear: int = 0
 
     @property
@@ -214,7 +214,7 @@ def _all_requesters() -> Mapping[int, Requester]:
 def _count(done: Replay, row: _Row, verdict: Verdict) -> None:
     count = done.rules[verdict.rule.name if verdict.rule is not None else None]
     count.then[verdict.then] += 1
-    count.unclear += verdict.why is not None
+    count.unclear += verdict.why == Why.CONDITION
     asks = verdict.then == Then.ASK
     if row.by_person and not asks:
         done.saved += row.seconds
@@ -231,10 +231,10 @@ def _count(done: Replay, row: _Row, verdict: Verdict) -> None:
     done.worries[worry] += 1
     kept = done.cases.setdefault(worry, [])
     if len(kept) < KEPT:
-        rule = verdict.rule.name if verdict.rule is not None else ""
+        rules = [rule.name for rule in verdict.rules]
         title = mask_text(row.title)
         kept.append(
-            Case(row.pk, row.created_at, title, row.tool, row.kind, row.verdict or "", verdict.then, rule, verdict.why)
+            Case(row.pk, row.created_at, title, row.tool, row.kind, row.verdict or "", verdict.then, rules, verdict.why)
         )
 
 
