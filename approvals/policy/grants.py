@@ -2,7 +2,7 @@
 
 A grant says: what (`Width`: this exact input, the same key fields, any input of the tool), for whom (`Audience`), until when
 and/or how often. It always binds the user who asked: the name of an agent, and the id of a workflow or a conversation, are what
-a client says. The name of the tool is compared exactly.
+a client says. The name of the tool is compared in its canonical form.
 
 What a person approved and what runs stay bound by digest: a grant of an input covers it with its files; one of key fields covers
 inputs that have the same values there, whatever else they hold.
@@ -17,8 +17,9 @@ from typing import Any
 
 from approvals.db.canonical_json import digest
 from approvals.db.json_pointer import ABSENT, value_at
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
 from approvals.states import Audience, Kind, Priority, Width
+from approvals.text.canonical_names import fold
 from approvals.text.translatable import Count, Sentence, gettext_noop
 
 #: The limits of every grant, whatever the settings of its tool allow.

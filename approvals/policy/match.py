@@ -23,7 +23,8 @@ from typing import Any, Protocol
 
 from approvals.db.canonical_json import same_json
 from approvals.db.json_pointer import ABSENT, pointer_parts, value_behind
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
+from approvals.text.canonical_names import fold
 from approvals.text.text import visible
 from approvals.text.translatable import Sentence, gettext_noop
 
