@@ -155,4 +155,4 @@ class ToolSettings(models.Model):
         permissions: ClassVar = [("administer", "Can manage people, keys, webhooks, rules and tools")]
 
     def __str__(self) -> str:
-        return self.tool_name
+        return str(self.tool_name)

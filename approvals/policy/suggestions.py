@@ -76,8 +76,8 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
     candidates = [] if refused else [_Candidate(compared)]
     candidates += _by_value(compared, shown)
     for candidate in sorted(candidates, key=lambda each: -len(each.cases)):
-        if (found := _bounded(candidate.cases, shown, refused)) is not None:
-            conditions, cases = found
+        if (bounded := _bounded(candidate.cases, shown, refused)) is not None:
+            conditions, cases = bounded
             rule = {
                 "name": _name(tool, f"{candidate.words}: approved every time"),
                 "match": {"tools": [tool], "input": conditions},

@@ -155,8 +155,8 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
         case Typed(kind=kind, test=None):
             return _("%(name)s is %(type)s"), {"type": str(_TYPES[kind])}
         case Typed(kind=kind, test=inner):
-            text, values = _tested(inner)
-            return f"{text} (%(type)s)", values | {"type": str(_TYPES[kind])}
+            text, compared = _tested(inner)
+            return f"{text} (%(type)s)", compared | {"type": str(_TYPES[kind])}
         case Members(names=names):
             return _("%(name)s has no members but %(value)s"), {
                 "value": _all_of(_first([_value(name) for name in names]))
