@@ -21,7 +21,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
-from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, text_filter
+from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, TextFilter, text_filter
 from approvals.administration.changeable import is_beyond_administrators, is_protected
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
@@ -29,6 +29,7 @@ from approvals.administration.webhooks.actions import resend_events
 from approvals.asking.secrets import masked_data, masked_decision, masked_request
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.queries.audit import of_tool
 from approvals.queries.search import with_words_of_requests
 from approvals.record.events import EVENTS
 from approvals.record.export import TYPES, export
@@ -123,11 +124,20 @@ class VerdictFilter(admin.SimpleListFilter):
         return queryset if wanted is None else queryset.filter(verdict=wanted or None)
 
 
+class ToolFilter(TextFilter):
+    """A filter by the name of a tool, however it is written."""
+
+    parameter_name, title = "tool", _("tool")
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(of_tool(self.text)) if self.text else queryset
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("at", "event", "subject", "shown_verdict", "tool_name", "person")
     list_filter = (
-        text_filter("tool", _("tool"), "tool_name"),
+        ToolFilter,
         text_filter("chat", _("chat"), "thread_id"),
         text_filter("person", _("person"), "actor_name"),
         text_filter("run", _("run"), "run_id"),
@@ -212,7 +222,7 @@ class WorkflowAdmin(ReadOnlyAdmin):
 @admin.register(ApprovalRequest)
 class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_display = ("title", "kind", "status", "tool_name", "priority", "requested_by", "created_at", "deadline_at")
-    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "tool_name"))
+    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "canonical_tool"))
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
     readonly_fields = ("id",)  # read-only fields are shown only if they are listed

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals.db.canonical_json import utc
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.json_field import ExactJSONField
 from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
@@ -87,7 +88,9 @@ class ApprovalRequest(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
     message = models.TextField(blank=True)
+    #: As the agent writes it, and as it is compared.
     tool_name = models.CharField(max_length=100, blank=True)
+    canonical_tool = CanonicalNameField(max_length=100, null=True)  # nullable, so no table is rebuilt
     tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
     attempt = models.PositiveIntegerField(default=1)
     input = ExactJSONField(default=dict)

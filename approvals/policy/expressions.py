@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from cel_expr_python import cel
 from approvals.policy import equality
 from approvals.policy.cel_tree import Kind, Node, read_tree, rewritten
 from approvals.policy.expression_cost import Size, cost_of
+from approvals.policy.spelling import NAMES, spelled_as, texts_in
 from approvals.text.translatable import TranslatableError, gettext_noop
 
 MAX_LENGTH = 2_000
@@ -103,11 +104,25 @@ class Expression:
         if not budget.take(self.cost(size)):
             return None
         try:
-            value = self._compiled.program.eval(data=values)
+            value = self._compiled.program.eval(data=self._with_names(values))
             # What is missing, and most errors, come back as a value of another type.
             return value.value() is True if value.type() == cel.Type.BOOL else None
         except Exception:
             return None
+
+    def _with_names(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values with the names that the condition reads in its own spelling: CEL compares texts exactly."""
+        if not self._names:
+            return values
+        return {**values, **{name: spelled_as(self._texts, values[name]) for name in self._names}}
+
+    @functools.cached_property
+    def _names(self) -> Sequence[str]:
+        return [name for name in NAMES if re.search(rf"\b{name}\b", self.text)]
+
+    @functools.cached_property
+    def _texts(self) -> Sequence[str]:
+        return texts_in(self.text)
 
 
 @functools.lru_cache(maxsize=10_000)

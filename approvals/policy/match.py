@@ -11,6 +11,7 @@ must fit, of each list at least one; what it leaves out fits anything, so an emp
 - A missing value never fits. Null is a value.
 - A value of another type than it is compared with does not fit; `matches_input` says that it could. Rules take that seriously, so
   that no client passes by one with a value of another type.
+- A value can have a type (`value_types`), such as one address, or an amount without a sign. A value of another type never fits.
 
 It takes no regular expressions, and a match over an input takes time in proportion to the values that it points to.
 """
@@ -26,7 +27,9 @@ from typing import Any, Protocol
 from approvals.db.canonical_json import same_json
 from approvals.db.json_pointer import ABSENT, is_blocked, pointer_parts, value_behind
 from approvals.policy.equality import one_of
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
+from approvals.policy.value_types import ValueType, compared, is_number, is_of, items_of
+from approvals.text.canonical_names import fold
 from approvals.text.text import visible
 from approvals.text.translatable import Sentence, gettext_noop
 
@@ -116,19 +119,25 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A number within a range, both ends included; at least one end is given."""
+    """A number within a range, both ends included; at least one end is given.
+
+    With only an upper end that is not below zero, a negative number does not fit: nobody means it who writes *at most 50*.
+    """
 
     at_least: float | None = None
     at_most: float | None = None
 
     def fits(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not is_number(value) or self._is_beyond_meaning(value):
             return False
         enough = self.at_least is None or value >= self.at_least
         return enough and (self.at_most is None or value <= self.at_most)
 
     def could(self, value: Any) -> bool:
-        return isinstance(value, bool) or not isinstance(value, int | float)
+        return not is_number(value) or self._is_beyond_meaning(value)
+
+    def _is_beyond_meaning(self, value: float) -> bool:
+        return self.at_least is None and self.at_most is not None and value < 0 <= self.at_most
 
     def document(self) -> dict[str, Any]:
         ends = {"at_least": self.at_least, "at_most": self.at_most}
@@ -178,6 +187,74 @@ class Like:
     @property
     def sentence(self) -> Sentence:
         return Sentence(gettext_noop("must be text like %(wanted)s"), {"wanted": _json(self.glob.text)})
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A value of a type, of which each item passes a test, if there is one."""
+
+    kind: ValueType
+    test: Test | None = None
+
+    def fits(self, value: Any) -> bool:
+        if not is_of(self.kind, value):
+            return False
+        return self._test is None or all(map(self._test.fits, items_of(self.kind, value)))
+
+    def could(self, value: Any) -> bool:
+        return not is_of(self.kind, value)
+
+    def document(self) -> dict[str, Any]:
+        return {"type": str(self.kind)} | (self.test.document() if self.test is not None else {})
+
+    @property
+    def sentence(self) -> Sentence:
+        if self.test is None:
+            return _TYPES[self.kind]
+        return Sentence(gettext_noop("%(type)s; it %(test)s"), {"type": _TYPES[self.kind], "test": self.test.sentence})
+
+    @cached_property
+    def _test(self) -> Test | None:
+        """The test in the form in which values of the type are compared."""
+        match self.test:
+            case OneOf(values=values):
+                return OneOf([compared(self.kind, value) for value in values])
+            case Like(glob=glob):
+                return Like(Glob(compared(self.kind, glob.text)))
+        return self.test
+
+
+#: What a value of each type has to be.
+_TYPES = {
+    ValueType.ADDRESS: Sentence(gettext_noop("must be one email address")),
+    ValueType.ADDRESSES: Sentence(gettext_noop("must be a list of email addresses")),
+    ValueType.AMOUNT: Sentence(gettext_noop("must be a number without a minus")),
+    ValueType.PATH: Sentence(gettext_noop("must be one path, without “..” and special characters")),
+    ValueType.HOST: Sentence(gettext_noop("must be the name of a host")),
+    ValueType.LINE: Sentence(gettext_noop("must be text of one line")),
+    ValueType.TEXT: Sentence(gettext_noop("must be text")),
+}
+
+
+@dataclass(frozen=True)
+class Members:
+    """An object that has no other members than these."""
+
+    names: Sequence[str]
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, Mapping) and value.keys() <= set(self.names)
+
+    def could(self, value: Any) -> bool:
+        return not isinstance(value, Mapping)
+
+    def document(self) -> dict[str, Any]:
+        return {"members": list(self.names)}
+
+    @property
+    def sentence(self) -> Sentence:
+        names = _listed([_json(name) for name in self.names])
+        return Sentence(gettext_noop("must be an object with no other members than %(names)s"), {"names": names})
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from django.db.models import BigIntegerField, Case, CharField, F, Q, TextField, 
 from django.db.models.functions import Now
 
 from approvals.db import transactions
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.policy.grants import never_granted, targets_of
@@ -32,7 +33,7 @@ _COVERING: Prepared[Grant] = Prepared(
             | Q(audience=Audience.WORKFLOW, scope=_SCOPE, workflow_key=Parameter("workflow", CharField()))
             | Q(audience=Audience.THREAD, scope=_SCOPE, thread_id=Parameter("thread", CharField())),
             requested_by_id=Parameter("requester", BigIntegerField()),
-            tool_name=Parameter("tool", CharField()),
+            canonical_tool=Parameter("tool", CanonicalNameField()),
             target__in=[Parameter(name, CharField()) for name in ("exact", "fields", "any")],
         )
         .order_by("width", "given_at")

@@ -69,7 +69,10 @@ class RuleForm(forms.Form):
     priorities = _several(_("Priorities"), Priority.choices)
     values = forms.CharField(
         label=_("Values of the input"), required=False, widget=forms.Textarea(attrs={**_LINES, "class": "json"}),
-        help_text=_('A JSON list, such as [{"pointer": "/amount", "at_most": 100}]. Empty for any.'),
+        help_text=_(
+            'A JSON list, such as [{"pointer": "/amount", "type": "amount", "at_most": 100}]. Empty for any. Types are address, '
+            "addresses, amount, path, host, line and text."
+        ),
     )  # fmt: skip
     when = forms.CharField(
         label=_("Condition"), required=False, max_length=MAX_LENGTH,

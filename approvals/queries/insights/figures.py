@@ -35,14 +35,16 @@ AGES = (timedelta(minutes=5), timedelta(hours=1), timedelta(days=1), timedelta(d
 
 PEOPLES = (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND)
 
-#: `base` holds the decisions, `timed` adds the working time until each,
+#: `base` holds the decisions, `timed` adds the working time until each and one spelling of its tool,
 #: `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
 FIGURES = """
 WITH base AS ({base}),
-timed AS (SELECT base.*, {worked} AS worked FROM base),
+timed AS (
+  SELECT base.*, {worked} AS worked, MAX(tool) OVER (PARTITION BY canonical_tool) AS spelled FROM base
+),
 seen AS (
   SELECT 'all' AS axis, '' AS name, verdict, approval, human, words, seconds, worked FROM timed
-  UNION ALL SELECT 'tool', tool, verdict, approval, human, words, seconds, worked FROM timed
+  UNION ALL SELECT 'tool', spelled, verdict, approval, human, words, seconds, worked FROM timed
   UNION ALL SELECT 'agent', agent, verdict, approval, human, words, seconds, worked FROM timed
   UNION ALL SELECT 'person', person, verdict, approval, human, words, seconds, worked FROM timed WHERE human = 1
   UNION ALL SELECT 'day', day, verdict, approval, human, words, seconds, worked FROM timed
@@ -175,6 +177,7 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
     shown = _decisions_for(user, since).values(
         "verdict",
         tool=F("request__tool_name"),
+        canonical_tool=F("request__canonical_tool"),
         agent=F("request__workflow__agent"),
         person=F("by_name"),
         words=F("request__words"),

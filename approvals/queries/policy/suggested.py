@@ -19,7 +19,6 @@ from django.utils import timezone
 from approvals.access.permissions import Person, may_close
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
-from approvals.policy.globs import fold
 from approvals.policy.policies import Directory, policy_of, stored_form
 from approvals.policy.rules import Then, evaluate
 from approvals.policy.suggestions import Decided, grant_for, rule_for
@@ -29,6 +28,7 @@ from approvals.queries.policy.cases import case_of
 from approvals.queries.policy.ruling import HAS_FILES, requester_of, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Door, Kind, Priority, Status, Verdict, Width
+from approvals.text.canonical_names import fold
 
 #: Days that are looked at, and decisions that are read at most.
 DAYS, MOST = 60, 20_000
@@ -104,7 +104,7 @@ def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -
     """Return the grant that earlier decisions suggest to give with a request; None if there is none, or none can be given."""
     if not _can_be_given(request, case):
         return None
-    same = _decisions(user).filter(tool_name=request.tool_name, requested_by=request.requested_by_id)
+    same = _decisions(user).filter(canonical_tool=request.tool_name, requested_by=request.requested_by_id)
     terms = _terms_of(request, case, [each for _tool, each in _decided(same)])
     if terms is None:
         return None
@@ -176,7 +176,7 @@ def _evidence(user: Person, cases: Sequence[Decided]) -> Evidence:
 def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided]) -> ApprovalRequest | None:
     """Return the request that has waited longest of those that a rule fits and with which this person can give a grant."""
     policy = policy_of(stored_form({"rules": [rule]}, Directory()))
-    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, tool_name=tool)
+    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, canonical_tool=tool)
     for request in waiting.select_related("workflow", "requested_by").order_by("created_at", "id")[:MAX_WAITING]:
         facts = rule_facts(
             agent=request.agent,
