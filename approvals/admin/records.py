@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -28,6 +28,7 @@ from approvals.administration.people.actions import tell_of_new_address
 from approvals.administration.webhooks.actions import resend_events
 from approvals.asking.secrets import masked_data, masked_decision, masked_request
 from approvals.exceptions import Refusal
+from approvals.http import SignedIn, actor_of
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
 from approvals.record.events import EVENTS
@@ -231,7 +232,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
         """Cancel each request in its own transaction, through the same decision path as all decisions."""
         for pending in queryset.order_by("created_at", "id"):
             try:
-                actions.cancel(pending.pk, by=request.user, via=Door.ADMIN)  # type: ignore[arg-type]
+                actions.cancel(pending.pk, by=actor_of(cast("SignedIn", request)), via=Door.ADMIN)
             except Refusal as refusal:
                 self.message_user(request, f"“{pending.title}”: {refusal}", messages.WARNING)
             else:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.permissions import Named
+from approvals.access.standing import read_again
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import clean_text, utc
 from approvals.db.transactions import after_commit
@@ -52,16 +53,16 @@ class Away:
 
 def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
     """Store that a person is away, on record. NotAllowed, Invalid, and Conflict if they are away already at some of the time."""
-    administers = permissions.may_administer(by)
     if not isinstance(person, User) or not person.is_active:
-        if administers:
+        if permissions.may_administer(by):
             raise Invalid(_("The absence is not possible."), {"person": _("is not the name of an active person")})
         raise _not_yours()
-    if person.pk != by.pk and not administers:
-        raise _not_yours()
+    _require_own(person, by)
     with transaction.atomic():
         # One absence of a person after the other, so that no two overlap.
         User.objects.select_for_update(of=("self",), no_key=True).get(pk=person.pk)
+        read_again(by)
+        _require_own(person, by)
         now = timezone.now()
         starts_at = away.starts_at or now
         delegate = default_delegate_of(person) if away.by_default else away.delegate
@@ -86,6 +87,7 @@ def end_absence(absence_id: int, *, by: Actor, via: Door) -> Absence:
     with transaction.atomic():
         rows = absences_seen_by(person_behind(by)).select_for_update(of=("self",), no_key=True)
         absence = rows.filter(pk=absence_id).first()
+        read_again(by)
         if absence is None:
             raise NotFound(_("Absence not found. It may have ended."))
         if absence.person_id != by.pk and not permissions.may_administer(by):
@@ -117,6 +119,11 @@ def _tell_pages(absence: Absence) -> None:
     for person in (absence.person_id, absence.delegate_id):
         if person is not None:
             doorbell.notify(doorbell.user_group(person), {"type": "absence.changed", "person": absence.person_id})
+
+
+def _require_own(person: User, by: Actor) -> None:
+    if person.pk != by.pk and not permissions.may_administer(by):
+        raise _not_yours()
 
 
 def _not_yours() -> NotAllowed:

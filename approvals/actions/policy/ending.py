@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Case, TextField, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access.standing import read_again
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.publishing import publish_grant
 from approvals.db.canonical_json import clean_text
@@ -23,6 +23,7 @@ from approvals.queries.policy.conditions import due_grants, endings
 from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
 from approvals.record import audit
 from approvals.states import Door, GrantEnd
+from approvals.text.secrets import mask_text
 
 BATCH = 100
 
@@ -35,6 +36,7 @@ def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> G
     with transaction.atomic():
         # The lock first, so that no use is between what is read and what is written.
         Grant.objects.select_for_update(no_key=True).filter(pk=grant_id).first()
+        read_again(by)
         grant = find_grant(by, grant_id)
         if not may_end(by, grant):
             raise NotAllowed(_("You can see this grant, but you cannot end it."))
@@ -66,12 +68,13 @@ def _end_if_due(grant_id: UUID) -> None:
         publish_grant("grant.ended", grant, actor=None, via=Door.SYSTEM, more={"why": why})
 
 
-def ask_about_everything(*, on: bool, reason: str = "", by: User, via: Door) -> None:
+def ask_about_everything(*, on: bool, reason: str = "", by: Actor, via: Door) -> None:
     """Switch *Ask about everything* on or off, on record: while it is on, no grant is used. NotAllowed, Conflict."""
-    if not may_stop_grants(by):
-        raise NotAllowed(_("Only people who can decide, and administrators, can stop or resume grants."))
     reason = clean_text(reason.strip())[:MAX_REASON]
     with transaction.atomic():
+        read_again(by)
+        if not may_stop_grants(by):
+            raise NotAllowed(_("Only people who can decide, and administrators, can stop or resume grants."))
         if on:
             values = {"since": timezone.now(), "by_id": by.pk, "by_name": by.get_username(), "reason": reason}
             _row, changed = AskAlways.objects.get_or_create(pk=1, defaults=values)
@@ -81,5 +84,5 @@ def ask_about_everything(*, on: bool, reason: str = "", by: User, via: Door) -> 
             raise Conflict(_("It is on already.") if on else _("It is off already."))
         event = "grant.stopped" if on else "grant.resumed"
         heard = audit.record(event, SUBJECT, data={"reason": reason}, actor=by, via=via)
-        data = {"reason": reason, "by": by.get_username(), "via": via}
+        data = {"reason": mask_text(reason), "by": by.get_username(), "via": via}
         outbox.enqueue(event, stream="grants", data=data, heard=heard)
