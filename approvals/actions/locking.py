@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,13 +13,17 @@ from django.db.models.functions import Now
 
 from approvals.access import permissions
 from approvals.access.assignees import LAPSES, claimant
-from approvals.access.standing import parameters_of, take_standing, with_standing
+from approvals.access.standing import parameters_of, read_again, take_standing, with_standing
 from approvals.db.prepared import Parameter, Prepared
-from approvals.db.transactions import in_line
+from approvals.db.transactions import in_line, lock_name
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.actors import Actor
 from approvals.queries.requests import whole_requests, with_report
+
+_STANDING = "people, teams and scopes"
+#: Columns that may be large and that do not matter to who may decide.
+_UNCOUNTED = ("message", "context", "said_before", "response_schema", "options", "suggestions", "default_response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,14 @@ def _lock(queries: _Queries, request_id: UUID, *, wait: bool = True, **actor: An
     return Locked(request, request.workflow, vars(request).pop("now"))
 
 
+def lock_free_requests(request_ids: Sequence[UUID]) -> list[ApprovalRequest]:
+    """Lock those of these requests that no other transaction holds, with their workflows, in one statement."""
+    if not request_ids:
+        return []
+    rows = ApprovalRequest.objects.select_related("workflow").defer(*_UNCOUNTED).filter(pk__in=request_ids)
+    return list(rows.select_for_update(of=("workflow", "self"), no_key=True, skip_locked=True))
+
+
 def _is_torn(request: ApprovalRequest) -> bool:
     """Whether another transaction ended or assigned the request while the statement that locked it began.
 
@@ -124,6 +137,16 @@ def lock_visible_request(request_id: UUID, actor: Actor) -> Locked:
     if not permissions.may_see(actor, locked.request):
         raise NotFound
     return locked
+
+
+def lock_standing(by: Actor) -> None:
+    """Hold the one lock of whoever changes who may do what: people, teams and rights, scopes, absences, and the policy.
+
+    With a lock each, two changes could pass their checks at the same moment, and give together what neither may give: who joins
+    a team while making a scope that names it. The actor is read anew. NotAuthenticated, ScopeMissing.
+    """
+    lock_name(_STANDING)
+    read_again(by)
 
 
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Case, TextField, Value, When
 from django.db.models.functions import Now
@@ -20,6 +22,7 @@ from approvals.models.actors import Actor
 from approvals.outbound import outbox
 from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.conditions import due_grants, endings
+from approvals.queries.policy.givers import NOTHING, powers_of_givers
 from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
 from approvals.record import audit
 from approvals.states import Door, GrantEnd
@@ -63,9 +66,27 @@ def _end_if_due(grant_id: UUID) -> None:
         grant = locked.annotate(why_now=why_now).first()
         if grant is None or not (why := vars(grant).pop("why_now")):
             return
-        grant.ended_at, grant.ended_why = timezone.now(), why
-        grant.save(update_fields=["ended_at", "ended_why"])
-        publish_grant("grant.ended", grant, actor=None, via=Door.SYSTEM, more={"why": why})
+        _end(grant, why)
+
+
+def end_lost_grants(before: Mapping[UUID, float]) -> None:
+    """End the grants whose givers may decide less than `before`, in the transaction in which they lost it, for good.
+
+    So no grant comes back with its giver, however soon, and whether or not the sweep has run meanwhile.
+    """
+    if not before:
+        return
+    after = powers_of_givers()
+    lost = [pk for pk, power in before.items() if after.get(pk, NOTHING) < power]
+    active = set(User.objects.filter(is_active=True).values_list("pk", flat=True)) if lost else set()
+    for grant in Grant.objects.filter(pk__in=lost, ended_at=None).order_by("pk").select_for_update(no_key=True):
+        _end(grant, GrantEnd.RIGHT_LOST if grant.given_by_id in active else GrantEnd.GIVER_LEFT)
+
+
+def _end(grant: Grant, why: GrantEnd) -> None:
+    grant.ended_at, grant.ended_why = timezone.now(), why
+    grant.save(update_fields=["ended_at", "ended_why"])
+    publish_grant("grant.ended", grant, actor=None, via=Door.SYSTEM, more={"why": why})
 
 
 def ask_about_everything(*, on: bool, reason: str = "", by: Actor, via: Door) -> None:
