@@ -34,7 +34,7 @@ def test_reasons_are_masked_over_rest_in_events_and_in_exports():
     approve(ask(asker), both, terms(Width.TOOL, uses=3, reason=REASON))
     grant = Grant.objects.get()
     set_absence(both, Away(until=timezone.now() + timedelta(days=1), reason=REASON), by=both, via=Door.DASHBOARD)
-    apply_policy(reason=REASON)
+    apply_policy(repeat_rejections=True, reason=REASON)
     revoke_grant(grant.pk, reason=REASON, by=both, via=Door.DASHBOARD)
     ask_about_everything(on=True, reason=REASON, by=both, via=Door.DASHBOARD)
     program = Machine(both)
