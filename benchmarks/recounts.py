@@ -1,6 +1,6 @@
 """Measure how long the votes on many waiting requests take to be counted anew after a change of who may vote.
 
-    .venv/bin/python -m benchmarks.recounts [--requests 5000]
+    .venv/bin/python -m benchmarks.recounts [--requests 5000] [--databases postgresql]
 
 One process, on SQLite and on a PostgreSQL of its own. Each request needs two of a team of ten and has one vote, an approval or a
 rejection; nothing ends. Prints the statements, the batches and the seconds.
@@ -28,7 +28,7 @@ from approvals.models import VoteRecount
 from approvals.states import Verdict
 
 owner, team = User.objects.get(username="requester"), Group.objects.create(name="Benchmark")
-people = [User.objects.create(username=f"voter{number}") for number in range(10)]
+people = [User.objects.create(username=f"voter{{number}}") for number in range(10)]
 for person in people:
     give_roles(person, ["approver"])
 team.user_set.add(*people)
@@ -51,9 +51,11 @@ open({file!r}, "w").write(row)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=5_000)
-    requests = parser.parse_args().requests
+    parser.add_argument("--databases", nargs="+", default=["sqlite", "postgresql"])
+    options = parser.parse_args()
+    requests = options.requests
     print(f"{'':>12}{'requests':>10}{'batches':>9}{'statements':>12}{'seconds':>10}", flush=True)
-    for database in ("sqlite", "postgresql"):
+    for database in options.databases:
         with tempfile.TemporaryDirectory() as folder, Server(Path(folder), database=database) as server:
             file = Path(folder) / "figures"
             server.run(SCRIPT.format(requests=requests, file=str(file)), seconds=600)

@@ -101,7 +101,7 @@ def electorates_of(
     """
     groups = [group for terms in requests.values() for stage in terms.stages for group in stage.groups]
     members = _members_of({team for group in groups for team in group.teams})
-    rejected = {pk for pk, given in votes.items() if any(not vote.approves for vote in given)}
+    rejected = {pk for pk, cast in votes.items() if any(not vote.approves for vote in cast)}
     anyone: set[int] = set()
     if any(_is_open(terms) for request, terms in requests.items() if request.pk in rejected):
         anyone = set(permissions.deciders().values_list("pk", flat=True))

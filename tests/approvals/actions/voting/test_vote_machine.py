@@ -150,6 +150,4 @@ class Votes(RuleBasedStateMachine):
 
 @pytest.mark.django_db
 def test_any_order_of_votes_and_of_rights_lost_and_given_back_agrees_with_the_model():
-    run_state_machine_as_test(
-        Votes, settings=hypothesis_settings(max_examples=4, stateful_step_count=9, deadline=None)
-    )
+    run_state_machine_as_test(Votes, settings=hypothesis_settings(max_examples=4, stateful_step_count=9, deadline=None))
