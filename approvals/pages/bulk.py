@@ -22,6 +22,7 @@ from approvals.forms.safeguards import amount_of
 from approvals.forms.shown_calls import shown_input
 from approvals.forms.shown_files import unseen_files
 from approvals.models import ApprovalRequest, ToolSettings
+from approvals.models.actors import Actor, person_behind
 from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
 from approvals.policy.rules import Rule
 from approvals.queries.policy.ballots import Ballot, ballots_of
@@ -115,12 +116,12 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
     ]
 
 
-def decide_all(user: User, order: Order) -> list[Step]:
+def decide_all(actor: Actor, order: Order) -> list[Step]:
     """Decide each request in its own transaction. Repeating the same order changes nothing."""
     approves = order.verdict == Verdict.APPROVE
-    steps = plan(user, order, inputs=approves)
+    steps = plan(person_behind(actor), order, inputs=approves)
     unseen = _unseen([step for step in steps if not step.code], order.opened) if approves else {}
-    return [step if step.code in SKIPPED else _decide(user, order, step, unseen) for step in steps]
+    return [step if step.code in SKIPPED else _decide(actor, order, step, unseen) for step in steps]
 
 
 def _unseen(steps: Sequence[Step], opened: frozenset[str]) -> dict[UUID, dict[str, int]]:
@@ -205,13 +206,13 @@ def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
     return None
 
 
-def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str, int]]) -> Step:
+def _decide(actor: Actor, order: Order, step: Step, unseen: Mapping[UUID, dict[str, int]]) -> Step:
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
         answer = Answer(order.verdict, order.comment, unseen=unseen.get(pk) or None, signed_in_at=order.signed_in_at)
         shown = order.picks[pk] or "-"
-        outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown)
+        outcome = actions.decide(pk, answer, by=actor, via=Door.DASHBOARD, shown_digest=shown)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.message if known else str(refusal))

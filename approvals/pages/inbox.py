@@ -17,7 +17,7 @@ from approvals.access import permissions
 from approvals.access.fresh_sign_in import signed_in_at
 from approvals.exceptions import Invalid, NotFound
 from approvals.forms.safeguards import how_much
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
 from approvals.pages.attention.seeded_row import with_check
@@ -119,7 +119,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
     """Show what a bulk decision would do; with `confirmed`, decide and show the result for each request."""
     order = replace(bulk.parse_order(request.POST), signed_in_at=signed_in_at(request.session))
     confirmed = request.POST.get("confirmed") == "yes"
-    steps = bulk.decide_all(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
+    steps = bulk.decide_all(actor_of(request), order) if confirmed else bulk.plan(request.user, order, inputs=True)
     going = [step for step in steps if not step.code]
     tools = [] if confirmed else bulk.compare_by_tool(going)
     folded = [part for tool in tools for part in tool.folded()]

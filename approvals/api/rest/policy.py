@@ -33,6 +33,7 @@ from approvals.queries.policy.ruling import (
 )
 from approvals.queries.preferences import rules_for_asking
 from approvals.states import CLIENT
+from approvals.text.secrets import mask_text
 from approvals.text.translation import translated
 
 router = Router(tags=["Policy"])
@@ -207,7 +208,7 @@ def _of(version: PolicyVersion) -> dict[str, Any]:
         "state": VersionState(version.state),
         "based_on": version.based_on,
         "author": version.author_name,
-        "reason": version.reason,
+        "reason": mask_text(version.reason),
         "created_at": version.created_at,
         "settled_at": version.settled_at,
         "settled_by": version.settled_by_name or None,
