@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -28,7 +29,9 @@ from approvals.actions.policy.using import covering_grants, use_one
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
+from approvals.asking.digests import fingerprints, salt_for
 from approvals.asking.secrets import secrets_in_schema
+from approvals.db.input_digest import input_digest
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.models.actors import Actor, person_behind
@@ -47,16 +50,23 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     requester = person_behind(by)
     rules = rules_for_asking(ask.tool_name, requester.pk)
     ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
+    request_id = more.setdefault("id", uuid4())
+    secrets = [*secrets_in_schema(ask.response_schema), *rules.secret_fields]
+    same = fingerprints(ask.input, ask.files)
     # Nobody at all is no row that a request could name.
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
     verdict = judge(rules, ask, workflow, by=requester, now=now)
-    earlier = rejected_before(verdict, rules, ask, workflow, by=requester, now=now)
+    earlier = rejected_before(verdict, rules, ask, workflow, same, by=requester, now=now)
     if earlier is not None:
         # No rule has decided it, and no one is asked on the terms of one.
         verdict, more = UNRULED, more | {"repeats": earlier.request_id}
     made = fields_of(verdict, rules, ask, now) | more
-    made["secrets"] = [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None
+    made |= {
+        "secrets": secrets or None,
+        "input_fingerprint": same[0],
+        **_digest(ask, salt_for(request_id, ask.input, secrets)),
+    }
     ask = replace(ask, priority=priority_of(verdict, ask))
     answer = answer_of(verdict) if earlier is None else repeated_answer(earlier)
     if answer is not None:
@@ -64,7 +74,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=requester)
     why = {"why_asked": verdict.why.value} if verdict.why else {}
     if rules.granted and verdict.for_grants:
-        covering = covering_grants(request, workflow, rules.key_fields)
+        covering = covering_grants(request, workflow, same, rules.key_fields)
         if covering and _store_granted(request, workflow, ask, covering, by=by, alone=alone, why=why):
             return request
     if request._state.adding:
@@ -149,6 +159,11 @@ def _insert(request: ApprovalRequest, ask: Ask) -> ApprovalRequest:
     return request
 
 
+def _digest(ask: Ask, salt: str) -> dict[str, str]:
+    digest = input_digest(ask.input, [file.approved for file in ask.files], salt)
+    return {"input_digest": digest, "digest_salt": salt}
+
+
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
     fields.pop("default_response")
@@ -160,8 +175,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "scope": workflow.scope,
         "agent": workflow.agent,
         "input": dict(ask.input),
-        "input_digest": ask.input_digest,
-        "attachments": [file.known.stored for file in ask.attachments] or None,
+        "attachments": [file.stored for file in ask.files] or None,
         "options": [dict(option) for option in ask.options],
         "suggestions": list(ask.suggestions),
         "said_before": [dict(message) for message in ask.said_before],

@@ -179,6 +179,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:
         body = json.loads(entry.body)
+        body.pop("salt", None)
         return format_html("<pre>{}</pre>", pretty(body | {"data": masked_data(body["data"])}))
 
     def get_urls(self) -> list[URLPattern]:
@@ -216,6 +217,8 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
     readonly_fields = ("id",)  # read-only fields are shown only if they are listed
+    # From these, hidden values could be found by trying all of them.
+    exclude = ("ask_digest", "digest_salt", "input_fingerprint")
     actions = ("cancel_selected",)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ApprovalRequest | None:
@@ -246,6 +249,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_select_related = ("request",)
     ordering = ("-pk",)
     readonly_fields = ("request",)  # read-only fields are shown only if they are listed
+    exclude = ("digest_salt",)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Decision | None:
         """Return the decision without the secrets of its request."""

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from approvals.db.canonical_json import canonical
 from approvals.db.json_pointer import pointer_parts, pointer_to
 from approvals.policy.expressions import Budget, Expression, InvalidExpression, size_of
-from approvals.policy.grants import Case, audiences, is_shell_like, targets_of, widest
+from approvals.policy.grants import Case, audiences, fields_of, is_shell_like, widest
 from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
 from approvals.states import Audience, Width
 from approvals.text.secrets import Hidden, masked
@@ -48,8 +49,14 @@ class Decided:
     agent: str = ""
     scope: str = ""
     requester: int = 0
-    input_digest: str = ""
+    fingerprint: str = ""
     has_files: bool = False
+
+
+def _with_fields(decided: Sequence[Decided], key_fields: Sequence[str], wanted: bytes) -> list[Decided]:
+    """Return the calls with these values of the key fields, in canonical form."""
+    held = ((each, fields_of(each.value, key_fields)) for each in decided)
+    return [each for each, fields in held if fields is not None and canonical(fields) == wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +99,12 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
 
 
 def grant_for(
-    case: Case, *, requester: int, scope: str, input_digest: str, decided: Sequence[Decided]
+    case: Case, *, requester: int, scope: str, fingerprints: Collection[str], decided: Sequence[Decided]
 ) -> tuple[Width, Audience, Sequence[Decided]] | None:
     """Return the widest grant that could be given with a request and would have approved nothing that people did not approve.
 
-    With the decided calls that it would have approved; None if these are too few. It is for the agent that asks, or for the key.
+    With the decided calls that it would have approved, of which those of the same input have one of `fingerprints`; None if these
+    are too few. It is for the agent that asks, or for the key.
     """
     audience = next((each for each in (Audience.AGENT, Audience.KEY) if each in audiences(case)), None)
     if audience is None:
@@ -107,12 +115,15 @@ def grant_for(
         if each.requester == requester
         and (each.agent == case.agent if audience == Audience.AGENT else each.scope == scope)
     ]
-    wanted = targets_of(case.input, input_digest, case.key_fields, has_files=case.has_files)
-    targets = [targets_of(each.value, each.input_digest, case.key_fields, has_files=each.has_files) for each in same]
+    fields = fields_of(case.input, case.key_fields)
     for width in reversed(Width):
-        if width > widest(case) or (width != Width.INPUT and wanted[width] == wanted[Width.INPUT]):
+        if width > widest(case) or (width == Width.FIELDS and fields is None):
             continue
-        covered = [each for each, target in zip(same, targets, strict=True) if target[width] == wanted[width]]
+        if width == Width.INPUT:
+            covered = [each for each in same if each.fingerprint in fingerprints]
+        else:
+            alike = [each for each in same if not each.has_files]
+            covered = alike if width == Width.TOOL else _with_fields(alike, case.key_fields, canonical(fields))
         if len(covered) >= ENOUGH and all(each.good for each in covered):
             return width, audience, covered
     return None

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from secrets import token_hex
 from typing import Any
 from uuid import UUID
 
@@ -197,7 +198,11 @@ def _row(
     held = {name: value for name, value in columns.items() if name != "amount"}
     if subject.amount is not None:
         held["amount"] = plain(subject.amount)
-    body = canonical({**held, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
+    held |= {"at": utc(at), "data": dict(data)}
+    if any(shown is not data[name] for name, shown in masked_data(data).items()):
+        # Else a hidden value could be found from the digest, by trying all of them.
+        held["salt"] = token_hex(16)
+    body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
     return {**columns, "at": at, "last_seen_at": at, "verdict": verdict, "body": body.decode(), "digest": digest}

@@ -1,0 +1,71 @@
+"""The digest of an input in which something is hidden has a salt, which only its program is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from approvals.db.input_digest import input_digest
+from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.record.integrity import check_entries
+from tests.support.machine import APPROVAL, Machine
+from tests.support.people import alice, bob
+
+pytestmark = pytest.mark.django_db
+
+HIDDEN = {"door": "north", "pin": "7316"}
+
+
+def test_an_input_in_which_nothing_is_hidden_has_no_salt():
+    document = Machine(alice()).ask(input={"door": "east"})
+    assert (document["digest_salt"], document["input_digest"]) == (None, input_digest({"door": "east"}))
+
+
+def test_equal_inputs_with_something_hidden_have_different_digests():
+    agent = Machine(alice())
+    one, other = (agent.ask(input=HIDDEN) for _ in range(2))
+    assert one["input_digest"] != other["input_digest"]
+
+
+def test_the_program_that_asked_is_told_the_salt_and_others_are_not():
+    agent, approver = Machine(alice()), Machine(bob())
+    asked = agent.ask(input=HIDDEN)
+    assert asked["input_digest"] == input_digest(HIDDEN, salt=asked["digest_salt"])
+    seen = approver.get(f"/requests/{asked['id']}").body
+    assert (seen["input_digest"], seen["digest_salt"]) == (asked["input_digest"], None)
+    decided = approver.decide(asked, "approve", input_digest=seen["input_digest"]).body["decision"]
+    assert (decided["approved_digest"], decided["digest_salt"]) == (asked["input_digest"], None)
+    told = agent.get(f"/requests/{asked['id']}").body["decision"]
+    assert (told["approved_digest"], told["digest_salt"]) == (asked["input_digest"], asked["digest_salt"])
+
+
+def test_a_secret_that_a_person_adds_gives_the_approved_digest_a_salt_of_its_own():
+    agent = Machine(alice())
+    asked = agent.ask(input={"door": "east"})
+    assert Machine(bob()).decide(asked, "edit", edited_input=HIDDEN).status == 200
+    document = agent.get(f"/requests/{asked['id']}").body
+    made = document["decision"]
+    assert (document["digest_salt"], document["input_digest"]) == (None, asked["input_digest"])
+    assert made["approved_digest"] == input_digest(HIDDEN, salt=made["digest_salt"]) != input_digest(HIDDEN)
+    result = {"input_digest": made["approved_digest"], "output": "open"}
+    assert agent.post(f"/requests/{asked['id']}/result", result).status == 201
+
+
+def test_the_entry_of_something_hidden_has_a_salt_that_its_check_covers():
+    agent = Machine(alice())
+    agent.ask(input=HIDDEN)
+    agent.ask(input={"door": "east"})
+    bodies = list(AuditEntry.objects.filter(event="request.created").order_by("pk").values_list("body", flat=True))
+    assert ['"salt":' in body for body in bodies] == [True, False]
+    assert [altered for altered in check_entries() if altered] == []
+
+
+def test_a_request_from_before_there_were_salts_is_decided_and_reported_by_the_digest_that_it_has():
+    agent, approver = Machine(alice()), Machine(bob())
+    asked, first_form = agent.ask(), input_digest(APPROVAL["input"], salt=None)
+    old = {"input_digest": first_form, "digest_salt": None, "input_fingerprint": None}
+    ApprovalRequest.objects.filter(pk=asked["id"]).update(**old)
+    edited = approver.decide(asked, "edit", edited_input={"amount": 60}, input_digest=first_form).body["decision"]
+    assert edited["approved_digest"] == input_digest({"amount": 60}, salt=None)
+    assert Decision.objects.get().digest_salt is None
+    result = {"input_digest": edited["approved_digest"], "output": 1}
+    assert agent.post(f"/requests/{asked['id']}/result", result).status == 201
