@@ -126,11 +126,11 @@ def record_result(locked: Locked, call: CallView, *, actor: Signatory | None, vi
     """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
     turn = locked.turn
     request = queries.request_of(call)
-    asked = input_digest(call.input, salt=unasked_salt(turn, call)) if request is None else request.input_digest
+    digest = input_digest(call.input, salt=unasked_salt(turn, call)) if request is None else request.input_digest
     result = desk.ToolResult(
         state=call.state,
         input=call.input,
-        input_digest=asked,
+        input_digest=digest,
         executed_digest=call.executed_digest,
         output=call.output,
         error_text=call.error_text,

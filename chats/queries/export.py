@@ -25,7 +25,7 @@ from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCh
 from chats.queries.recoveries import recoveries_of
 from chats.queries.secrets import secret_names_of
 
-FORMAT, VERSION = "pausepoint.chat", 1
+FORMAT, VERSION = "pausepoint.chat", 2
 #: Rows per query, and the number of characters from which a piece is sent: a row may be a megabyte.
 PAGE, PIECE = 20, 250_000
 #: Relations of a request that its document needs.

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from approvals.actions import create_signing_secret
+from approvals.api.hooks.agents import CLAUDE_CODE as CLAUDE
+from approvals.api.hooks.bodies import parse
+from approvals.asking.digests import digest_for
 from approvals.db.input_digest import input_digest
-from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent
+from approvals.outbound import webhooks
 from approvals.record.integrity import check_entries
+from approvals.states import Verdict
+from approvals.text.secrets import MARK
+from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, PERMISSION
+from tests.support.desk.carrying import make_endpoint
+from tests.support.desk.requests import decide
 from tests.support.machine import APPROVAL, Machine
 from tests.support.people import alice, bob
 
@@ -69,3 +81,43 @@ def test_a_request_from_before_there_were_salts_is_decided_and_reported_by_the_d
     assert Decision.objects.get().digest_salt is None
     result = {"input_digest": edited["approved_digest"], "output": 1}
     assert agent.post(f"/requests/{asked['id']}/result", result).status == 201
+
+
+def test_a_hook_reports_what_ran_with_a_hidden_value():
+    agent, call = Machine(alice()), BASH | {"tool_input": HIDDEN}
+    agent.post(f"{CLAUDE_CODE}?wait=0", call)
+    decide(ApprovalRequest.objects.get(), bob(), Verdict.APPROVE)
+    report = call | {"hook_event_name": "PostToolUse", "tool_response": "open"}
+    assert agent.post(CLAUDE_CODE, report).status == 200
+    entry = AuditEntry.objects.get(event="tool.result")
+    assert entry.data["executed_digest"] == Decision.objects.get().approved_digest != input_digest(HIDDEN)
+    assert agent.post(CLAUDE_CODE, report | {"tool_input": HIDDEN | {"pin": "0000"}}).refusal == (409, "other_input")
+
+
+def test_a_report_is_compared_with_the_salt_of_the_decision_after_the_key_has_changed(settings):
+    agent, call = Machine(alice()), BASH | {"tool_input": {"door": "east"}}
+    agent.post(f"{CLAUDE_CODE}?wait=0", call)
+    decide(ApprovalRequest.objects.get(), bob(), Verdict.EDIT, edited_input=HIDDEN)
+    digest = digest_for(ApprovalRequest.objects.get(), HIDDEN, Decision.objects.get()).text
+    assert digest == Decision.objects.get().approved_digest
+    settings.SECRET_KEY = "the next key of this desk, long enough"
+    assert digest_for(ApprovalRequest.objects.get(), HIDDEN, Decision.objects.get()).text == digest
+
+
+def test_the_name_of_a_call_without_an_id_is_no_digest_of_its_input(settings):
+    call = parse(PERMISSION | {"tool_input": HIDDEN}, CLAUDE)
+    known = call.key
+    settings.SECRET_KEY = "the key of another desk, long enough"
+    assert known.startswith("permissionrequest:")
+    assert call.key != known
+
+
+def test_an_endpoint_with_inputs_gets_masks_and_the_callback_of_the_program_true_values():
+    agent = Machine(alice())
+    make_endpoint("https://hooks.example.org/", include_payload=True)
+    create_signing_secret(agent.key)
+    asked = agent.ask(input=HIDDEN, callback_url="https://agent.example.org/")
+    Machine(bob()).decide(asked, "edit", edited_input=HIDDEN | {"door": "south"}, input_digest=asked["input_digest"])
+    sent = [json.loads(webhooks._prepare(row)[2])["data"] for row in OutboxEvent.objects.filter(name="request.decided")]
+    told = {each["decision"]["edited_input"]["pin"][:4]: each["decision"].get("digest_salt") for each in sent}
+    assert told == {"7316": asked["digest_salt"], MARK: None}

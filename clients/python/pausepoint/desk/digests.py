@@ -20,7 +20,7 @@ def input_digest(
     `attachments` are those of the request, and `salt` is the `digest_salt` beside the digest. Raise ValueError for a value that
     is no JSON.
     """
-    files = [{name: file[name] for name in OF_FILE} for file in attachments]
+    files = [{name: file.get(name) for name in OF_FILE} for file in attachments]
     text = canonical({"version": VERSION, "input": value, "attachments": files, "salt": salt})
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

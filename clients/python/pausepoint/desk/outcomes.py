@@ -47,8 +47,9 @@ class Outcome:
         """
         if self.input is None:
             return False
-        files, salt = self.document.get("attachments") or (), self._decision.get("digest_salt")
-        return input_digest(self.input, files, salt) == self.digest
+        files = self.document.get("attachments")
+        known = [mapping(file) for file in files] if isinstance(files, list) else []
+        return input_digest(self.input, known, self._decision.get("digest_salt")) == self.digest
 
     @property
     def votes(self) -> Mapping[str, Any] | None:
