@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -29,9 +28,8 @@ from approvals.actions.policy.using import covering_grants, use_one
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
-from approvals.asking.digests import fingerprints, salt_for
-from approvals.asking.secrets import secrets_in_schema
-from approvals.db.input_digest import input_digest
+from approvals.asking.digests import digest_of_new, fingerprints, text_of
+from approvals.asking.secrets import masked_input, masked_request, secrets_in_schema
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.models.actors import Actor, person_behind
@@ -50,9 +48,8 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     requester = person_behind(by)
     rules = rules_for_asking(ask.tool_name, requester.pk)
     ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
-    request_id = more.setdefault("id", uuid4())
-    secrets = [*secrets_in_schema(ask.response_schema), *rules.secret_fields]
-    same = fingerprints(ask.input, ask.files)
+    text = text_of(ask.input, ask.files)
+    same = fingerprints(text)
     # Nobody at all is no row that a request could name.
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
@@ -62,20 +59,19 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
         # No rule has decided it, and no one is asked on the terms of one.
         verdict, more = UNRULED, more | {"repeats": earlier.request_id}
     made = fields_of(verdict, rules, ask, now) | more
-    made |= {
-        "secrets": secrets or None,
-        "input_fingerprint": same[0],
-        **_digest(ask, salt_for(request_id, ask.input, secrets)),
-    }
+    made["secrets"] = [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None
+    made["input_fingerprint"] = same[0]
     ask = replace(ask, priority=priority_of(verdict, ask))
     answer = answer_of(verdict) if earlier is None else repeated_answer(earlier)
     if answer is not None:
-        return _store_decided(workflow, ask, answer, now, by=by, made=made)
+        return _store_decided(workflow, ask, answer, now, by=by, made=made, text=text)
     request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=requester)
+    shown = masked_request(request)
+    _set_digest(request, text, shown.input)
     why = {"why_asked": verdict.why.value} if verdict.why else {}
     if rules.granted and verdict.for_grants:
         covering = covering_grants(request, workflow, same, rules.key_fields)
-        if covering and _store_granted(request, workflow, ask, covering, by=by, alone=alone, why=why):
+        if covering and _store_granted(request, shown, workflow, ask, covering, by=by, alone=alone, why=why):
             return request
     if request._state.adding:
         _count_up(workflow, URGENCY[ask.priority], now)
@@ -85,7 +81,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
         else:
             rows.count(workflow)
         _insert(request, ask)
-    index_request(request)
+    index_request(shown)
     record = publishing.request_record(request) | why
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     following_up.schedule_follow_ups(request)
@@ -94,6 +90,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
 
 def _store_granted(
     request: ApprovalRequest,
+    shown: ApprovalRequest,
     workflow: Workflow,
     ask: Ask,
     covering: Sequence[Grant],
@@ -102,11 +99,14 @@ def _store_granted(
     alone: bool,
     why: dict[str, str],
 ) -> bool:
-    """Store a request as approved by one of these grants; False if none can be used: then it is stored, and waits."""
+    """Store a request as approved by one of these grants; False if none can be used: then it is stored, and waits.
+
+    `shown` is the request without its secrets.
+    """
     _store_ended(request, workflow, ask, Status.APPROVED)
     grant = use_one(request, covering, alone=alone)
     if grant is not None:
-        index_request(request)
+        index_request(shown)
         approve_at_once(request, workflow, grant, asked_by=by, created=publishing.request_record(request) | why)
         return True
     # They were used up at this moment, or those who gave them may not decide this request.
@@ -118,12 +118,13 @@ def _store_granted(
 
 
 def _store_decided(
-    workflow: Workflow, ask: Ask, answer: Answer, now: datetime, *, by: Actor, made: dict[str, Any]
+    workflow: Workflow, ask: Ask, answer: Answer, now: datetime, *, by: Actor, made: dict[str, Any], text: bytes
 ) -> ApprovalRequest:
     """Write a request that a rule or an earlier rejection decides: it never waits, so that nothing is counted, and nobody is
     told.
     """
     request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=person_behind(by))
+    _set_digest(request, text, masked_input(request, request.input))
     _store_ended(request, workflow, ask, OUTCOMES[answer.verdict])
     decide_at_once(request, workflow, answer, asked_by=by)
     return request
@@ -159,9 +160,10 @@ def _insert(request: ApprovalRequest, ask: Ask) -> ApprovalRequest:
     return request
 
 
-def _digest(ask: Ask, salt: str) -> dict[str, str]:
-    digest = input_digest(ask.input, [file.approved for file in ask.files], salt)
-    return {"input_digest": digest, "digest_salt": salt}
+def _set_digest(request: ApprovalRequest, text: bytes, shown: Any) -> None:
+    """Put the digest of its input into a new request; `text` is that of the input, and `shown` what people see of it."""
+    digest = digest_of_new(request, text, shown)
+    request.input_digest, request.digest_salt = digest.text, digest.salt
 
 
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:

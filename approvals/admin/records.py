@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -26,10 +25,11 @@ from approvals.administration.changeable import is_beyond_administrators, is_pro
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
 from approvals.administration.webhooks.actions import resend_events
-from approvals.asking.secrets import masked_data, masked_decision, masked_request
+from approvals.asking.secrets import masked_decision, masked_request
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.search import with_words_of_requests
+from approvals.record.audit import shown_body
 from approvals.record.events import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.states import Door, Verdict
@@ -178,9 +178,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:
-        body = json.loads(entry.body)
-        body.pop("salt", None)
-        return format_html("<pre>{}</pre>", pretty(body | {"data": masked_data(body["data"])}))
+        return format_html("<pre>{}</pre>", pretty(shown_body(entry)))
 
     def get_urls(self) -> list[URLPattern]:
         exports = [

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from approvals.crypto import keyed_digests
 from approvals.db.canonical_json import canonical
-from approvals.db.input_digest import input_digest, input_text
+from approvals.db.input_digest import digest_of_text, input_digest, input_text
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.attachments import AttachedFile, files_of
 from approvals.policy.grants import fields_of
@@ -51,17 +51,30 @@ def salt_of(subject: str) -> str:
     return keyed_digests("approvals.digest-salt", subject.encode())[0][:DIGITS]
 
 
-def fingerprints(value: Mapping[str, Any], files: Sequence[AttachedFile] = ()) -> tuple[str, ...]:
+def fingerprints(text: bytes) -> tuple[str, ...]:
     """Return by what the desk knows equal inputs with equal files: the first is stored, the others are of former keys.
 
-    No one can compute them without SECRET_KEY, and they must be shown to no one.
+    `text` is their text without a salt. No one can compute them without SECRET_KEY, and they must be shown to no one.
     """
-    return keyed_digests("approvals.input-fingerprint", input_text(value, [file.approved for file in files]))
+    return keyed_digests("approvals.input-fingerprint", text)
 
 
 def fingerprints_of(request: ApprovalRequest) -> tuple[str, ...]:
     """Return the fingerprints of a stored request's input, by today's keys."""
-    return fingerprints(request.input, files_of(request))
+    return fingerprints(text_of(request.input, files_of(request)))
+
+
+def text_of(value: Mapping[str, Any], files: Sequence[AttachedFile]) -> bytes:
+    """Return the text of an input with its files, without a salt."""
+    return input_text(value, [file.approved for file in files])
+
+
+def digest_of_new(request: ApprovalRequest, text: bytes, shown: Any) -> Digest:
+    """Return the digest of the input of a new request: `text` is its text without a salt, `shown` what people see of it."""
+    if shown is request.input:
+        return Digest(digest_of_text(text), "")
+    salt = salt_of(str(request.pk))
+    return Digest(input_digest(request.input, [file.approved for file in files_of(request)], salt), salt)
 
 
 def grant_target(width: Width, fingerprint: str, fields: Sequence[Mapping[str, Any]] | None) -> str:

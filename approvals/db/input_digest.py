@@ -27,7 +27,12 @@ def input_digest(value: Any, files: Sequence[Mapping[str, Any]] = (), salt: str 
     """
     if salt is None:
         return _first_form(value, files)
-    return "sha256:" + hashlib.sha256(input_text(value, files, salt)).hexdigest()
+    return digest_of_text(input_text(value, files, salt))
+
+
+def digest_of_text(text: bytes) -> str:
+    """Return `sha256:` and the hex digest of a text."""
+    return "sha256:" + hashlib.sha256(text).hexdigest()
 
 
 def _first_form(value: Any, files: Sequence[Mapping[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -10,9 +11,11 @@ from approvals.actions import create_signing_secret
 from approvals.api.hooks.agents import CLAUDE_CODE as CLAUDE
 from approvals.api.hooks.bodies import parse
 from approvals.asking.digests import digest_for
+from approvals.db.canonical_json import canonical
 from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent
 from approvals.outbound import webhooks
+from approvals.record.audit import export_row, shown_body
 from approvals.record.integrity import check_entries
 from approvals.states import Verdict
 from approvals.text.secrets import MARK
@@ -62,13 +65,23 @@ def test_a_secret_that_a_person_adds_gives_the_approved_digest_a_salt_of_its_own
     assert agent.post(f"/requests/{asked['id']}/result", result).status == 201
 
 
-def test_the_entry_of_something_hidden_has_a_salt_that_its_check_covers():
+def test_the_salt_of_an_entry_is_shown_only_where_nothing_is_hidden():
     agent = Machine(alice())
     agent.ask(input=HIDDEN)
     agent.ask(input={"door": "east"})
-    bodies = list(AuditEntry.objects.filter(event="request.created").order_by("pk").values_list("body", flat=True))
-    assert ['"salt":' in body for body in bodies] == [True, False]
+    hiding, plain = AuditEntry.objects.filter(event="request.created").order_by("pk")
+    assert ["salt" in json.loads(entry.body) for entry in (hiding, plain)] == [True, True]
+    assert [export_row(entry)["salt"] for entry in (hiding, plain)] == [None, json.loads(plain.body)["salt"]]
+    assert "salt" not in shown_body(hiding)
+    assert "sha256:" + hashlib.sha256(canonical(shown_body(plain))).hexdigest() == plain.digest
     assert [altered for altered in check_entries() if altered] == []
+
+
+def test_what_is_called_secret_later_hides_the_salt_of_earlier_entries(settings):
+    Machine(alice()).ask(input={"door": "east"})
+    entry = AuditEntry.objects.get(event="request.created")
+    settings.HITL_SECRET_FIELDS = ["door"]
+    assert export_row(entry)["salt"] is None
 
 
 def test_a_request_from_before_there_were_salts_is_decided_and_reported_by_the_digest_that_it_has():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.asking.digests import fingerprints
+from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest, Grant, ToolSettings
 from approvals.policy.grants import GrantTerms
 from approvals.queries.policy.grants import preview
@@ -132,9 +132,10 @@ def test_precedents_and_the_preview_of_a_grant_know_equal_inputs_whatever_their_
 
 
 def test_a_fingerprint_is_no_digest_that_anyone_else_could_compute(settings):
-    (mine,) = fingerprints(HIDDEN)
+    request = ask(alice(), HIDDEN)
+    (mine,) = fingerprints_of(request)
     settings.SECRET_KEY = "the key of another desk, long enough"
-    (theirs,) = fingerprints(HIDDEN)
+    (theirs,) = fingerprints_of(request)
     assert len({mine, theirs}) == 2
 
 
