@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, cast
@@ -30,13 +29,14 @@ from approvals.administration.changeable import is_beyond_administrators, is_pro
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
 from approvals.administration.webhooks.actions import resend_events
-from approvals.asking.secrets import masked_data, masked_decision, masked_request
+from approvals.asking.secrets import masked_decision, masked_request
 from approvals.exceptions import Refusal
 from approvals.http import SignedIn, actor_of, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.queries.audit import of_tool
 from approvals.queries.policy.givers import powers_of_givers
 from approvals.queries.search import with_words_of_requests
+from approvals.record.audit import shown_body
 from approvals.record.events import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.states import Door, Verdict
@@ -219,8 +219,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:
-        body = json.loads(entry.body)
-        return format_html("<pre>{}</pre>", pretty(body | {"data": masked_data(body["data"])}))
+        return format_html("<pre>{}</pre>", pretty(shown_body(entry)))
 
     def get_urls(self) -> list[URLPattern]:
         exports = [
@@ -257,6 +256,8 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
     readonly_fields = ("id",)  # read-only fields are shown only if they are listed
+    # From these, hidden values could be found by trying all of them.
+    exclude = ("ask_digest", "digest_salt", "input_fingerprint")
     actions = ("cancel_selected",)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ApprovalRequest | None:
@@ -287,6 +288,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_select_related = ("request",)
     ordering = ("-pk",)
     readonly_fields = ("request",)  # read-only fields are shown only if they are listed
+    exclude = ("digest_salt",)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Decision | None:
         """Return the decision without the secrets of its request."""

@@ -36,7 +36,7 @@ OF_REQUESTS = [
     ),
     # For `queries.policy.repeats`. The condition repeats words of the query, so that SQLite uses it.
     models.Index(
-        fields=["requested_by", "input_digest", "-changed_at"],
+        fields=["requested_by", "input_fingerprint", "-changed_at"],
         name="request_same_decided",
         condition=Q(kind="approval", status__in=["approved", "rejected"], repeats__isnull=True),
     ),

@@ -137,7 +137,7 @@ class Card:
 
     @property
     def input_json(self) -> str:
-        """The bytes that the digest covers, with invisible characters escaped."""
+        """The input in canonical form, as the digest covers it, with invisible characters escaped."""
         return visible_json(canonical(self.request.input).decode())
 
     @property

@@ -9,11 +9,12 @@ suggest no rule.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from approvals.db.canonical_json import canonical
 from approvals.db.json_pointer import pointer_parts, pointer_to
 from approvals.policy.bounds import MAX_DEPTH, MAX_TEXT, MAX_VALUES, bounds_of, domains_of, shape_of
 from approvals.policy.documents import InvalidMatch, match_from
@@ -46,7 +47,7 @@ class Decided:
     agent: str = ""
     scope: str = ""
     requester: int = 0
-    input_digest: str = ""
+    fingerprint: str = ""
     has_files: bool = False
 
 
@@ -88,12 +89,12 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
 
 
 def grant_for(
-    case: Case, *, requester: int, scope: str, input_digest: str, decided: Sequence[Decided]
+    case: Case, *, requester: int, scope: str, fingerprints: Collection[str], decided: Sequence[Decided]
 ) -> tuple[Width, Audience, Sequence[Decided]] | None:
     """Return the grant that could be given with a request and would have approved nothing that people did not approve.
 
-    With the decided calls that it would have approved; None if these are too few. It is for the agent that asks, or for the key,
-    and covers the exact input: any wider one would approve values that no one has seen.
+    With the decided calls that it would have approved, whose input has one of `fingerprints`; None if these are too few. It is
+    for the agent that asks, or for the key, and covers the exact input: any wider one would approve values that no one has seen.
     """
     audience = next((each for each in (Audience.AGENT, Audience.KEY) if each in audiences(case)), None)
     if audience is None:
@@ -102,7 +103,7 @@ def grant_for(
         each
         for each in decided
         if each.requester == requester
-        and each.input_digest == input_digest
+        and each.fingerprint in fingerprints
         and (each.agent == case.agent if audience == Audience.AGENT else each.scope == scope)
     ]
     if len(covered) < ENOUGH or not all(each.good for each in covered):

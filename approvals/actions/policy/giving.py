@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from approvals.actions.locking import Locked
 from approvals.actions.policy.publishing import publish_grant
 from approvals.asking.answers import Answer
+from approvals.asking.digests import fingerprints_of, grant_target
 from approvals.exceptions import Invalid
 from approvals.models import Grant
 from approvals.models.actors import Actor
@@ -55,7 +56,7 @@ def give_grant(locked: Locked, terms: GrantTerms, case: Case, *, by: Actor, via:
         tool_name=request.tool_name,
         canonical_tool=fold(request.tool_name),
         width=terms.width,
-        target=grants.target_of(terms.width, request.input_digest, fields),
+        target=grant_target(terms.width, fingerprints_of(request)[0], fields),
         fields=[field["pointer"] for field in fields] if fields else None,
         audience=terms.audience,
         requested_by_id=request.requested_by_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -63,7 +64,14 @@ def answer_of(verdict: Verdict) -> Answer | None:
 
 
 def rejected_before(
-    verdict: Verdict, rules: AskingRules, ask: Ask, workflow: Workflow, *, by: User, now: datetime
+    verdict: Verdict,
+    rules: AskingRules,
+    ask: Ask,
+    workflow: Workflow,
+    fingerprints: Sequence[str],
+    *,
+    by: User,
+    now: datetime,
 ) -> Rejection | None:
     """Return the earlier rejection that answers a request too, if the policy says so; None if people are to be asked.
 
@@ -75,7 +83,7 @@ def rejected_before(
         return None
     if not rules_of(rules.policy_version, rules.policy_digest).repeat_rejections:
         return None
-    return earlier_rejection(ask.input_digest, requester=by.pk, tool=ask.tool_name, agent=workflow.agent, now=now)
+    return earlier_rejection(fingerprints, requester=by.pk, tool=ask.tool_name, agent=workflow.agent, now=now)
 
 
 def repeated_answer(earlier: Rejection) -> Answer:

@@ -41,7 +41,8 @@ class Grant(models.Model):
     tool_name = models.CharField(max_length=100)
     canonical_tool = CanonicalNameField(max_length=100, null=True)  # nullable, so no table is rebuilt
     width = models.PositiveSmallIntegerField(choices=Width)
-    #: The digest of what it covers: of the input with its files, or of the key fields; empty if any input of the tool.
+    #: By what it knows what it covers (`approvals.asking.digests`), shown to no one: the input with its files, or the key fields;
+    #: empty if any input of the tool.
     target = models.CharField(max_length=71, blank=True)
     #: The JSON pointers of the key fields; null of any other width. Their values are those of the request: some may be secret.
     fields = ExactJSONField(null=True)

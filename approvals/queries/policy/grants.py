@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from approvals.access.keys import KEY_SCOPE
 from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
 from approvals.access.scopes import in_scope
+from approvals.asking.digests import fingerprints_of
 from approvals.db.canonical_json import canonical
 from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
@@ -139,7 +140,7 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     if not sees_everything(user):
         earlier = earlier.filter(seen_by(user))
     if terms.width == Width.INPUT:
-        earlier = earlier.filter(input_digest=request.input_digest)
+        earlier = earlier.filter(input_fingerprint__in=fingerprints_of(request))
     else:
         earlier = earlier.filter(attachments__isnull=True)
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)

@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from approvals.access.permissions import Person, may_close
+from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
 from approvals.policy.policies import Directory, policy_of, stored_form
@@ -142,10 +143,10 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
         "agent",
         "scope",
         "requested_by_id",
-        "input_digest",
+        "input_fingerprint",
         "has_files",
     )
-    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, digest, files in rows[:MOST].iterator(
+    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, fingerprint, files in rows[:MOST].iterator(
         chunk_size=2_000
     ):
         # The condition has it, but the type of a column that may be null does not.
@@ -161,7 +162,7 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
                 agent=agent,
                 scope=scope,
                 requester=requester,
-                input_digest=digest,
+                fingerprint=fingerprint or "",
                 has_files=files,
             ),
         )
@@ -210,6 +211,6 @@ def _terms_of(
         case,
         requester=request.requested_by_id,
         scope=request.scope,
-        input_digest=request.input_digest,
+        fingerprints=fingerprints_of(request),
         decided=decided,
     )
