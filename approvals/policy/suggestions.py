@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from approvals.db.canonical_json import canonical
 from approvals.db.json_pointer import pointer_parts, pointer_to
 from approvals.policy.bounds import MAX_DEPTH, MAX_TEXT, MAX_VALUES, bounds_of, domains_of, shape_of
 from approvals.policy.documents import InvalidMatch, match_from
