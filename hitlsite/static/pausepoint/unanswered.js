@@ -1,4 +1,4 @@
-// A decision that is sent at once: the page is told of it when it is answered, and of one without an answer the row says so.
+// A decision that was sent at once and got no answer: its row says so, until it is sent again.
 (() => {
   "use strict";
 
@@ -6,13 +6,6 @@
   const decides = (element) => element.matches?.("form[data-decides]") ?? false;
   /** @param {Element} form */
   const idOf = (form) => form.getAttribute("action")?.split("/").at(-3) ?? "";
-
-  document.addEventListener("htmx:afterRequest", ({ detail: { elt, successful } }) => {
-    if (!decides(elt) || !successful) return;
-    const id = idOf(elt);
-    mark(id, false);
-    if (id) document.dispatchEvent(new CustomEvent("pausepoint:decided", { detail: { id } }));
-  });
 
   // The card says it above its form. If the person has gone on, a line says it too.
   for (const name of /** @type {const} */ (["htmx:sendError", "htmx:timeout"])) {
@@ -24,7 +17,9 @@
     });
   }
   document.addEventListener("htmx:beforeSend", ({ detail: { elt } }) => {
-    if (decides(elt)) document.getElementById(lineOf(idOf(elt)))?.remove();
+    if (!decides(elt)) return;
+    mark(idOf(elt), false);
+    document.getElementById(lineOf(idOf(elt)))?.remove();
   });
 
   /** @param {string} id */
