@@ -26,6 +26,7 @@ from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import GrantTerms
+from approvals.queries.attention.people import decided_by_someone
 from approvals.queries.policy.cases import case_of
 from approvals.queries.policy.covered import coverage_of
 from approvals.queries.policy.visible import seen_by
@@ -107,7 +108,7 @@ def asking_always() -> AskAlways | None:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The requests of the last 30 days that a grant would have approved: those that people rejected, and how many in all.
+    """The requests of the last 30 days that a grant would have approved: those that someone rejected, and how many in all.
 
     `complete` is false if there were more than are looked at, or inputs too long to be compared.
     """
@@ -131,10 +132,13 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
-    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared})
+    refused = Q(decided_by_someone("decision__"), status=Status.REJECTED)
+    flag = Case(When(refused, then=Value(True)), default=Value(False))
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared, "refused": flag})
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
     complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
         rows = [row for row in rows if coverage.has_fields(json.loads(row.short_input or "{}"))]
-    return Preview([row for row in rows if row.status == Status.REJECTED], len(rows), complete)
+    # What a rule denies would not get to a grant.
+    return Preview([row for row in rows if row.refused], len(rows), complete)

@@ -17,6 +17,8 @@
     if (typing.isField(active) && !link.closest(".granting")?.contains(active)) return;
     event.preventDefault();
     event.stopPropagation();
+    // Else the field that is gone in a moment would swallow the next key, as the rest of a sentence.
+    if (active instanceof HTMLElement) active.blur();
     link.click();
   }, true);
 
