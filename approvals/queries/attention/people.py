@@ -28,15 +28,15 @@ def by_people(prefix: str = "") -> Q:
 
     A deadline, a rule and a grant are no person, and neither is a program with an API key, whoever's it is.
     """
-    return decided_by_someone(prefix) & ~Q(**{f"{prefix}by_name__startswith": OF_KEYS})
+    return _decided(prefix) & ~Q(**{f"{prefix}by_name__startswith": OF_KEYS})
 
 
 def by_keys(prefix: str = "") -> Q:
     """Return the condition of decisions that a program made with an API key."""
-    return decided_by_someone(prefix) & Q(**{f"{prefix}by_name__startswith": OF_KEYS})
+    return _decided(prefix) & Q(**{f"{prefix}by_name__startswith": OF_KEYS})
 
 
-def decided_by_someone(prefix: str = "") -> Q:
+def _decided(prefix: str = "") -> Q:
     """Return the condition of decisions that a person or a program made, and no rule, grant or deadline."""
     conditions = {"verdict__in": VERDICTS_OF_PEOPLE, "by_id__isnull": False, "grant__isnull": True}
     return Q(**{prefix + name: value for name, value in conditions.items()}) & ~Q(**{f"{prefix}via": Door.RULE})

@@ -80,6 +80,6 @@ def _latest(decisions: QuerySet[Decision]) -> QuerySet[Decision]:
 
 def _shown(user: User, ids: Sequence[UUID], skip: int, paces: Mapping[UUID, Made] | None = None) -> Cases:
     page = ids[skip : skip + PAGE]
-    found = {each.pk: each for each in requests_for(user).filter(pk__in=page)}
-    requests = [found[pk] for pk in page if pk in found]
+    visible = {each.pk: each for each in requests_for(user).filter(pk__in=page)}
+    requests = [visible[pk] for pk in page if pk in visible]
     return Cases(requests=requests, paces=paces or {}, more=len(ids) > skip + PAGE)

@@ -80,12 +80,12 @@ def waiting_under(user: Person, coverage: Coverage) -> Waiting:
     # What is overdue expires in a moment.
     rows = rows.filter(Q(deadline_at__isnull=True) | Q(deadline_at__gt=Now())).order_by("created_at", "id")
     looked_at = list(rows.select_related("workflow", "requested_by")[: LOOKED_AT + 1])
-    found = [
+    covered = [
         each
         for each in looked_at[:LOOKED_AT]
         if coverage.has_fields(each.input) and not needs_person(terms_of(each.terms)) and may_close(user, each)
     ]
-    return Waiting(found[:OFFERED], len(looked_at) <= LOOKED_AT and len(found) <= OFFERED)
+    return Waiting(covered[:OFFERED], len(looked_at) <= LOOKED_AT and len(covered) <= OFFERED)
 
 
 def waiting_with_grant_of(user: Person, request: ApprovalRequest) -> Waiting:

@@ -26,12 +26,11 @@ from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import GrantTerms
-from approvals.queries.attention.people import decided_by_someone
 from approvals.queries.policy.cases import case_of
 from approvals.queries.policy.covered import coverage_of
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
-from approvals.states import Status, Width
+from approvals.states import Door, Status, Width
 
 PREVIEWED, MAX_INPUT = timedelta(days=30), 20_000
 #: Requests that a preview looks at, the latest first.
@@ -132,7 +131,7 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
-    refused = Q(decided_by_someone("decision__"), status=Status.REJECTED)
+    refused = Q(status=Status.REJECTED) & ~Q(decision__via=Door.RULE)
     flag = Case(When(refused, then=Value(True)), default=Value(False))
     shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared, "refused": flag})
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
