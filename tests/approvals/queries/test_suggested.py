@@ -19,7 +19,10 @@ from approvals.queries.policy.suggested import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.approvals.policy.writing import facts, policy
+from tests.support.desk.pressing import browser
 from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.machine import Machine
+from tests.support.markup import parse
 from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
@@ -86,6 +89,33 @@ def test_neither_a_whole_tool_is_suggested_nor_one_that_runs_what_it_is_told():
         "lookUp",
         [{"pointer": "/q", "one_of": ["x"]}],
     )
+
+
+def test_decisions_of_programs_speak_against_a_suggestion_but_never_for_it():
+    asker, decider = asker_and_decider()
+    machine = Machine(decider)
+    for number in range(24):
+        machine.decide({"id": ask(asker, {"amount": number}, tool="byProgram").pk}, "approve")
+    assert suggestions_for(administrator()) == []
+    decide([({"amount": number}, True) for number in range(24)], tool="refund")
+    machine.decide({"id": ask(asker, {"amount": 24}, tool="refund").pk}, "reject")
+    [suggestion] = suggestions_for(administrator("eve"))
+    assert (suggestion.tool, suggestion.evidence.approved, suggestion.total) == ("refund", 24, 25)
+    assert outcome(suggestion, {"amount": 23}) == "allow"
+    assert outcome(suggestion, {"amount": 24}) == "ask"
+
+
+def test_the_numbers_of_a_suggestion_lead_to_the_decisions_that_they_count():
+    decide([({"amount": number}, number < 22) for number in range(23)], tool="refund")
+    client = browser(administrator())
+    page = client.get("/settings/policy/").text
+    for address, title, rows in (
+        ("/settings/policy/suggestions/?tool=refund", "23 decisions on refund", 23),
+        ("/settings/policy/suggestions/?tool=refund&for=yes", "22 approvals that speak for a rule for refund", 22),
+    ):
+        assert html.escape(address) in page
+        listed = parse(client.get(address).text)
+        assert (listed.find("h1")[0].words, len(listed.find("a", class_="row-title"))) == (title, rows)
 
 
 def test_too_few_critical_ones_and_what_one_may_not_see_suggest_nothing():
