@@ -57,6 +57,6 @@
     if (seen.hasJustMoved()) return;
     if (seen.readOn(parts)) return announce(gettext("Press a again to go on."));
     button?.focus();
-    announce(gettext("Everything was in view. Press Enter to approve."));
+    announce(lines.every(isSeen) ? gettext("Everything was in view. Press Enter to approve.") : gettext("The rest is not on this page: files that you have not opened, or more values than it shows."));
   });
 })();

@@ -106,7 +106,7 @@
     const { viewed } = reportOf(card), raw = card.querySelector(".left-out") !== null;
     return [...card.querySelectorAll("[data-view]:not([data-viewed])")].filter((part) => {
       // The whole of a value that is open takes the place of its beginning.
-      if (part.matches(".edit *, :has(+ .fold[open])") || viewed.has("raw") || viewed.has(`${part.dataset.view}+`)) return false;
+      if (part.matches(".edit *, :has(+ .fold[open])") || ["raw", `${part.dataset.view}+`, part.dataset.view].some((place) => viewed.has(place))) return false;
       return raw || !part.closest(".raw");
     });
   }
@@ -160,7 +160,7 @@
     // A refusal of what was not in view stays where the buttons are, while the page goes to what that is.
     for (const refusal of root.querySelectorAll(".request[data-warned] .decision-bar .refusal:not([data-shown])")) {
       refusal.dataset.shown = "";
-      readOn([/** @type {HTMLElement} */ (refusal.closest(".request"))]);
+      if (showNext(/** @type {HTMLElement} */ (refusal.closest(".request")))) moved = performance.now();
     }
     plan();
   }
@@ -180,25 +180,29 @@
 
   // --- Open everything, and scroll to what was not in view yet; again, to the next of it. Returns whether something is left.
   window.pausepoint.unfold = (card) => {
+    look(card);
+    showNext(card);
+    return missing(card).length > 0;
+  };
+  // What opens here is on the screen only after the page has moved: until then nothing of it counts as seen. Returns whether it moved.
+  /** @param {HTMLElement} card */
+  function showNext(card) {
     const raw = card.querySelector(".left-out") ? ", .raw" : "";
     for (const fold of card.querySelectorAll(`details:is(.fold, .branch${raw}):not([open])`)) fold.open = true;
-    look(card);
     const [next] = missing(card);
     if (!next) return false;
     const { top, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
     const unseen = top + (start * height > SLACK ? 0 : end * height);
     (scrollerOf(card) ?? window).scrollBy({ top: unseen - frameOf(card).top - 8 });
     look(card);
-    return missing(card).length > 0;
-  };
+    return true;
+  }
 
   // --- Read on: show the next part of these cards that was not in view. Returns whether there was one.
   /** @param {HTMLElement[]} cards */
   function readOn(cards) {
     cards.forEach(look);
-    const next = cards.find((card) => missing(card).length);
-    if (!next) return false;
-    window.pausepoint.unfold(next);
+    if (!cards.some(showNext)) return false;
     moved = performance.now();
     plan();
     return true;
