@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -134,11 +135,13 @@ def name_of_line(pk: UUID) -> str:
 
 def name_of_same(tool: str) -> str:
     """Return the id of what all requests of a tool have, by which a page reports what of it was in view."""
-    return f"{SAME}-{_short_hash(tool)}"
+    return f"{SAME}-{_named(tool)}"
 
 
-def _short_hash(text: str) -> str:
-    return hashlib.blake2s(text.encode(errors="surrogatepass"), digest_size=6).hexdigest()
+def _named(text: str) -> str:
+    """Return the part of an id that stands for a name: long enough that no agent can find two names with the same one."""
+    digest = hashlib.blake2s(text.encode(), digest_size=16).digest()
+    return urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 class _LeftOut(str):
@@ -304,7 +307,7 @@ def _row(place: str, leaf: Any, part: str) -> Row:
     """Return a value as a row, at a place that is the same wherever a page shows it."""
     if isinstance(leaf, _LeftOut):
         return Row(name=place, value=str(leaf), hidden=leaf.count)
-    [row] = rows({place: leaf}, f"{part}.{_short_hash(place)}")
+    [row] = rows({place: leaf}, f"{part}.{_named(place)}")
     return row
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.browser.places import violations
+from tests.proofs.browser.test_bulk import read_on
 from tests.proofs.browser.test_inbox import opened
 from tests.support.machine import Remote
 from tests.support.processes.server import Server
@@ -66,8 +67,10 @@ def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(wi
     with page.expect_navigation():
         page.get_by_role("button", name="Approve all of these…").click()
     page.get_by_role("heading", name="Approve 10 requests?").wait_for()
+    page.wait_for_load_state()
+    read_on(page)
     with page.expect_navigation():
-        page.get_by_role("button", name="Approve 10 requests").click()
+        page.keyboard.press("Enter")
     assert page.get_by_text("Approved.", exact=True).count() == 10
 
 
