@@ -30,7 +30,6 @@ from approvals.text.differences import place_of
 from approvals.text.numbers import grouped, number_in
 from approvals.text.secrets import true_value
 from approvals.text.tables import LINE, MAX_VALUES, RAW_CONTEXT, Part, Row, open_places, pretty, rows, unseen_rows
-from approvals.text.text import visible
 
 #: How many differing values have their own column; the rest stand below their request, as do all that are long.
 MAX_COLUMNS = 8
@@ -369,4 +368,4 @@ def _sums(inputs: Sequence[Leaves], currencies: Sequence[str]) -> list[Sum]:
 def _sum(place: str, numbers: Sequence[Decimal], currency: str) -> Sum:
     with localcontext(prec=MAX_DIGITS):
         total = grouped(sum(numbers, Decimal()))
-    return Sum(place, total, len(numbers), grouped(min(numbers)), grouped(max(numbers)), visible(currency))
+    return Sum(place, total, len(numbers), grouped(min(numbers)), grouped(max(numbers)), currency)

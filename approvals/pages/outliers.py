@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +15,16 @@ from django.utils.translation import gettext as _
 from approvals.text.currencies import are_currencies, currency_code
 from approvals.text.identifiers import names_identifier
 from approvals.text.numbers import grouped, number_in
-from approvals.text.secrets import true_value
+from approvals.text.secrets import Hidden
+from approvals.text.text import visible
 
 #: Of fewer numbers none is far from the others.
 FEWEST = 3
 #: A number is far if its distance from the middle is so many times the usual one, and it is so many times larger or smaller.
 SPREADS, TIMES = 10, 3
-#: The values of an input by their places.
+#: Characters of a currency that are shown.
+MAX_CURRENCY = 20
+#: The masked values of an input by their places.
 Values = Mapping[str, Any]
 
 
@@ -35,26 +39,34 @@ class Outlier:
 def currencies_of(inputs: Sequence[Values], schemas: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the currencies that each input names, as text; empty where it names none. `schemas` has those of the schemas."""
     places = dict.fromkeys(place for values in inputs for place in values)
-    named = [place for place in places if are_currencies(place.rpartition(".")[2], _at(place, inputs))]
+    named = [
+        place
+        for place in places
+        if are_currencies(place.rpartition(".")[2], [values[place] for values in inputs if place in values])
+    ]
+    numbers: dict[str, int] = {}
     return [
         ", ".join(
-            dict.fromkeys(
-                [*(currency_code(true_value(values[place])) for place in named if place in values), *units.values()]
-            )
+            dict.fromkeys([*(_code(values[place], numbers) for place in named if place in values), *units.values()])
         )
         for values, units in zip(inputs, schemas, strict=True)
     ]
 
 
-def _at(place: str, inputs: Sequence[Values]) -> list[Any]:
-    return [true_value(values[place]) for values in inputs if place in values]
+def _code(value: str, numbers: dict[str, int]) -> str:
+    """Return a currency as people read it. Hidden and long ones are told apart by `numbers`, to which this adds."""
+    if isinstance(value, Hidden):
+        return f"{value} ({numbers.setdefault(json.dumps(value.value), len(numbers) + 1)})"
+    if len(value) > MAX_CURRENCY:
+        return f"{visible(value[:MAX_CURRENCY])}… ({numbers.setdefault(json.dumps(value), len(numbers) + 1)})"
+    return visible(currency_code(value))
 
 
 def outliers_among(inputs: Sequence[Values], currencies: Sequence[str]) -> list[list[Outlier]]:
     """Return for each input what is unlike the others. Numbers are compared among those of the same currencies."""
-    found: list[list[Outlier]] = [[] for _values in inputs]
+    outliers: list[list[Outlier]] = [[] for _values in inputs]
     for number, reason in _other_currency(currencies):
-        found[number].append(Outlier("", reason))
+        outliers[number].append(Outlier("", reason))
     for currency in dict.fromkeys(currencies):
         alike = [number for number, other in enumerate(currencies) if other == currency]
         places = dict.fromkeys(place for number in alike for place in inputs[number])
@@ -62,8 +74,8 @@ def outliers_among(inputs: Sequence[Values], currencies: Sequence[str]) -> list[
             if names_identifier(place.rpartition(".")[2]):
                 continue
             for number, outlier in _far_numbers(place, {number: inputs[number] for number in alike}):
-                found[number].append(outlier)
-    return found
+                outliers[number].append(outlier)
+    return outliers
 
 
 def _other_currency(currencies: Sequence[str]) -> list[tuple[int, str]]:

@@ -35,18 +35,18 @@ def currency_of(schema: Mapping[str, Any]) -> str:
 
 def currencies_in(schema: Mapping[str, Any] | None, levels: int = MAX_LEVELS) -> dict[str, str]:
     """Return the currencies of the amounts in an object and in the objects within it, by the names on the way to each."""
-    found: dict[str, str] = {}
+    currencies: dict[str, str] = {}
     properties = (schema or {}).get("properties")
     if not isinstance(properties, Mapping):
-        return found
+        return currencies
     for name, below in properties.items():
         if not isinstance(below, Mapping):
             continue
         if currency := currency_of(below):
-            found[name] = currency
+            currencies[name] = currency
         if levels:
-            found |= {f"{name}.{inner}": code for inner, code in currencies_in(below, levels - 1).items()}
-    return found
+            currencies |= {f"{name}.{inner}": code for inner, code in currencies_in(below, levels - 1).items()}
+    return currencies
 
 
 def _is_day(text: str) -> bool:

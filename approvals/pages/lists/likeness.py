@@ -32,9 +32,9 @@ def likeness_of(request: ApprovalRequest, beginning: str, key_fields: Sequence[s
         return None
     identifiers: set[str] = set()
     values = _values(request, beginning, key_fields, identifiers)
-    said = tuple(_without(identifiers, text) for text in (request.title, *texts))
+    general = tuple(_without(identifiers, text) for text in (request.title, *texts))
     who = (request.agent, request.requested_by_id, request.kind, request.urgency, request.tool_name)
-    return (*who, values, said)
+    return (*who, values, general)
 
 
 def _values(request: ApprovalRequest, beginning: str, key_fields: Sequence[str], identifiers: set[str]) -> str:

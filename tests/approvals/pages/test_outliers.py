@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.pages.outliers import currencies_of, outliers_among
+from approvals.text.secrets import masked
 
 
 def reasons(*inputs: dict[str, Any]) -> list[list[str]]:
@@ -59,6 +60,15 @@ def test_another_currency_is_an_outlier_and_amounts_are_compared_within_a_curren
         ["another currency: JPY, where most have EUR"],
         ["another currency: none, where most have EUR"],
     ]
+
+
+def test_hidden_and_long_currencies_are_told_apart_and_not_shown():
+    secrets = [masked({"currency_code": code}, ["/currency_code"]) for code in ("first", "second", "first")]
+    one, other, same = currencies_of(secrets, [{}] * 3)
+    assert (one == same, one == other, "first" in one) == (True, False, False)
+    one, other = currencies_of([{"currency": "x" * 30 + end} for end in "ab"], [{}] * 2)
+    assert (len(one) < 30, one == other) == (True, False)
+    assert currencies_of([{"currency": "E\u200bUR"}], [{}]) == ["E⟨U+200B⟩UR"]
 
 
 def test_where_no_currency_is_usual_none_is_unlike():
