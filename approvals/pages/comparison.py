@@ -144,9 +144,9 @@ def _named(text: str) -> str:
 
 
 class _LeftOut(str):
-    """Says how many values of an object are not taken apart."""
+    """Says how many values of an object are not taken apart: so many are `left`."""
 
-    count: int
+    left: int
 
 
 def compare_inputs(
@@ -298,14 +298,14 @@ def _leaves(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     if (left := len(leaves) - MAX_VALUES) > 0:
         message = ngettext("%(count)s more, on its own page", "%(count)s more, on its own page", left)
         left_out = _LeftOut(message % {"count": grouped(left)})
-        left_out.count = left
+        left_out.left = left
         yield "…", left_out
 
 
 def _row(place: str, leaf: Any, part: str) -> Row:
     """Return a value as a row, at a place that is the same wherever a page shows it."""
     if isinstance(leaf, _LeftOut):
-        return Row(name=place, value=str(leaf), hidden=leaf.count)
+        return Row(name=place, value=str(leaf), hidden=leaf.left)
     [row] = rows({place: leaf}, f"{part}.{_named(place)}")
     return row
 
