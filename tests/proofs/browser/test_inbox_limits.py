@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from tests.proofs.browser.test_bulk import read_on
 from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, batches, card, opened, row, status
 from tests.support.machine import Remote
@@ -119,6 +120,9 @@ def test_bulk_decision_shows_each_outcome(windows, people, server, asked, script
     assert page.locator(".bulk-tool h2").inner_text().split() == ["3", "issueRefund"]
     assert page.locator(".bulk-sums").inner_text().split() == ["Sum", "of", "amount", "1,500", "3", "values"]
     people("admin").decide(requests[1], verdict="reject")
+    if scripted:
+        page.wait_for_load_state()
+        read_on(page)
     page.get_by_role("button", name="Approve 3 requests").click()
     assert page.locator("h1").inner_text().startswith("2 requests approved")
     words = page.locator(".bulk-table tbody td:last-child").all_inner_texts()
