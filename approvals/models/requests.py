@@ -175,9 +175,10 @@ class ApprovalRequest(models.Model):
     undecidable_since = models.DateTimeField(null=True)
     #: How much advice it has; null for none.
     advised = models.PositiveSmallIntegerField(null=True)
-    #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
+    #: The beginnings of input, message and context, where `queries.request_list.listed` has annotated them.
     gist: str = ""
     opening: str = ""
+    surroundings: str | None = ""
     #: The schema of the input as text, if it is short and knows formats, where `queries.described` was annotated.
     described: str = ""
     #: The input if it is short, where `queries.audit.subjects_of` has annotated it.

@@ -119,6 +119,16 @@ class Card:
         return self.unread or self.typed.get("unread") == ACCEPTED
 
     @property
+    def warns_in_bar(self) -> bool:
+        """Whether the bar with the buttons says what was not in view, so that this can be looked at beside it."""
+        return (
+            self.unread
+            and self.typed.get("verdict") == Verdict.APPROVE
+            and self.review is None
+            and self.granting is None
+        )
+
+    @property
     def title_note(self) -> str:
         """A warning about characters of the title that are easily misread; empty if there are none."""
         return "; ".join(misread(self.request.title))
