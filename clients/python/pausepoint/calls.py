@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pausepoint.desk import Asked, Outcome
+from pausepoint import strict_json
+from pausepoint.desk import Asked, DeskError, Outcome
 
 #: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
 MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
@@ -21,6 +22,31 @@ MAX_LEVELS, MAX_INTEGER = 60, 2**53 - 1
 STOPPED = "It was stopped before it returned, so it may have run in part."
 #: What no database can store: NUL, and halves of surrogate pairs.
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
+
+
+class Unreadable(DeskError):
+    """No one can be shown what a call would do, so no one is asked and it does not run. The text is for the model."""
+
+
+def unreadable(name: str, reason: str) -> Unreadable:
+    return Unreadable(
+        f"This call of {name!r} was not run, and no one was asked about it: {reason}. Make the call again in a form that people "
+        "can read."
+    )
+
+
+def readable_input(name: str, value: Any) -> dict[str, Any]:
+    """Return the input of a call, an object or its JSON, as people are shown it: what runs, whole. Another JSON value is
+    shown as `arguments`. Raise Unreadable if there is none, or if it is no JSON that everyone reads in the same way.
+    """
+    if value is None:
+        raise unreadable(name, "it has no input")
+    try:
+        text = value if isinstance(value, str | bytes) else json.dumps(value, allow_nan=False)
+        plain = strict_json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise unreadable(name, f"its input is not JSON ({error})") from error
+    return plain if isinstance(plain, dict) else {"arguments": plain}
 
 
 @dataclass(frozen=True, slots=True)
