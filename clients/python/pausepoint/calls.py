@@ -127,10 +127,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 #: What a model is told if the policy stops the run.
-HALTED = (
-    "No one decided in time, so this call was not run, and the policy stops the run now. Do nothing else, and tell the person "
-    "you work for."
-)
+STOPS = "the policy stops the run now. Do nothing else, and tell the person you work for."
+HALTED = f"No one decided in time, so this call was not run, and {STOPS}"
 
 
 def refusal(outcome: Outcome) -> str:
@@ -141,13 +139,16 @@ def refusal(outcome: Outcome) -> str:
         return "No one decided in time, so this call was not run."
     if outcome.status == "cancelled":
         return f"This call was cancelled{_end(outcome)} Do not repeat it."
+    if outcome.rule is not None:
+        return f"The rule {outcome.rule!r} of the policy denies this call{_end(outcome)} Do not repeat it."
     return f"A person declined this call{_end(outcome)} Do not repeat it."
 
 
 def note(outcome: Outcome) -> str:
     """Return what a model is told about an approved call beside its result: changes, and the words of the person, if any."""
     if not outcome.edited:
-        return f"A person approved this call{_end(outcome)}" if outcome.comment.strip() else ""
+        allowed = "A person approved" if outcome.rule is None else f"The rule {outcome.rule!r} of the policy allows"
+        return f"{allowed} this call{_end(outcome)}" if outcome.comment.strip() else ""
     changed = f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}"
     return f"{changed} and says{_end(outcome)}" if outcome.comment.strip() else f"{changed}."
 
@@ -173,6 +174,8 @@ def answer_text(outcome: Outcome) -> str:
         return str(answer.get("text") or ", ".join(map(str, selected)))
     if answer is not None:
         return json.dumps(answer, ensure_ascii=False)
+    if outcome.halted:
+        return f"No one answered in time, and {STOPS}"
     if outcome.status == "rejected":
         return f"A person declined to answer{_end(outcome)}"
     return "No one answered in time." if outcome.status == "expired" else f"The question was cancelled{_end(outcome)}"

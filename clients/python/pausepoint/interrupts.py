@@ -17,7 +17,7 @@ from pausepoint.desk import Asked, DeskError, Outcome
 #: What is allowed where LangChain says nothing.
 ALL = ("approve", "edit", "reject", "respond")
 #: The fields of an outcome that an interrupt with the fields of a request returns.
-TOLD = ("status", "answer", "input", "comment", "by", "request_id")
+TOLD = ("status", "answer", "input", "comment", "by", "request_id", "halted")
 
 
 class CannotTell(DeskError):
