@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from langgraph.types import Command
-
 from pausepoint import gate
-from pausepoint.desk import LEASE, AsyncDesk, Desk, Outcome, Refused, Resume
+from pausepoint.desk import LEASE, AsyncDesk, Desk, DeskError, Refused, Resume
 from pausepoint.durable import Resumption, taken_by_other
-from pausepoint.interrupts import Pause, Question, pause_of
+from pausepoint.thread_steps import Step, check_not_repeated, inner_configs, is_copy, was_cut_off
+from pausepoint.tool_guard import Blocked
 
 #: How far back the pause is looked for from which a run was resumed that did not come to its end.
 HISTORY = 100
@@ -38,15 +36,22 @@ def resume_from_desk(
     Any number of processes may call it for the same thread, at any time: each question is asked once, and one process
     resumes. `wait` waits for the decisions in place of returning `waiting`. `config` names the thread, `asked` are more fields
     of each request (the same each time), and `run` those of `graph.invoke`.
+
+    A tool that runs against a decision is stopped before it begins, and the model is told why. A node that cannot use an answer
+    is asked about anew. Raise CannotGoOn if something would run that no one has approved, or twice; RanRejected if it did.
     """
     run, output = SURE | run, None
     while True:
         state = graph.get_state(config)
-        history = graph.get_state_history(config, limit=HISTORY) if _was_cut_off(state) else [state]
-        step = _Step.of(history, config)
+        history = (
+            list(graph.get_state_history(config, limit=HISTORY)) if was_cut_off(state) or is_copy(state) else [state]
+        )
+        step = Step.of(history, config)
         if step is None:
             return Resumption("finished", output)
-        requests = [gate.ask(desk, question.title, {**question.fields, **(asked or {})}) for question in step.questions]
+        if graph.checkpointer and state.interrupts:
+            check_not_repeated(graph.checkpointer.get_tuple(each) for each in inner_configs(state))
+        requests = [gate.ask(desk, each.title, step.fields(each, asked or {})) for each in step.questions]
         waiting = [request["id"] for request in requests if request["status"] == "pending"]
         if waiting and not wait:
             return Resumption("waiting", output, requests)
@@ -57,10 +62,35 @@ def resume_from_desk(
                 resume = held.enter_context(desk.resume(*(each["id"] for each in requests), by=by, lease=lease))
             except Refused as refused:
                 return taken_by_other(refused, output)
-            if (command := step.command(graph.get_state(config), resume)) is not DONE:
-                output = graph.invoke(command, config, **run)
-            for outcome, result in step.results(graph.get_state(config), resume):
-                gate.report(desk, outcome, **result)
+            output = _advance(graph, desk, config, step, resume, run, output)
+
+
+def _advance(
+    graph: Any, desk: Desk, config: Mapping[str, Any], step: Step, resume: Resume, run: Mapping[str, Any], output: Any
+) -> Any:
+    """Give the graph the decisions, let it run until it pauses or ends, and report what the approved calls have done."""
+    guard = step.guard(resume)
+    blocked = 0
+    while (advance := step.advance(graph.get_state(config), resume, guard)) is not None:
+        try:
+            if advance.update:
+                graph.update_state(config, *advance.update)
+            output = graph.invoke(advance.command, guard.watching(config), **run)
+            break
+        except BaseException as error:
+            state = graph.get_state(config)
+            if isinstance(error, Blocked) and (blocked := blocked + 1) <= len(step.questions):
+                # Its message is written in the next round, and the model goes on.
+                continue
+            with contextlib.suppress(DeskError):
+                for outcome, result in step.failures(state, resume, guard, error):
+                    gate.report(desk, outcome, **result)
+            raise
+    state = graph.get_state(config)
+    for outcome, result in step.results(state, guard):
+        gate.report(desk, outcome, **result)
+    step.check(state, guard)
+    return output
 
 
 async def aresume_from_desk(
@@ -78,14 +108,14 @@ async def aresume_from_desk(
     run, output = SURE | run, None
     while True:
         history = [state := await graph.aget_state(config)]
-        if _was_cut_off(state):
+        if was_cut_off(state) or is_copy(state):
             history = [each async for each in graph.aget_state_history(config, limit=HISTORY)]
-        step = _Step.of(history, config)
+        step = Step.of(history, config)
         if step is None:
             return Resumption("finished", output)
-        requests = [
-            await gate.aask(desk, question.title, {**question.fields, **(asked or {})}) for question in step.questions
-        ]
+        if graph.checkpointer and state.interrupts:
+            check_not_repeated([await graph.checkpointer.aget_tuple(each) for each in inner_configs(state)])
+        requests = [await gate.aask(desk, each.title, step.fields(each, asked or {})) for each in step.questions]
         waiting = [request["id"] for request in requests if request["status"] == "pending"]
         if waiting and not wait:
             return Resumption("waiting", output, requests)
@@ -96,81 +126,37 @@ async def aresume_from_desk(
                 resume = await held.enter_async_context(entered)
             except Refused as refused:
                 return taken_by_other(refused, output)
-            if (command := step.command(await graph.aget_state(config), resume)) is not DONE:
-                output = await graph.ainvoke(command, config, **run)
-            for outcome, result in step.results(await graph.aget_state(config), resume):
-                await gate.areport(desk, outcome, **result)
+            output = await _aadvance(graph, desk, config, step, resume, run, output)
 
 
-#: There is nothing to run: another process came this far before it died.
-DONE = object()
-
-
-def _was_cut_off(state: Any) -> bool:
-    """Return whether a thread is between two steps, so that someone runs it now, or died while they did."""
-    return bool(state.next) and not state.interrupts
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One pause of a thread: all interrupts that were open at that time."""
-
-    pauses: Sequence[Pause]
-    #: The ids of the model's calls, in the order of the questions; empty where there is none.
-    call_ids: Sequence[str]
-
-    @classmethod
-    def of(cls, history: Iterable[Any], config: Mapping[str, Any]) -> _Step | None:
-        """Return the last pause, newest state first; None if there is none."""
-        thread = str(config["configurable"]["thread_id"])
-        state = next((each for each in history if each.interrupts), None)
-        if state is None:
-            return None
-        pauses = [pause_of(interrupt, thread) for interrupt in state.interrupts]
-        return cls(pauses, _call_ids(state, [question for pause in pauses for question in pause.questions]))
-
-    @property
-    def questions(self) -> list[Question]:
-        return [question for pause in self.pauses for question in pause.questions]
-
-    def command(self, state: Any, resume: Resume) -> Any:
-        """Return what the graph is invoked with."""
-        waiting = {interrupt.id for interrupt in state.interrupts}
-        outcomes = iter(resume.outcomes.values())
-        answers = {}
-        for pause in self.pauses:
-            decided = [next(outcomes) for _question in pause.questions]
-            if pause.id in waiting:
-                answers[pause.id] = pause.value(decided)
-        if answers:
-            return Command(resume=answers)
-        return None if _was_cut_off(state) else DONE
-
-    def results(self, state: Any, resume: Resume) -> Iterator[tuple[Outcome, dict[str, Any]]]:
-        """Return what approved calls have returned."""
-        messages = {getattr(message, "tool_call_id", None): message for message in _messages(state)}
-        for outcome, call_id in zip(resume.outcomes.values(), self.call_ids, strict=True):
-            if outcome.approved and call_id and (message := messages.get(call_id)) is not None:
-                failed = getattr(message, "status", "") == "error"
-                yield outcome, {"error": RuntimeError(str(message.text))} if failed else {"output": message.content}
-
-
-def _call_ids(state: Any, questions: Sequence[Question]) -> list[str]:
-    """Return the ids of the calls that are asked about: a batched request does not name them."""
-    last: list[Any] = next(
-        (made for each in reversed(_messages(state)) if (made := getattr(each, "tool_calls", None))), []
-    )
-    left, ids = list(last), []
-    for question in questions:
-        wanted = question.name, question.args
-        same = next((call for call in left if question.name and (call["name"], call["args"]) == wanted), None)
-        if same is not None:
-            left.remove(same)
-        ids.append(question.call_id or (str(same["id"]) if same is not None else ""))
-    return ids
-
-
-def _messages(state: Any) -> list[Any]:
-    values = state.values
-    messages = values.get("messages") if isinstance(values, Mapping) else None
-    return messages if isinstance(messages, list) else []
+async def _aadvance(
+    graph: Any,
+    desk: AsyncDesk,
+    config: Mapping[str, Any],
+    step: Step,
+    resume: Resume,
+    run: Mapping[str, Any],
+    output: Any,
+) -> Any:
+    """Like `_advance`."""
+    guard = step.guard(resume)
+    blocked = 0
+    while (advance := step.advance(await graph.aget_state(config), resume, guard)) is not None:
+        try:
+            if advance.update:
+                await graph.aupdate_state(config, *advance.update)
+            output = await graph.ainvoke(advance.command, guard.watching(config), **run)
+            break
+        except BaseException as error:
+            state = await graph.aget_state(config)
+            if isinstance(error, Blocked) and (blocked := blocked + 1) <= len(step.questions):
+                continue
+            with contextlib.suppress(DeskError):
+                for outcome, result in step.failures(state, resume, guard, error):
+                    await gate.areport(desk, outcome, **result)
+            raise
+    state = await graph.aget_state(config)
+    for outcome, result in step.results(state, guard):
+        await gate.areport(desk, outcome, **result)
+    step.check(state, guard)
+    return output

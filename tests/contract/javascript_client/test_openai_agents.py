@@ -139,7 +139,9 @@ def test_people_are_shown_what_each_kind_of_call_would_run_and_its_result_is_rec
     unasked = "was not run, and no one was asked about it: "
     assert broken.startswith(f'Unreadable: This call of "refund" {unasked}its input is not JSON (')
     assert empty.startswith(f'Unreadable: This call of "shell" {unasked}it does not say what it would do. ')
-    assert unknown.startswith('TypeError: The call of "program" is of the kind "program_call", which Pausepoint cannot show')
+    assert unknown.startswith(
+        'TypeError: The call of "program" is of the kind "program_call", which Pausepoint cannot show'
+    )
 
 
 def test_a_rejected_call_of_any_kind_does_not_run(openai_agents, tmp_path):

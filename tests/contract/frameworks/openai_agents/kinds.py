@@ -92,7 +92,13 @@ def shell(name: str, **action: Any) -> Any:
 
 def patch(name: str, **operation: Any) -> Any:
     return responses.ResponseApplyPatchToolCall.model_validate(
-        {"type": "apply_patch_call", "id": name, "call_id": call_id(name), "operation": operation, "status": "completed"}
+        {
+            "type": "apply_patch_call",
+            "id": name,
+            "call_id": call_id(name),
+            "operation": operation,
+            "status": "completed",
+        }
     )
 
 

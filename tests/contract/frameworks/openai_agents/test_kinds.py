@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: people are shown what runs, whatever kind of tool it is, and a call that no one can read is not asked about."""
+"""OpenAI Agents SDK: people are shown what runs, whatever kind of tool it is; what no one can read is not asked about."""
 
 from __future__ import annotations
 
