@@ -92,10 +92,8 @@ class Step:
         """Return how the graph goes on from its present state; None if this pause is over. Raise CannotGoOn."""
         waiting = {interrupt.id for interrupt in state.interrupts}
         mine = [pause for pause in self.pauses if pause.id in waiting]
-        if mine and any(task.error and task.interrupts for task in state.tasks):
-            # LangGraph has stored the answers, and gives the node the same ones for ever.
-            _check_can_be_asked_anew(state)
-            return Advance(None, (None, COPY))
+        if mine and _is_stuck(state):
+            return self._past_error(state, guard)
         if mine:
             outcomes = iter(resume.outcomes.values())
             decided = {pause.id: [next(outcomes) for _ in pause.questions] for pause in self.pauses}
@@ -105,6 +103,26 @@ class Step:
         if messages := self._settled(state, guard):
             return Advance(None, ({"messages": messages}, self.node))
         return Advance(None)
+
+    def takes_over(self, state: Any, guard: ToolGuard) -> bool:
+        """Return whether a node that only asks has ended in an error although all that it asks about is decided: what people have
+        decided is known without it.
+        """
+        wanted = {call["id"] for call in last_calls(state)[0]}
+        ids = {call.call_id for call in guard.decided}
+        return bool(_is_stuck(state) and self.node and len(ids) == len(self.questions) and ids <= wanted)
+
+    def _past_error(self, state: Any, guard: ToolGuard) -> Advance:
+        """Return how a thread goes on whose node ended in an error: LangGraph gives it the same answers for ever."""
+        if self.takes_over(state, guard):
+            return Advance(None, ({"messages": self._settled(state, guard)}, self.node))
+        if refused := sorted({call.name for call in guard.decided if not call.outcome.approved}):
+            raise CannotGoOn(
+                f"A node has ended in an error after people have refused calls of {', '.join(map(repr, refused))}. If it asked anew, "
+                "they could run unasked. Write their messages with update_state."
+            )
+        _check_can_be_asked_anew(state)
+        return Advance(None, (None, COPY))
 
     def _settled(self, state: Any, guard: ToolGuard) -> list[Any]:
         """Return the messages of the calls that have an end although their tools must not run now; with those of the calls
@@ -203,6 +221,10 @@ def _is_approval(value: Any) -> bool:
         and (item.get("status") == "approved" or item.get("type") in {"approve", "edit", "accept"})
         for item in each
     )
+
+
+def _is_stuck(state: Any) -> bool:
+    return any(task.error and task.interrupts for task in state.tasks)
 
 
 def _check_can_be_asked_anew(state: Any) -> None:

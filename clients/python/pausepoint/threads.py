@@ -70,7 +70,7 @@ def _advance(
 ) -> Any:
     """Give the graph the decisions, let it run until it pauses or ends, and report what the approved calls have done."""
     guard = step.guard(resume)
-    blocked = 0
+    rounds = 0
     while (advance := step.advance(graph.get_state(config), resume, guard)) is not None:
         try:
             if advance.update:
@@ -79,8 +79,9 @@ def _advance(
             break
         except BaseException as error:
             state = graph.get_state(config)
-            if isinstance(error, Blocked) and (blocked := blocked + 1) <= len(step.questions):
-                # Its message is written in the next round, and the model goes on.
+            goes_on = isinstance(error, Blocked) or (isinstance(error, Exception) and step.takes_over(state, guard))
+            if goes_on and (rounds := rounds + 1) <= len(step.questions):
+                # What people have decided is written to the thread in the next round, and the graph goes on from there.
                 continue
             with contextlib.suppress(DeskError):
                 for outcome, result in step.failures(state, resume, guard, error):
@@ -140,7 +141,7 @@ async def _aadvance(
 ) -> Any:
     """Like `_advance`."""
     guard = step.guard(resume)
-    blocked = 0
+    rounds = 0
     while (advance := step.advance(await graph.aget_state(config), resume, guard)) is not None:
         try:
             if advance.update:
@@ -149,7 +150,8 @@ async def _aadvance(
             break
         except BaseException as error:
             state = await graph.aget_state(config)
-            if isinstance(error, Blocked) and (blocked := blocked + 1) <= len(step.questions):
+            goes_on = isinstance(error, Blocked) or (isinstance(error, Exception) and step.takes_over(state, guard))
+            if goes_on and (rounds := rounds + 1) <= len(step.questions):
                 continue
             with contextlib.suppress(DeskError):
                 for outcome, result in step.failures(state, resume, guard, error):
