@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -56,12 +56,9 @@ SAFETY_ABILITIES = {
     "readable": "each kind of call is shown as it runs",
     "agents": "sub-agents",
     "names": "no names, or unknown ones",
-    "condition": "a condition that changes",
     "raises": "a tool that raises",
     "pauses": "two pauses at once",
-    "killed": "a kill between answer and effect",
     "together": "two processes",
-    "partial": "some answers are missing",
 }
 
 
@@ -174,8 +171,35 @@ GROUPS = {
     ],
 }
 
-#: The rows of the table of safety: the adapters, and Deep Agents, which has that of LangChain.
-SAFETY = [*GROUPS["Framework"], Protocol("deepagents", "Deep Agents", HOW_TO + "langchain.md", {})]
+ONE_KIND = "It asks about functions alone, and has no other kind of tool that asks."
+AT_THE_TOOL = "The tool says whether it asks, not a list of names."
+UNTESTED = "No test shows it."
+NEEDS_ITS_OWN = "It is of one agent: an agent within a tool needs its own. No test shows what happens without it."
+ONE_AFTER_ANOTHER = "It asks about the calls of a message one after the other."
+OWN_CALLS = "It runs its calls itself: the adapter answers whether one may run, and is not told what it did."
+
+#: What adapters are not shown to promise, by their names.
+SAFETY_LIMITS = {
+    "langchain": {},
+    "pydantic-ai": {"readable": ONE_KIND, "agents": NEEDS_ITS_OWN, "names": AT_THE_TOOL},
+    "openai-agents": {"names": AT_THE_TOOL},
+    "claude-agent-sdk": {
+        "readable": UNTESTED,
+        "agents": UNTESTED,
+        "names": AT_THE_TOOL,
+        "raises": OWN_CALLS,
+        "pauses": ONE_AFTER_ANOTHER,
+        "together": ONE_SESSION,
+    },
+    "google-adk": {"agents": UNTESTED},
+    "agent-framework": {},
+    "crewai": {"readable": ONE_KIND, "agents": UNTESTED},
+    "llamaindex": {"readable": ONE_KIND, "agents": UNTESTED, "names": AT_THE_TOOL},
+    "ai-sdk-agents": {"readable": ONE_KIND, "agents": NEEDS_ITS_OWN, "names": UNTESTED},
+    "openai-agents-js": {"names": AT_THE_TOOL},
+}
+#: The rows of the table of safety.
+SAFETY = [replace(each, cannot=SAFETY_LIMITS[each.name]) for each in GROUPS["Framework"]]
 
 #: The rows of the table of grants.
 GRANTS = [

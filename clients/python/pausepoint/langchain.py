@@ -22,9 +22,9 @@ from pausepoint import gate
 from pausepoint.calls import ToolCall
 from pausepoint.gate import AnyDesk, Gate, Ruling
 from pausepoint.nested_agents import check_nested, let_through
-from pausepoint.threads import aresume_from_desk, resume_from_desk
+from pausepoint.threads import CannotGoOn, RanRejected, aresume_from_desk, resume_from_desk
 
-__all__ = ["DeskApproval", "aresume_from_desk", "resume_from_desk"]
+__all__ = ["CannotGoOn", "DeskApproval", "RanRejected", "aresume_from_desk", "resume_from_desk"]
 
 Ran = ToolMessage | Command[Any]
 

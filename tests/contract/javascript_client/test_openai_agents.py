@@ -69,6 +69,7 @@ def test_openai_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(o
     )
 
 
+@pytest.mark.shows("openai-agents-js", "raises", "pauses")
 def test_a_streamed_run_waits_for_decisions_and_failed_tools_are_recorded_as_failed(openai_agents):
     agent = openai_agents("openai_agents_stream")
     process = agent.start()

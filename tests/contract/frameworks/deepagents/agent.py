@@ -47,7 +47,11 @@ if MODE == "with":
 elif MODE == "hidden":
     alone = create_agent(Model(messages=iter([refunds, AIMessage("refunded")])), [refund])
     clerk = {"name": "general-purpose", "description": "Does anything.", "runnable": RunnableLambda(alone.invoke)}
-script = [wants("task", task, "task"), *([] if MODE == "hidden" else [refunds, AIMessage("refunded")]), AIMessage("done")]
+script = [
+    wants("task", task, "task"),
+    *([] if MODE == "hidden" else [refunds, AIMessage("refunded")]),
+    AIMessage("done"),
+]
 try:
     agent = create_deep_agent(
         model=Model(messages=iter(script)),

@@ -21,7 +21,7 @@ def ran(folder: Any) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-@pytest.mark.shows("deepagents", "agents")
+@pytest.mark.shows("langchain", "agents")
 def test_an_agent_whose_sub_agents_would_run_a_named_tool_unasked_does_not_begin(agent, tmp_path):
     found = told(started(agent, tmp_path, "without"))
     assert found["last"].startswith(
@@ -37,7 +37,6 @@ def test_a_sub_agent_that_no_one_can_look_into_is_stopped_before_its_call_runs(a
 
 
 @pytest.mark.parametrize(("verdict", "effects"), [("approve", ["refund 4711 250"]), ("reject", [])])
-@pytest.mark.shows("deepagents", "readable")
 def test_a_sub_agent_with_the_middleware_asks_about_its_calls(agent, tmp_path, verdict, effects):
     program = started(agent, tmp_path, "with")
     request = agent.waiting(1)["refund"]

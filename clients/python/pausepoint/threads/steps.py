@@ -12,7 +12,7 @@ from langgraph.types import Command
 from pausepoint.calls import MAX_MESSAGE, shortened
 from pausepoint.desk import DeskError, Outcome, Resume
 from pausepoint.interrupts import Pause, Question, pause_of
-from pausepoint.tool_guard import DecidedCall, ToolGuard, result_of
+from pausepoint.threads.tool_guard import DecidedCall, ToolGuard, result_of
 
 #: The node that LangGraph takes for a copy of the last checkpoint: the thread pauses again, and asks under other ids.
 COPY = "__copy__"
@@ -118,8 +118,8 @@ class Step:
             return Advance(None, ({"messages": self._settled(state, guard)}, self.node))
         if refused := sorted({call.name for call in guard.decided if not call.outcome.approved}):
             raise CannotGoOn(
-                f"A node has ended in an error after people have refused calls of {', '.join(map(repr, refused))}. If it asked anew, "
-                "they could run unasked. Write their messages with update_state."
+                f"A node has ended in an error after people have refused calls of {', '.join(map(repr, refused))}. If it asked "
+                "anew, they could run unasked. Write their messages with update_state."
             )
         _check_can_be_asked_anew(state)
         return Advance(None, (None, COPY))

@@ -1,4 +1,4 @@
-"""Stored threads of LangGraph: asks what they wait for, and resumes each pause in one process only."""
+"""Ask what a stored thread waits for, and resume each of its pauses in one process only."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from pausepoint import gate
 from pausepoint.desk import LEASE, AsyncDesk, Desk, DeskError, Refused, Resume
 from pausepoint.durable import Resumption, taken_by_other
-from pausepoint.thread_steps import Step, check_not_repeated, inner_configs, is_copy, was_cut_off
-from pausepoint.tool_guard import Blocked
+from pausepoint.threads.steps import Step, check_not_repeated, inner_configs, is_copy, was_cut_off
+from pausepoint.threads.tool_guard import Blocked
 
 #: How far back the pause is looked for from which a run was resumed that did not come to its end.
 HISTORY = 100
