@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +14,17 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from approvals.db.canonical_json import MAX_DEPTH, digest
+from approvals.db.failures import OutageLog
 from approvals.exceptions import Refusal
 from approvals.models.attachments import AttachedFile
 from approvals.text.file_types import checked_type, picture_size, readable_name
 from approvals.text.numbers import grouped
+
+storage_outage = OutageLog(
+    logging.getLogger(__name__),
+    "The storage of files fails (%s). See `manage.py check`.",
+    "The storage of files works again.",
+)
 
 #: Files of one request, and their bytes together.
 MAX_FILES, MAX_BYTES = 10, 5_000_000
@@ -44,6 +52,12 @@ class StorageFailed(Refusal):
 
     def __init__(self) -> None:
         super().__init__(_("Files cannot be stored or read at the moment. Send the same again in a minute."))
+
+
+def storage_failed(error: Exception) -> StorageFailed:
+    """Log why the storage failed, once an outage, and return the refusal. Each storage has errors of its own."""
+    storage_outage.record_failure(f"{type(error).__name__}: {error}")
+    return StorageFailed()
 
 
 class FileRemoved(Refusal):

@@ -78,7 +78,7 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """Yield the gauges."""
         yield _gauge("up", "Whether the database answers.", 1)
-        protected = not append_only.find_switch_rows(connection)
+        protected = append_only.is_protected(connection)
         yield _gauge("record_protected", "Whether the append-only triggers are on; 0 means act now.", protected)
         yield self._open_requests()
         yield _oldest_requests()

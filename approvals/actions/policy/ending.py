@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.publishing import publish_grant
 from approvals.db.canonical_json import clean_text
+from approvals.db.due import for_each_due
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import AskAlways, Grant
 from approvals.models.actors import Actor
@@ -23,8 +24,6 @@ from approvals.queries.policy.conditions import due_grants, endings
 from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
 from approvals.record import audit
 from approvals.states import Door, GrantEnd
-
-BATCH = 100
 
 
 def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> Grant:
@@ -49,8 +48,7 @@ def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> G
 
 def end_due_grants() -> None:
     """End the grants whose time is over, whose giver may no longer decide, or that the settings of their tool forbid."""
-    for grant_id in due_grants(Now()).order_by("given_at").values_list("pk", flat=True)[:BATCH]:
-        _end_if_due(grant_id)
+    for_each_due(due_grants(Now()).order_by("given_at"), _end_if_due)
 
 
 def _end_if_due(grant_id: UUID) -> None:

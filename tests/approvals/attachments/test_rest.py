@@ -10,6 +10,7 @@ from django.core.files.storage import storages
 from django.test import Client
 from django.urls import reverse
 
+from approvals.asking.attachments import storage_failed, storage_outage
 from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry, RequestAttachment
 from tests.support.desk.files import CSV, GIF, JPEG, PDF, PNG, TEXT, WEBP, attachment, folder, giant_png, stored_names
@@ -170,7 +171,8 @@ def test_a_file_that_is_not_the_one_that_was_sent_is_not_served(folder):
     assert read(machine, document).json()["code"] == "file_removed"
 
 
-def test_a_storage_that_fails_makes_no_request_and_is_said(folder):
+def test_a_storage_that_fails_makes_no_request_and_is_said(folder, caplog, monkeypatch):
+    monkeypatch.setattr(storage_outage, "_failures", 0)
     folder.mkdir(mode=0o700)
     # A file is where its folders would be.
     for first in "0123456789abcdef":
@@ -179,6 +181,8 @@ def test_a_storage_that_fails_makes_no_request_and_is_said(folder):
     reply = Machine(alice()).post("/requests", APPROVAL | {"attachments": [attachment()]})
     assert reply.refusal == (503, "storage_failed")
     assert (ApprovalRequest.objects.count(), RequestAttachment.objects.exclude(erase_at=None).count()) == (0, 1)
+    (line,) = [record.getMessage() for record in caplog.records if record.name == storage_failed.__module__]
+    assert line.startswith("The storage of files fails (FileExistsError: ")
 
 
 @pytest.mark.parametrize(
