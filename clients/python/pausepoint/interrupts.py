@@ -86,7 +86,9 @@ class _Key:
         """Return a call. Raise Unreadable if people cannot be shown what it would do."""
         if not name:
             raise calls.unreadable(name, "it does not name a tool")
-        arguments = args if isinstance(args, Mapping) or args is None else {"args": args}
+        if args is None:
+            raise calls.unreadable(name, "it has no input")
+        arguments: Mapping[str, Any] = args if isinstance(args, Mapping) else {"args": args}
         calls.readable_input(name, arguments)
         return ToolCall(name, f"{self.id}:{place}", arguments, self.thread)
 

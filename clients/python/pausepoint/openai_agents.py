@@ -150,13 +150,13 @@ async def _resumed(
             await durable.end_workflow(desk, stored.workflow_id)
             return Resumption("finished", result)
         state = result.to_state()
-        known = [(item, ruling) for item in state.get_interruptions() if (ruling := desk_calls.known(item))]
+        known = [(item, answer) for item in state.get_interruptions() if (answer := desk_calls.known(item))]
         if not known:
             waiting = await _store(state, desk_calls, desk, extra, stored.workflow_id)
             return Resumption("waiting", result, waiting.requests)
         # These run before the others are stored: their results belong to requests of this pause, not of the next one.
-        for item, ruling in known:
-            _rule(state, item, await desk_calls.refusal(item, ruling, extra))
+        for item, answer in known:
+            _rule(state, item, await desk_calls.refusal(item, answer, extra))
 
 
 async def _store(
