@@ -25,7 +25,19 @@ _SEEN = (
     ) FROM names WHERE name IS NOT NULL LIMIT %s
 """
 )
-_SHOWN = ("id", "title", "kind", "changed_at", "agent", "requested_by", "assigned_to", "scope_set", "amount", "control")
+_SHOWN = (
+    "id",
+    "title",
+    "kind",
+    "changed_at",
+    "agent",
+    "requested_by",
+    "assigned_to",
+    "scope_set",
+    "amount",
+    "control",
+    "key_made_by_id",
+)
 
 
 @dataclass(frozen=True, slots=True)
