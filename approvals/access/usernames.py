@@ -20,7 +20,7 @@ PUNCTUATION = " .,'\u2019-\u00b7"
 #: What the pages and the record call something that is no person, or a whole role, without spaces: in English and German.
 NO_PERSON = frozenset({
     *("system", "thesystem", "policy", "thepolicy", "rule", "therule", "grant", "thegrant", "deadline", "thedeadline"),
-    *("pausepoint", "apikey", "noone", "nobody", "everyone", "anyone", "richtlinie", "dierichtlinie", "regel"),
+    *("pausepoint", "apikey", "noone", "nobody", "everyone", "anyone", "regelwerk", "dasregelwerk", "regel"),
 })  # fmt: skip
 ROLES = frozenset({
     *("admin", "administrator", "administration", "superuser", "staff", "root", "support", "security"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -83,16 +83,7 @@ def change_person(
         if person.pk == by.pk and wanted != had:
             raise NotAllowed(_("You cannot change your own rights. Ask another administrator."))
         waiting: dict[Kind, object] = {}
-        if protected := protected_roles(set(roles) - held):
-            if needs_second(by):
-                waiting[Kind.ROLES] = sorted(protected)
-                roles = set(roles) - protected
-            else:
-                _record_alone(Kind.ROLES, person, by)
-        if RoleName.ADMINISTRATOR in held - set(roles) and needs_second(by):
-            # Otherwise one administrator could remove the others, and then loosen everything alone.
-            waiting[Kind.ROLE_TAKEN] = [RoleName.ADMINISTRATOR.value]
-            roles = {*roles, RoleName.ADMINISTRATOR.value}
+        roles = _roles_at_once(person, set(roles), held, waiting, by)
         if wanted - had:
             if needs_second(by):
                 waiting[Kind.RIGHTS], wanted = sorted(wanted - had), wanted & had
@@ -121,6 +112,21 @@ def change_person(
         return [
             request_change(kind, value, person=person, by=by, via=Door.DASHBOARD) for kind, value in waiting.items()
         ]
+
+
+def _roles_at_once(person: User, roles: Set[str], held: Set[str], waiting: dict[Kind, object], by: User) -> Set[str]:
+    """Return the roles that a person gets at once; `waiting` gets those that another administrator gives or takes."""
+    protected = protected_roles(roles - held)
+    if protected and not needs_second(by):
+        _record_alone(Kind.ROLES, person, by)
+    elif protected:
+        waiting[Kind.ROLES] = sorted(protected)
+        roles = roles - protected
+    if RoleName.ADMINISTRATOR in held - roles and needs_second(by):
+        # Otherwise one administrator could remove the others, and then loosen everything alone.
+        waiting[Kind.ROLE_TAKEN] = [RoleName.ADMINISTRATOR.value]
+        roles = roles | {RoleName.ADMINISTRATOR.value}
+    return roles
 
 
 def _tell_of_roles(person: User, before: Collection[str], after: Collection[str], by: User) -> None:
