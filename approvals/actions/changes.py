@@ -19,8 +19,6 @@ from approvals.states import Door
 
 Kind = PendingChange.Kind
 
-#: Held while changes are requested, confirmed and withdrawn, and by whoever may take rights away.
-LOCK = "administrators"
 #: What is said of the access of a person is on record with what else was changed about them.
 OF_PEOPLE = frozenset({Kind.ROLES, Kind.EMAIL, Kind.LINK, Kind.RIGHTS, Kind.ROLE_TAKEN, Kind.TEAMS})
 #: What of a value is never recorded.

@@ -64,6 +64,7 @@ urlpatterns = [
     path("rules/<int:pk>/remove/", rules.remove, name="remove-rule"),
     path("policy/", policy.policy, name="policy"),
     path("policy/change/", policy.change, name="change-policy"),
+    path("policy/suggestions/", policy.suggestion_cases, name="suggestion-cases"),
     path("policy/<int:number>/", policy.version, name="policy-version"),
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),

@@ -17,9 +17,9 @@ from approvals.access.administrators import needs_second
 from approvals.access.permissions import may_administer
 from approvals.access.rights import DECIDE
 from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import clean_text, digest
-from approvals.db.transactions import lock_name
 from approvals.exceptions import Conflict, Invalid, NotAllowed
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
@@ -31,9 +31,6 @@ from approvals.record import audit
 from approvals.states import Door
 from approvals.text.numbers import grouped
 from approvals.text.translation import translated
-
-#: Held by whoever changes which version is live.
-LOCK = "policy"
 
 
 def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, via: Door) -> PolicyVersion:
@@ -56,7 +53,8 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
     # By digest, as in a match: to Python, `true` is 1.
     stored_digest = digest(stored, max_bytes=2 * MAX_BYTES)
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
+        _require_administrator(by)
         live = live_version()
         _require_current(live, based_on)
         if stored_digest == (live.digest if live is not None else digest(EMPTY)):
@@ -91,7 +89,7 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
 
 def apply_proposal(number: int, *, by: User, via: Door) -> None:
     """Make a proposed version live that a second administrator has confirmed. NotFound, NotAllowed, Conflict."""
-    lock_name(LOCK)
+    lock_standing(by)
     version = find_version(number)
     _require_proposed(version)
     live = live_version()
@@ -101,7 +99,7 @@ def apply_proposal(number: int, *, by: User, via: Door) -> None:
 
 def decline_proposal(number: int, *, by: User, via: Door) -> None:
     """Decline a proposed version, or take one's own back. NotFound, Conflict."""
-    lock_name(LOCK)
+    lock_standing(by)
     version = find_version(number)
     _require_proposed(version)
     _settle(version, VersionState.DECLINED, by=by)

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.administrators import needs_second
-from approvals.actions.changes import LOCK, record_step
-from approvals.administration.changeable import changeable_person
+from approvals.actions.changes import record_step
+from approvals.administration.changeable import changeable_person, lock_people
 from approvals.administration.changes.nouns import NOUNS
 from approvals.administration.changes.queries import shown_digest
 from approvals.db.canonical_json import same_json
@@ -31,7 +31,7 @@ def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DAS
     this administrator.
     """
     with transaction.atomic():
-        change = _locked(change_id)
+        change = _locked(change_id, by)
         noun = NOUNS[change.kind]
         if change.person_id is not None:
             change.person = changeable_person(change.person_id, by)
@@ -54,7 +54,7 @@ def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DAS
 def withdraw_change(change_id: int, *, by: User, via: Door = Door.DASHBOARD) -> PendingChange:
     """Remove a change that waits, on record; who requested it always may. NotFound, NotAllowed."""
     with transaction.atomic():
-        change = _locked(change_id)
+        change = _locked(change_id, by)
         if by.pk != change.requested_by_id and change.person_id is not None:
             changeable_person(change.person_id, by)
         NOUNS[change.kind].give_up(change, by=by, via=via)
@@ -63,9 +63,9 @@ def withdraw_change(change_id: int, *, by: User, via: Door = Door.DASHBOARD) -> 
     return change
 
 
-def _locked(change_id: int) -> PendingChange:
+def _locked(change_id: int, by: User) -> PendingChange:
     """Return a locked change that waits, under the locks of what it is about. NotFound."""
-    lock_name(LOCK)
+    lock_people(by)
     waiting = PendingChange.objects.select_related("person", "requested_by").filter(pk=change_id)
     kind = waiting.values_list("kind", flat=True).first()
     if kind is not None and NOUNS[kind].lock:

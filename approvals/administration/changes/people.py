@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group, User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from approvals.actions.policy.undecidable import ask_for_check
+from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changes.noun import Noun
 from approvals.administration.people.actions.people import write_email
@@ -23,6 +23,7 @@ from approvals.administration.people.queries import (
     teams,
 )
 from approvals.models import PendingChange
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.states import Door
 from approvals.text.confusables import marked_name
 from approvals.text.text import visible
@@ -59,7 +60,7 @@ def address_of(change: PendingChange) -> str:
 
 def _give_roles(change: PendingChange, *, by: User, via: Door) -> None:
     add_roles(person_of(change), change.value)
-    ask_for_check()
+    standing_changed({})
     tell_person(person_of(change), Change.ROLES, by=by, detail=names_of_roles(change.value))
 
 
@@ -68,8 +69,9 @@ def _roles_given(change: PendingChange) -> str:
 
 
 def _take_roles(change: PendingChange, *, by: User, via: Door) -> None:
+    powers = powers_of_givers([person_of(change).pk])
     remove_roles(person_of(change), change.value)
-    ask_for_check()
+    standing_changed(powers)
     tell_person(person_of(change), Change.ROLES_REMOVED, by=by, detail=names_of_roles(change.value))
 
 
@@ -80,7 +82,7 @@ def _roles_taken(change: PendingChange) -> str:
 
 def _give_rights(change: PendingChange, *, by: User, via: Door) -> None:
     add_rights(person_of(change), change.value)
-    ask_for_check()
+    standing_changed({})
     tell_person(person_of(change), Change.RIGHTS, by=by, detail=names_of_rights(change.value))
 
 

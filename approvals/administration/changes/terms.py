@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals.actions.policy import ruling
-from approvals.actions.policy.ruling import LOCK as POLICY_LOCK
 from approvals.actions.policy.scoping import LOCK as SCOPES_LOCK
 from approvals.administration.changes.noun import Noun
 from approvals.administration.scopes import actions as scopes
@@ -206,5 +205,4 @@ POLICY = Noun(
     lines=_policy_lines,
     require_other=_require_no_own_policy,
     give_up=_decline_policy,
-    lock=POLICY_LOCK,
 )

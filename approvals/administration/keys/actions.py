@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from approvals.access.administrators import needs_second
 from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of, live
 from approvals.access.tool_lists import ToolLists, lists_from
-from approvals.actions.changes import LOCK, Kind, record_alone, request_change
+from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.locking import lock_standing
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import require_changeable
 from approvals.db.canonical_json import utc
-from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import PendingChange
 from approvals.models.keys import NOT_FOR_OTHERS, ApiKey
@@ -73,7 +73,7 @@ def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChang
     prefix, secret_hash = _stored_of(text)
     for_other = by.pk != new.user.pk
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
         if for_other:
             _require_key_for_other(new.user, new.scopes, by)
             if needs_second(by):
@@ -184,7 +184,7 @@ def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: Door) -> 
     """
     lists.check()
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
         key = known_key(key_id)
         if key.user_id != by.pk:
             require_changeable(key.user, by)

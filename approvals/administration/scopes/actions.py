@@ -16,12 +16,14 @@ from approvals.access.rights import DECIDE
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
-from approvals.actions.policy.undecidable import ask_for_check
+from approvals.actions.policy.standing_changes import standing_changed
+from approvals.administration.changeable import lock_people
 from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApproverScope, PendingChange, ScopeWalk
 from approvals.models.policy.scopes import May
 from approvals.policy.loosening import scope_loosens
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
 
@@ -48,6 +50,7 @@ def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
     Return the change instead if it loosens and waits for another administrator.
     """
     with transaction.atomic():
+        lock_people(by)
         lock_name(LOCK)
         before = described(scope_id)
         after = _stored(terms)
@@ -67,6 +70,7 @@ def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
     """Write a scope, on record. NotFound."""
     stored = None if scope_id is None else _known(scope_id)
     before = None if stored is None else terms_of(stored)
+    powers = powers_of_givers()
     if stored is not None and before is not None and before.match != terms.match:
         # What was compared with the old match says nothing about the new one.
         stored.delete()
@@ -78,7 +82,7 @@ def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
     scope.teams.set(terms.teams)
     if stored is None:
         _begin_walk(scope)
-    ask_for_check()
+    standing_changed(powers)
     event = "scope.created" if before is None else "scope.changed"
     record = {"before": _record(before)} if before is not None else {}
     audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
@@ -88,6 +92,7 @@ def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
 def delete_scope(scope_id: int, *, by: User, via: Door) -> PendingChange | None:
     """Delete a scope; return the change if it was the last one, and waits for another administrator. NotFound, NotAllowed."""
     with transaction.atomic():
+        lock_people(by)
         lock_name(LOCK)
         before = described(scope_id)
         loosens = scope_loosens(before, None, others=_others_than(scope_id))
@@ -104,9 +109,9 @@ def delete_scope(scope_id: int, *, by: User, via: Door) -> PendingChange | None:
 def erase_scope(scope_id: int, *, by: User, via: Door) -> None:
     """Erase a scope, on record. NotFound."""
     stored = _known(scope_id)
-    terms = terms_of(stored)
+    terms, powers = terms_of(stored), powers_of_givers()
     stored.delete()
-    ask_for_check()
+    standing_changed(powers)
     audit.record("scope.deleted", SUBJECT, data={"scope_id": scope_id, "before": _record(terms)}, actor=by, via=via)
 
 

@@ -14,9 +14,9 @@ from approvals.access import standing_in
 from approvals.access.administrators import needs_second
 from approvals.access.permissions import is_limited
 from approvals.access.rights import DECIDE
-from approvals.actions.changes import LOCK, Kind, record_alone, request_change
+from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
-from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed
 from approvals.models import ApproverScope, PendingChange, PrioritySettings, ToolSettings
 from approvals.policy.loosening import priorities_loosen, tool_loosens
@@ -37,7 +37,7 @@ def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) 
     """
     chosen = {name: fields[name] for name in FIELDS if name in fields}
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
         before = described(tool_name)
         loosens = tool_loosens(before, before | chosen)
         if loosens and needs_second(by):
@@ -90,7 +90,7 @@ def store_strict_priorities(priorities: Collection[str], *, by: User) -> Pending
     """
     wanted = [name for name in Priority.values if name in set(priorities)]
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
         before = sorted_priorities()
         if before == wanted:
             return None

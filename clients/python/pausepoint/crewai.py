@@ -134,7 +134,7 @@ class _Hooks:
 
     def _call(self, context: ToolCallHookContext) -> ToolCall:
         wanted = dict(context.tool_input)
-        content = _digest([context.tool_name, wanted])
+        content = self.desk.name_of(_text([context.tool_name, wanted]))
         with self._lock:
             self._counts[content] += 1
             known_by = f"{content}-{self._counts[content]}"
@@ -230,7 +230,8 @@ class DeskFeedback:
 
     def _repeatable_key(self, context: PendingFeedbackContext) -> str:
         """Return a key that is the same when a flow with the same id runs again from its start."""
-        content = _digest([context.flow_id, context.method_name, context.method_output, context.message])
+        about = [context.flow_id, context.method_name, context.method_output, context.message]
+        content = self.desk.name_of(_text(about))
         with self._lock:
             self._counts[content] += 1
             return f"{content}-{self._counts[content]}"
@@ -238,7 +239,8 @@ class DeskFeedback:
 
 def _stored_key(context: PendingFeedbackContext) -> str:
     """Return a key that is the same whenever the stored flow is loaded."""
-    return _digest([context.flow_id, context.method_name, context.requested_at.isoformat()])
+    about = [context.flow_id, context.method_name, context.requested_at.isoformat()]
+    return hashlib.sha256(_text(about).encode()).hexdigest()[:40]
 
 
 def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
@@ -250,5 +252,5 @@ def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
     return ""
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:40]
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

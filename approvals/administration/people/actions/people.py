@@ -11,11 +11,17 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
 from approvals.access.usernames import validate_new_username
-from approvals.actions.changes import LOCK, record_alone, request_change
+from approvals.actions.changes import record_alone, request_change
 from approvals.actions.logins import SUBJECT, end_all_sessions
-from approvals.actions.policy.undecidable import ask_for_check
+from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import Change, tell_person
-from approvals.administration.changeable import changeable_person, is_protected, protected_roles, waits_for_second
+from approvals.administration.changeable import (
+    changeable_person,
+    is_protected,
+    lock_people,
+    protected_roles,
+    waits_for_second,
+)
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions.roles import give_rights, give_roles, require_an_administrator
 from approvals.administration.people.actions.teams import change_teams
@@ -25,6 +31,7 @@ from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import Invitation, PendingChange
 from approvals.models.people import RoleName
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
 
@@ -37,7 +44,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
     Roles that decide or administer wait for another administrator.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         if User.objects.filter(username__iexact=username).exists():
             raise Conflict(_("That username is taken. Choose another one."))
         try:
@@ -52,6 +59,8 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         granted = sorted(set(roles) - waiting)
         give_roles(person, granted)
         _record("person.created", person, {"email": email, "roles": granted}, by)
+        if granted:
+            standing_changed({})
         if waiting:
             request_change(Kind.ROLES, sorted(waiting), person=person, by=by, via=Door.DASHBOARD)
         elif protected:
@@ -73,8 +82,9 @@ def change_person(
     Without `rights`, the additional rights stay. Raises NotFound, NotAllowed, Conflict.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
+        powers = powers_of_givers([person.pk])
         before, held = _described(person), set(roles_of(person))
         if person.pk == by.pk and set(roles) != held:
             raise NotAllowed(_("You cannot change your own roles. Ask another administrator."))
@@ -107,7 +117,7 @@ def change_person(
         require_an_administrator()
         after = _described(person)
         if before != after:
-            ask_for_check()
+            standing_changed(powers)
             _record("person.changed", person, {"before": before, "after": after}, by)
         return [
             request_change(kind, value, person=person, by=by, via=Door.DASHBOARD) for kind, value in waiting.items()
@@ -153,16 +163,17 @@ def write_email(person: User, email: str) -> None:
 def set_active(person_id: int, *, active: bool, by: User) -> User:
     """Activate a person, or deactivate them, which ends their sessions and revokes their keys. NotFound, Conflict."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
         if not active and person.pk == by.pk:
             raise Conflict(_("You cannot deactivate yourself. Ask another administrator."))
         if person.is_active == active:
             return person
+        powers = powers_of_givers([person.pk])
         person.is_active = active
         person.save(update_fields=["is_active"])
         require_an_administrator()
-        ask_for_check()
+        standing_changed(powers)
         data: dict[str, object] = {"active": active}
         if not active:
             revoke_keys_of(person, by=by, via=Door.DASHBOARD)
@@ -180,7 +191,7 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
     Return the request for it where another administrator has to confirm it. Raises NotFound, NotAllowed.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
         if not person.is_active:
             raise NotFound(_("Person not found."))

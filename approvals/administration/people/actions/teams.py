@@ -11,15 +11,16 @@ from django.utils.translation import gettext as _
 from approvals.access import standing_in
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
-from approvals.actions.changes import LOCK, Kind, record_alone
+from approvals.actions.changes import Kind, record_alone
 from approvals.actions.logins import SUBJECT
-from approvals.actions.policy.undecidable import ask_for_check
+from approvals.actions.policy.standing_changes import standing_changed
+from approvals.administration.changeable import lock_people
 from approvals.administration.people.actions.roles import require_an_administrator
 from approvals.administration.people.queries import teams
-from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.models import ApproverScope
 from approvals.policy.loosening import teams_loosen
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.queries.policy.ruling import policy_reads_teams, teams_in_force
 from approvals.record import audit
 from approvals.states import Door
@@ -58,9 +59,10 @@ def join_and_leave(person: User, value: Mapping[str, Collection[int]], *, by: Us
     joined = set(teams().filter(pk__in=value["join"]).values_list("pk", flat=True))
     for team in teams().filter(pk__in={*joined, *value["leave"]}):
         _require_team_without_rights(team, by)
+    powers = powers_of_givers([person.pk])
     _move(person, joined, set(value["leave"]))
     require_an_administrator()
-    ask_for_check()
+    standing_changed(powers)
 
 
 def require_no_own_teams(person: User, joined: Collection[int], *, by: User) -> None:
@@ -91,7 +93,7 @@ def _move(person: User, joined: Collection[int], left: Collection[int]) -> None:
 def add_team(name: str, *, by: User) -> Group:
     """Make a team, on record. Conflict if there is a team or role of this name."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         _require_free_name(name)
         team = Group.objects.create(name=name)
         _record_team(name, {"change": "created"}, by)
@@ -101,7 +103,7 @@ def add_team(name: str, *, by: User) -> Group:
 def change_team(team_id: int, name: str, *, by: User) -> None:
     """Rename a team, on record. NotFound, NotAllowed, Conflict."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
@@ -119,15 +121,16 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
 def remove_team(team_id: int, *, by: User) -> None:
     """Remove a team, on record; its people stay. NotFound, NotAllowed, Conflict if no one could administer afterwards."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
         _require_team_without_rights(team, by)
         _require_unread_teams(by)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
+        powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
         team.delete()
-        ask_for_check()
+        standing_changed(powers)
         require_an_administrator()
         _record_team(team.name, {"change": "removed", "people": people}, by)
 
