@@ -11,7 +11,7 @@ from typing import Any
 
 from approvals.db.canonical_json import same_json
 from approvals.models.policy.scopes import May
-from approvals.policy.rules import AtDeadline
+from approvals.policy.asks import AtDeadline
 from approvals.states import Control, Kind, Priority, Width
 
 Stored = Mapping[str, Any]

@@ -22,6 +22,7 @@ from approvals.models import ApproverScope, PendingChange, PrioritySettings, Too
 from approvals.policy.loosening import priorities_loosen, tool_loosens
 from approvals.record import audit
 from approvals.states import Control, Door, Priority
+from approvals.text.canonical_names import fold
 
 FIELDS = (
     *("key_fields", "secret_fields", "reason_required", "min_priority", "control", "prepared_answers"),
@@ -42,7 +43,7 @@ def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) 
         loosens = tool_loosens(before, before | chosen)
         if loosens and needs_second(by):
             require_no_own_loosening(tool_name, before, before | chosen, by=by)
-            return request_change(Kind.TOOL, chosen, subject=tool_name, before=before, by=by, via=Door.DASHBOARD)
+            return request_change(Kind.TOOL, chosen, subject=fold(tool_name), before=before, by=by, via=Door.DASHBOARD)
         write_tool_settings(tool_name, chosen, by=by)
         if loosens:
             record_alone(Kind.TOOL, tool=tool_name, by=by, via=Door.DASHBOARD)

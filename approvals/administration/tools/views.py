@@ -22,6 +22,7 @@ from approvals.exceptions import NotAllowed, NotFound
 from approvals.http import SignedIn
 from approvals.models import ApproverScope, ToolSettings
 from approvals.queries.preferences import settings_of_tools, strict_priorities
+from approvals.text.canonical_names import fold
 
 MAX_NAME = 100
 
@@ -82,6 +83,6 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         "latest": latest,
         "pointers": pointers(masked_input(latest, latest.input)) if latest else [],
         "here": "tools",
-        "waiting": pending_changes(request.user, kinds=[Kind.TOOL], subject=name),
+        "waiting": pending_changes(request.user, kinds=[Kind.TOOL], subject=fold(name)),
     }
     return render(request, "approvals/administration/tools/tool.html", context, status=status_of(form))
