@@ -39,7 +39,7 @@ def list_proposed_versions(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0015_undecidable'),
+        ('approvals', '0019_input_fingerprints'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chats', '0002_one_unfinished_turn'),
+        ('chats', '0003_checkpoint_salts'),
     ]
 
     operations = [
