@@ -19,9 +19,9 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from approvals.policy import equality
-from approvals.policy.cel_tree import Kind, Node, read_tree, rewritten
-from approvals.policy.expression_cost import Size, cost_of
+from approvals.policy.conditions import equality
+from approvals.policy.conditions.cost import Size, cost_of
+from approvals.policy.conditions.tree import Kind, Node, read_tree, rewritten
 from approvals.policy.spelling import NAMES, spelled_as, texts_in
 from approvals.text.translatable import TranslatableError, gettext_noop
 
