@@ -126,6 +126,7 @@ def _decision(
     grant: Grant | None = None,
     absent: Signatory | None = None,
 ) -> Decision:
+    digest = checking.approved_digest(request, answer)
     return Decision(
         request=request,
         verdict=answer.verdict,
@@ -134,7 +135,8 @@ def _decision(
         via=via,
         comment=answer.comment,
         edited_input=None if answer.edited_input is ABSENT else answer.edited_input,
-        approved_digest=checking.approved_digest(request, answer),
+        approved_digest=digest.text,
+        digest_salt=digest.salt,
         answer=None if answer.answer is ABSENT else answer.answer,
         decided_at=at,
         grant=grant,

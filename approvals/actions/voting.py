@@ -113,7 +113,7 @@ def is_vote_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
     """Return whether the same person gave this vote on a request that has ended since."""
     mine = Vote.objects.filter(request=request.pk, person_id=by.pk).first()
     verdict = Verdict.REJECT if answer.verdict == Verdict.REJECT else Verdict.APPROVE
-    digest = checking.approved_digest(request, answer) if answer.verdict == Verdict.EDIT else request.voted_digest
+    digest = checking.approved_digest(request, answer).text if answer.verdict == Verdict.EDIT else request.voted_digest
     return mine is not None and (mine.verdict, mine.comment, mine.digest) == (verdict, answer.comment, digest)
 
 
@@ -148,9 +148,9 @@ def _propose(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
     if answer.verdict != Verdict.EDIT:
         return False
     before, digest = request.voted_digest, checking.approved_digest(request, answer)
-    asked_again = digest == request.input_digest
+    asked_again = digest.text == request.input_digest
     request.proposal = None if asked_again else proposal(answer.edited_input, digest, by.get_username())
-    return before != digest
+    return before != digest.text
 
 
 def _new_vote(

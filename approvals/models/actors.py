@@ -12,6 +12,9 @@ from django.contrib.auth.models import User
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
 from approvals.text.text import visible
 
+#: How the name begins that is recorded for an API key; no username has a space.
+OF_KEYS = "API key "
+
 
 class Signatory(Protocol):
     """Anyone who can be recorded, by an id and a name."""
@@ -45,7 +48,7 @@ class KeyActor:
     def get_username(self) -> str:
         """Return the name that is recorded, the same in every language."""
         name = visible(" ".join(self.key.name.split()))[:MAX_KEY_NAME]
-        return f"API key {name} of {self.user.get_username()}"
+        return f"{OF_KEYS}{name} of {self.user.get_username()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +87,8 @@ class RecordedActor:
 
 
 Actor = User | KeyActor | SessionActor
-#: What `KeyActor` records; no username has a space.
-_KEY_OF = re.compile(r"API key (?P<key>.*) of (?P<username>\S+)")
+#: What `KeyActor` records.
+_KEY_OF = re.compile(OF_KEYS + r"(?P<key>.*) of (?P<username>\S+)")
 
 
 def key_and_username(recorded: str) -> tuple[str, str]:

@@ -21,10 +21,12 @@ from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
 from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
+from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
 from approvals.pages.policy.panel import SENT, granting_of, sent_terms
 from approvals.queries.comments import notes_for
+from approvals.queries.policy.covered import waiting_with_grant_of
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.results import results_of, resumptions_of
 
@@ -104,8 +106,16 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
             card = replace(card, granting=granting_of(request.user, approval_request, request.POST))
         return card_response(request, card, refusal.status)
     if request.headers.get("HX-Request"):
-        return card_response(request, card_for(request.user, ended, door=door))
+        return card_response(request, _decided_card(request, ended, door))
     return HttpResponseRedirect(sent_address(request, "next") or ended.get_absolute_url())
+
+
+def _decided_card(request: SignedIn, ended: ApprovalRequest, door: str) -> Card:
+    """Return the card after a decision; after one that gave a grant, with what waits though that covers it."""
+    card = card_for(request.user, ended, door=door)
+    if SENT not in request.POST or ended.pending:
+        return card
+    return replace(card, waiting=waiting_with_grant_of(request.user, ended))
 
 
 def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:

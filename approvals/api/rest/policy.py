@@ -105,7 +105,10 @@ class Evaluation(BaseModel):
     """What the policy says about a call."""
 
     then: Then
-    rule: str | None = Field(description="The rule that fits; null if none does.")
+    rule: str | None = Field(description="The rule that matches, or the first that could; null if none does.")
+    other_rules: list[str] = Field(
+        description="Further rules on whose terms people are asked, because it is not certain which rule matches."
+    )
     why: str | None = Field(description="Why the rule asks, though it says something else.")
     control: str | None = Field(description="`four_eyes` if who runs the agent may not decide.")
     terms: dict[str, Any] | None = Field(description="On which terms people are asked; ids of people and groups.")
@@ -187,6 +190,7 @@ def evaluate_policy(caller: Caller, sent: Annotated[NewCall, JsonBody(...)]) -> 
     return Evaluation(
         then=verdict.then,
         rule=verdict.rule.name if verdict.rule is not None else None,
+        other_rules=[rule.name for rule in verdict.others],
         why=translated(WHY[Why(verdict.why)]) if verdict.why is not None else None,
         control=verdict.control,
         terms=(verdict.asking.terms.document() or None) if asks else None,

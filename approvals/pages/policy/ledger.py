@@ -16,6 +16,7 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import Conflict
 from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.policy.grants import MAX_REASON
+from approvals.queries.policy.covered import waiting_with
 from approvals.queries.policy.grants import (
     GrantCursor,
     asking_always,
@@ -81,6 +82,7 @@ def granted(request: SignedIn, pk: UUID) -> HttpResponse:
         "uses": shown[:PAGE],
         "next": shown[PAGE - 1].decision.grant_use if len(shown) > PAGE else None,
         "unusable": why_unusable([grant]).get(grant.pk, ""),
+        "waiting": waiting_with(request.user, grant),
         "may_end": grant.ended_at is None and may_end(request.user, grant),
         "max_reason": MAX_REASON,
         "here": "grants",
