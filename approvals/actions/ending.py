@@ -45,10 +45,12 @@ def end_request(
     by: Signatory | None,
     via: Door,
     absent: Signatory | None = None,
+    recounted: bool = False,
 ) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction.
 
-    `absent` is for whom it is decided, if not in the right of `by`.
+    `absent` is for whom it is decided, if not in the right of `by`. `recounted` says that no one has acted now: who may vote has
+    changed, and `by` gave the last of the votes that decide it.
     """
     # Not the time from before the lock: open pages ask for what has changed since they were made.
     request, workflow, now = locked.request, locked.workflow, timezone.now()
@@ -67,6 +69,8 @@ def end_request(
         record["for"] = absent.get_username()
     if answer.break_glass:
         record |= {"break_glass": True}
+    if recounted:
+        record |= {"recounted": True}
     if request.halted:
         record |= {"halted": True}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)

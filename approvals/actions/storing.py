@@ -35,6 +35,7 @@ from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.preferences import rules_for_asking
 from approvals.states import OUTCOMES, Status, WorkflowState
+from approvals.text.canonical_names import fold
 from approvals.text.text import visible
 
 
@@ -176,6 +177,7 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "workflow": workflow,
         "scope": workflow.scope,
         "agent": workflow.agent,
+        "canonical_tool": fold(ask.tool_name),
         "input": dict(ask.input),
         "attachments": [file.stored for file in ask.files] or None,
         "options": [dict(option) for option in ask.options],

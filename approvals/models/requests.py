@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals.db.canonical_json import utc
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.json_field import ExactJSONField
 from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
@@ -87,7 +88,9 @@ class ApprovalRequest(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
     message = models.TextField(blank=True)
+    #: As the agent writes it, and as it is compared.
     tool_name = models.CharField(max_length=100, blank=True)
+    canonical_tool = CanonicalNameField(max_length=100, null=True)  # nullable, so no table is rebuilt
     tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
     attempt = models.PositiveIntegerField(default=1)
     input = ExactJSONField(default=dict)
@@ -118,6 +121,8 @@ class ApprovalRequest(models.Model):
     #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
     policy_version = models.PositiveIntegerField(null=True)
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: The names of further rules on whose terms it is decided, because none was certain to match; null if there are none.
+    other_rules = ExactJSONField(null=True)
     #: The priority that it was asked with; null unless that rule or advice has raised it.
     asked_priority = models.CharField(max_length=8, choices=Priority, null=True)  # noqa: DJ001 - as above
     #: The earlier request whose rejection by a person is its own too; null if it was not asked again unchanged.
@@ -170,9 +175,10 @@ class ApprovalRequest(models.Model):
     undecidable_since = models.DateTimeField(null=True)
     #: How much advice it has; null for none.
     advised = models.PositiveSmallIntegerField(null=True)
-    #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
+    #: The beginnings of input, message and context, where `queries.request_list.listed` has annotated them.
     gist: str = ""
     opening: str = ""
+    surroundings: str | None = ""
     #: The schema of the input as text, if it is short and knows formats, where `queries.described` was annotated.
     described: str = ""
     #: The input if it is short, where `queries.audit.subjects_of` has annotated it.

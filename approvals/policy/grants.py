@@ -2,7 +2,7 @@
 
 A grant says: what (`Width`: this exact input, the same key fields, any input of the tool), for whom (`Audience`), until when
 and/or how often. It always binds the user who asked: the name of an agent, and the id of a workflow or a conversation, are what
-a client says. The name of the tool is compared exactly.
+a client says. The name of the tool is compared in its canonical form.
 
 What a person approved and what runs stay bound by digest. A grant of an input covers it with its files; one of key fields covers
 inputs that have the same values there, whatever else they hold.
@@ -16,39 +16,27 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from approvals.db.json_pointer import ABSENT, value_at
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
 from approvals.states import Audience, Kind, Priority, Width
+from approvals.text.canonical_names import fold
 from approvals.text.translatable import Count, Sentence, gettext_noop
 
 #: The limits of every grant, whatever the settings of its tool allow.
 LONGEST, MOST_USES, MAX_REASON = timedelta(days=90), 10_000, 1_000
-#: Tools that run what they are told, by their canonical names. Any input of such a tool is another program, so only the exact
-#: input can be granted, unless the settings of the tool allow more.
+#: Tools that run what they are told, by their canonical names, and those that write files, which something runs later. Any input
+#: of such a tool is another program, so only the exact input can be granted, unless the settings of the tool allow more.
 SHELL_LIKE = tuple(
     Glob(pattern)
     for pattern in (
-        *("*bash*", "*shell*", "*terminal*", "sh", "zsh", "*__sh", "cmd", "*__cmd", "ssh", "*_ssh", "ssh_*", "sudo*"),
-        *(
-            "exec",
-            "exec_*",
-            "*_exec",
-            "*_exec_*",
-            "*exec_command*",
-            "*execute_command*",
-            "*execute_code*",
-            "*subprocess*",
-        ),
-        *(
-            "*run_command*",
-            "*run_code*",
-            "*run_script*",
-            "*runcommand*",
-            "*code_interpreter*",
-            "*_eval",
-            "eval",
-            "*_repl",
-        ),
-        *("python", "python_*", "*_python", "node_repl"),
+        *("*bash*", "*shell*", "*terminal*", "pwsh*", "sh", "zsh", "*__sh", "cmd", "*__cmd", "ssh", "*_ssh", "ssh_*"),
+        *("sudo*", "run", "*__run", "*.run", "execute", "*__execute", "*.execute"),
+        *("exec", "exec_*", "*_exec", "*_exec_*", "*.exec", "*exec_command*", "*execute_command*", "*execute_code*"),
+        *("*subprocess*", "*run_command*", "*run_code*", "*run_script*", "*runcommand*", "*code_interpreter*"),
+        *("eval", "eval_*", "*_eval", "*.eval", "*_repl", "node_repl"),
+        *("python", "python_*", "*_python", "node", "*__node", "perl", "*__perl", "ruby", "*__ruby", "php", "*__php"),
+        *("kubectl*", "*__kubectl*", "docker", "*__docker"),
+        *("write", "*__write", "write_file", "*__write_file", "create_file", "*__create_file", "*apply_patch*"),
+        *("edit", "*__edit", "multiedit", "notebookedit", "edit_file", "*__edit_file", "str_replace*edit*"),
     )
 )
 

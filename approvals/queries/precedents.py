@@ -43,14 +43,14 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     """Return the ended requests of the same tool and kind; None if there are none, or if the request names no tool."""
     if not request.tool_name:
         return None
-    ended = ApprovalRequest.objects.filter(tool_name=request.tool_name).exclude(status=Status.PENDING)
+    ended = ApprovalRequest.objects.filter(canonical_tool=request.tool_name).exclude(status=Status.PENDING)
     ended = ended.order_by("-changed_at")
     requests = (
         queries.with_names(queries.requests_for(user)).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
     )
     requests = requests.annotate(**{"gist": beginning_of_input(GIST, decided=True)})
     if sees_everything(user):
-        requests = requests.filter(tool_name=request.tool_name)
+        requests = requests.filter(canonical_tool=request.tool_name)
     else:
         # To bound the work, search only the latest requests of the tool, whoever made them.
         requests = requests.filter(pk__in=ended.values("pk")[:SEARCHED])

@@ -17,6 +17,7 @@ from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
 from approvals.queries.policy.cases import case_of
 from approvals.states import Door, Verdict, Width
+from approvals.text.canonical_names import fold
 from approvals.text.translatable import Sentence, gettext_noop
 from approvals.text.translation import translated
 
@@ -53,6 +54,7 @@ def give_grant(locked: Locked, terms: GrantTerms, case: Case, *, by: Actor, via:
         via=via,
         reason=terms.reason,
         tool_name=request.tool_name,
+        canonical_tool=fold(request.tool_name),
         width=terms.width,
         target=grant_target(terms.width, fingerprints_of(request)[0], fields),
         fields=[field["pointer"] for field in fields] if fields else None,

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from approvals.asking.digests import grant_targets
 from approvals.db import transactions
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
@@ -34,7 +35,7 @@ _COVERING: Prepared[Grant] = Prepared(
             | Q(audience=Audience.WORKFLOW, scope=_SCOPE, workflow_key=Parameter("workflow", CharField()))
             | Q(audience=Audience.THREAD, scope=_SCOPE, thread_id=Parameter("thread", CharField())),
             requested_by_id=Parameter("requester", BigIntegerField()),
-            tool_name=Parameter("tool", CharField()),
+            canonical_tool=Parameter("tool", CanonicalNameField()),
             target__in=any_of(Parameter("targets", Values()), str),
         )
         .order_by("width", "given_at")

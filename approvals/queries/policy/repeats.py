@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import BigIntegerField, CharField, DateTimeField, Q, QuerySet
+from django.db.models.functions import Coalesce
 
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.literal import literal
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import Decision
@@ -38,9 +40,11 @@ def _latest() -> QuerySet[Decision, tuple[UUID, str, str, datetime, str]]:
             request__repeats__isnull=True,
             request__changed_at__gte=Parameter("since", DateTimeField()),
         )
+        # So that no planner prefers the index of the tool to that one.
+        .alias(tool=Coalesce("request__canonical_tool", "request__tool_name", output_field=CanonicalNameField()))
         .filter(
             Q(verdict__in=[Verdict.APPROVE, Verdict.EDIT]) | by_person,
-            request__tool_name=Parameter("tool", CharField()),
+            tool=Parameter("tool", CanonicalNameField()),
             request__agent=Parameter("agent", CharField()),
             request__attachments__isnull=True,
         )

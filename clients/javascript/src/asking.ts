@@ -68,6 +68,14 @@ export function inputOf(value: unknown): Input {
   return isObject ? (value as Input) : { arguments: value };
 }
 
+/** Refuse an empty list of names: it may mean all tools or none, and none would run every tool unasked. Throws TypeError. */
+export function checkNotEmpty(named: readonly string[] | undefined): void {
+  if (named?.length !== 0) return;
+  throw new TypeError(
+    "`tools` is an empty list, so no one would be asked about any tool. Leave it out to ask about every tool, or name the tools.",
+  );
+}
+
 /** Refuse names of tools that do not exist: what is not asked about would run. Throws TypeError. */
 export function checkNames(named: readonly string[], existing: readonly string[]): void {
   const unknown = named.filter((name) => !existing.includes(name));

@@ -36,6 +36,8 @@ export interface DecisionDocument {
   readonly digest_salt?: string | null;
   /** Whether one person decided what several people had to. */
   readonly break_glass: boolean;
+  /** The rule of the policy that decided it without asking; null if a person did, or no one. */
+  readonly rule?: { readonly name: string; readonly policy_version: number } | null;
   /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
   readonly halted?: boolean;
 }
@@ -162,6 +164,11 @@ export class Outcome {
 
   get timedOut(): boolean {
     return this.status === "expired";
+  }
+
+  /** The name of the rule of the policy that decided it without asking; null if a person did, or no one. */
+  get rule(): string | null {
+    return this.document.decision?.rule?.name ?? null;
   }
 
   /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */

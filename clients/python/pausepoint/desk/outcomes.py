@@ -52,6 +52,12 @@ class Outcome:
         return input_digest(self.input, known, self._decision.get("digest_salt")) == self.digest
 
     @property
+    def rule(self) -> str | None:
+        """The name of the rule of the policy that decided it without asking; None if a person did, or no one."""
+        rule = mapping(self._decision.get("rule"))
+        return str(rule.get("name")) if rule else None
+
+    @property
     def votes(self) -> Mapping[str, Any] | None:
         """The votes if several people decide it: `progress` in words, `stages`, `cast` and `proposal`."""
         votes = self.document.get("votes")
