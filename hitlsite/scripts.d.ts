@@ -27,9 +27,15 @@ declare global {
     inUse(card: Element): boolean;
     unfold(card: HTMLElement): boolean;
     reveal(element: Element | null): void;
+    seen: Seen;
     going?(): boolean;
     snooze?(): void;
     decide(key: string): void;
+  }
+  interface Seen {
+    readOn(cards: HTMLElement[]): boolean;
+    isSeen(card: HTMLElement): boolean;
+    hasJustMoved(): boolean;
   }
   interface Typing {
     isField(element: Element | null): boolean;
@@ -55,7 +61,7 @@ declare global {
     show(): void;
     current(): string;
     isLoaded(): boolean;
-    isSettled(): boolean;
+    isSettled(pause?: number): boolean;
     card(): HTMLElement | null;
     wasDecidedHere(id: string): boolean;
   }

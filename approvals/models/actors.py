@@ -1,9 +1,10 @@
-"""Who acts: a user, or one of their API keys, which is recorded and shown under a name of its own."""
+"""Who acts: a user, in a browser or by themselves, or one of their API keys, which is recorded under a name of its own."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.contrib.auth.models import User
@@ -30,6 +31,8 @@ class KeyActor:
 
     user: User
     key: ApiKey
+    #: When the client token ends that the key has made, if the call came with one.
+    until: datetime | None = None
 
     @property
     def pk(self) -> int:
@@ -49,6 +52,30 @@ class KeyActor:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionActor:
+    """A user who acts in a browser: what they do ends with their session, also while it waits."""
+
+    user: User
+    session_key: str = field(repr=False)
+    #: When the client token ends that the session has made, if the call came with one.
+    until: datetime | None = None
+
+    @property
+    def pk(self) -> int:
+        return self.user.pk
+
+    @property
+    def is_active(self) -> bool:
+        return self.user.is_active
+
+    def has_perm(self, permission: str) -> bool:
+        return self.user.has_perm(permission)
+
+    def get_username(self) -> str:
+        return self.user.get_username()
+
+
+@dataclass(frozen=True, slots=True)
 class RecordedActor:
     """Someone who has acted, as recorded then."""
 
@@ -59,7 +86,7 @@ class RecordedActor:
         return self.name
 
 
-Actor = User | KeyActor
+Actor = User | KeyActor | SessionActor
 #: What `KeyActor` records.
 _KEY_OF = re.compile(OF_KEYS + r"(?P<key>.*) of (?P<username>\S+)")
 
@@ -72,4 +99,4 @@ def key_and_username(recorded: str) -> tuple[str, str]:
 
 def person_behind(actor: Actor) -> User:
     """Return the user whose rights count."""
-    return actor.user if isinstance(actor, KeyActor) else actor
+    return actor.user if isinstance(actor, KeyActor | SessionActor) else actor

@@ -119,6 +119,16 @@ class Card:
         return self.unread or self.typed.get("unread") == ACCEPTED
 
     @property
+    def warns_in_bar(self) -> bool:
+        """Whether the bar with the buttons says what was not in view, so that this can be looked at beside it."""
+        return (
+            self.unread
+            and self.typed.get("verdict") == Verdict.APPROVE
+            and self.review is None
+            and self.granting is None
+        )
+
+    @property
     def title_note(self) -> str:
         """A warning about characters of the title that are easily misread; empty if there are none."""
         return "; ".join(misread(self.request.title))
@@ -140,7 +150,7 @@ class Card:
 
     @property
     def input_json(self) -> str:
-        """The bytes that the digest covers, with invisible characters escaped."""
+        """The input in canonical form, as the digest covers it, with invisible characters escaped."""
         return visible_json(canonical(self.request.input).decode())
 
     @property

@@ -20,7 +20,7 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
@@ -78,7 +78,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
             signed_in_at=signed_in_at(request.session),
         )
         via = sent_door(request.POST)
-        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
+        return actions.decide(pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=approval_request)
 
     return _acted(request, pk, act)
 
@@ -88,7 +88,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
 def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
     comment = request.POST.get("comment", "")
     return _acted(
-        request, pk, lambda: actions.cancel(pk, by=request.user, via=sent_door(request.POST), comment=comment)
+        request, pk, lambda: actions.cancel(pk, by=actor_of(request), via=sent_door(request.POST), comment=comment)
     )
 
 

@@ -39,7 +39,7 @@ FIGURES: Mapping[str, Q] = {
 }
 #: What is faster than reading is not for the database to say.
 HASTY = "hasty"
-NAMES = {"tool": "request__tool_name", "agent": "request__workflow__agent", "by": "by_name"}
+NAMES = {"tool": "request__canonical_tool", "agent": "request__workflow__agent", "by": "by_name"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

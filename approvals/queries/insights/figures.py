@@ -26,6 +26,7 @@ from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
 from approvals.queries.policy.visible import seen_by
 from approvals.states import Door, Kind, Status
+from approvals.text.canonical_names import fold
 
 PERIODS = (7, 30, 90)
 #: The most rows that a query reads.
@@ -42,14 +43,16 @@ AUTOMATIC = by_keys() | Q(via__in=[Door.RULE, Door.GRANT])
 #: The figures that the database counts.
 _READ = [each.name for each in fields(Measure) if each.name not in {"hasty", "readable"}]
 
-#: `base` holds the decisions, `timed` adds the working time until each,
+#: `base` holds the decisions, `timed` adds the working time until each and one spelling of its tool,
 #: `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
 FIGURES = """
 WITH base AS ({base}),
-timed AS (SELECT base.*, {worked} AS worked FROM base),
+timed AS (
+  SELECT base.*, {worked} AS worked, MAX(tool) OVER (PARTITION BY canonical_tool) AS spelled FROM base
+),
 seen AS (
   SELECT 'all' AS axis, '' AS name, verdict, approval, human, automatic, worked FROM timed
-  UNION ALL SELECT 'tool', tool, verdict, approval, human, automatic, worked FROM timed
+  UNION ALL SELECT 'tool', spelled, verdict, approval, human, automatic, worked FROM timed
   UNION ALL SELECT 'agent', agent, verdict, approval, human, automatic, worked FROM timed
   UNION ALL SELECT 'person', person, verdict, approval, human, automatic, worked FROM timed WHERE human = 1
   UNION ALL SELECT 'day', day, verdict, approval, human, automatic, worked FROM timed
@@ -188,6 +191,7 @@ def _ended(user: User, since: datetime) -> QuerySet[Any]:
     shown = decisions_for(user, since).values(
         "verdict",
         tool=F("request__tool_name"),
+        canonical_tool=F("request__canonical_tool"),
         agent=F("request__workflow__agent"),
         person=F("by_name"),
         approval=flag(Q(request__kind=Kind.APPROVAL)),
@@ -213,19 +217,23 @@ def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
 
 
 def _measure(row: Mapping[str, Any], paces: Paces) -> Measure:
-    hasty, readable = paces.get((row["axis"], row["name"]), (0, 0))
+    known_as = fold(row["name"]) if row["axis"] == "tool" else row["name"]
+    hasty, readable = paces.get((row["axis"], known_as), (0, 0))
     return Measure(**{name: row[name] for name in _READ}, hasty=hasty, readable=readable)
 
 
 def _paces(user: User, since: datetime) -> Paces:
-    """Return how many decisions on pages were faster than reading, and of how many that can be said, by axis and name."""
+    """Return how many decisions on pages were faster than reading, and of how many that can be said, by axis and name.
+
+    Tools by their canonical names.
+    """
     latest = decisions_for(user, since).filter(on_pages()).order_by("-decided_at", "-id")[:LIMIT]
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for each in made(latest):
         if not each.is_readable:
             continue
         day = f"{timezone.localtime(each.decided_at):%Y-%m-%d}"
-        names = {"all": "", "tool": each.tool, "agent": each.agent, "person": each.by_name, "day": day}
+        names = {"all": "", "tool": fold(each.tool), "agent": each.agent, "person": each.by_name, "day": day}
         for place in names.items():
             hasty, readable = counts.get(place, (0, 0))
             counts[place] = (hasty + each.is_hasty, readable + 1)

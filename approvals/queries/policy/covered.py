@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from approvals.access.permissions import Person, may_close
+from approvals.asking.digests import fingerprints_of
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, Grant
 from approvals.policy.grants import GrantTerms, fields_of
@@ -43,11 +44,11 @@ class Coverage:
             Audience.WORKFLOW: Q(workflow=like.workflow_id),
             Audience.THREAD: Q(scope=like.scope, workflow__thread_id=like.workflow.thread_id),
         }[self.audience]
-        covered = Q(audience, tool_name=like.tool_name, requested_by=like.requested_by_id, kind=Kind.APPROVAL) & ~Q(
-            priority=Priority.CRITICAL
-        )
+        covered = Q(
+            audience, canonical_tool=like.tool_name, requested_by=like.requested_by_id, kind=Kind.APPROVAL
+        ) & ~Q(priority=Priority.CRITICAL)
         if self.width == Width.INPUT:
-            return covered & Q(input_digest=like.input_digest)
+            return covered & Q(input_fingerprint__in=fingerprints_of(like))
         return covered & Q(attachments__isnull=True)
 
     def has_fields(self, value: dict[str, object]) -> bool:

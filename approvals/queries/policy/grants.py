@@ -56,7 +56,7 @@ def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | N
     Who sees every request sees all of them; others see those for their calls, those that they gave, and those that were given
     with a request in their scopes.
     """
-    wanted = {"tool_name": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
+    wanted = {"canonical_tool": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
     grants = Grant.objects.filter(**{name: value for name, value in wanted.items() if value})
     grants = grants.order_by("-given_at", "-id")
     if not user.is_active:

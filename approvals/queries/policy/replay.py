@@ -7,7 +7,7 @@ that day. Only the teams and roles of who asked are those of today.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -110,7 +110,7 @@ class Case:
     #: How it ended; empty if it waits.
     verdict: str
     then: Then
-    rule: str
+    rules: Sequence[str]
     why: Why | None
 
 
@@ -121,7 +121,7 @@ class RuleCount:
     rule: Rule | None
     number: int
     then: Counter[str] = field(default_factory=Counter)
-    #: Of these, how many asked because the rule could not say anything.
+    #: Of these, how many asked because it was not certain which rule matches.
     unclear: int = 0
 
     @property
@@ -265,8 +265,11 @@ def _all_requesters() -> Mapping[int, Requester]:
 def _count(done: Replay, row: _Row, verdict: Verdict) -> None:
     count = done.rules[verdict.rule.name if verdict.rule is not None else None]
     count.then[verdict.then] += 1
-    count.unclear += verdict.why is not None
-    figures = {count.figure(verdict.then)} | ({count.figure(UNCLEAR)} if verdict.why is not None else set())
+    unclear = verdict.why == Why.CONDITION
+    count.unclear += unclear
+    figures = {count.figure(verdict.then)}
+    if unclear:
+        figures.add(count.figure(UNCLEAR))
     figures |= _count_time(done, row, verdict)
     worry = _worry(row, verdict)
     if worry is not None:
@@ -297,9 +300,9 @@ def _count_time(done: Replay, row: _Row, verdict: Verdict) -> set[str]:
 
 
 def _case(row: _Row, verdict: Verdict) -> Case:
-    rule = verdict.rule.name if verdict.rule is not None else ""
+    rules = [rule.name for rule in verdict.rules]
     title = mask_text(row.title)
-    return Case(row.pk, row.created_at, title, row.tool, row.kind, row.verdict or "", verdict.then, rule, verdict.why)
+    return Case(row.pk, row.created_at, title, row.tool, row.kind, row.verdict or "", verdict.then, rules, verdict.why)
 
 
 def _worry(row: _Row, verdict: Verdict) -> Worry | None:

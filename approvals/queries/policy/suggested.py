@@ -17,9 +17,9 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from approvals.access.permissions import Person, may_close
+from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
-from approvals.policy.globs import fold
 from approvals.policy.policies import Directory, policy_of, stored_form
 from approvals.policy.rules import Then, evaluate
 from approvals.policy.suggestions import Decided, grant_for, rule_for
@@ -30,6 +30,7 @@ from approvals.queries.policy.cases import case_of
 from approvals.queries.policy.ruling import HAS_FILES, requester_of, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Kind, Priority, Status, Verdict, Width
+from approvals.text.canonical_names import fold
 
 #: Days that are looked at, and decisions that are read at most.
 DAYS, MOST = 60, 20_000
@@ -121,7 +122,7 @@ def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -
     """Return the grant that earlier decisions suggest to give with a request; None if there is none, or none can be given."""
     if not _can_be_given(request, case):
         return None
-    same = _decisions(user).filter(tool_name=request.tool_name, requested_by=request.requested_by_id)
+    same = _decisions(user).filter(canonical_tool=request.tool_name, requested_by=request.requested_by_id)
     terms = _terms_of(request, case, [each for _tool, each in _decided(same)])
     if terms is None:
         return None
@@ -160,10 +161,10 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
         "agent",
         "scope",
         "requested_by_id",
-        "input_digest",
+        "input_fingerprint",
         "has_files",
     )
-    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, digest, files in rows[:MOST].iterator(
+    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, fingerprint, files in rows[:MOST].iterator(
         chunk_size=2_000
     ):
         # The condition has it, but the type of a column that may be null does not.
@@ -179,7 +180,7 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
                 agent=agent,
                 scope=scope,
                 requester=requester,
-                input_digest=digest,
+                fingerprint=fingerprint or "",
                 has_files=files,
             ),
         )
@@ -194,7 +195,7 @@ def _evidence(user: Person, cases: Sequence[Decided]) -> Evidence:
 def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided]) -> ApprovalRequest | None:
     """Return the request that has waited longest of those that a rule fits and with which this person can give a grant."""
     policy = policy_of(stored_form({"rules": [rule]}, Directory()))
-    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, tool_name=tool)
+    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, canonical_tool=tool)
     for request in waiting.select_related("workflow", "requested_by").order_by("created_at", "id")[:MAX_WAITING]:
         facts = rule_facts(
             agent=request.agent,
@@ -228,6 +229,6 @@ def _terms_of(
         case,
         requester=request.requested_by_id,
         scope=request.scope,
-        input_digest=request.input_digest,
+        fingerprints=fingerprints_of(request),
         decided=decided,
     )
