@@ -17,6 +17,7 @@ declare global {
   // --- What scripts offer each other.
   interface Pausepoint {
     typing: Typing;
+    toasts: Toasts;
     /** The person's time zone. */
     zone: string;
     /** A time of today without its day, in that zone. */
@@ -42,6 +43,10 @@ declare global {
     isComposing(event: KeyboardEvent): boolean;
     hush(): void;
     keepFocus(target: Element): void;
+  }
+  interface Toasts {
+    show(id: string, words: string, how: { alert?: boolean; link?: string }): HTMLElement;
+    makeButton(words: string, act: () => unknown): HTMLButtonElement;
   }
   interface Pane {
     open(id: string, how?: { focus?: boolean; itself?: boolean; history?: boolean }): void;

@@ -24,6 +24,7 @@ from approvals.db.canonical_json import clean_text
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal, UnreadParts
 from approvals.forms.safeguards import ACCEPTED, amount_of, how_much
 from approvals.models import ApprovalRequest, ToolSettings
+from approvals.models.actors import Actor, person_behind
 from approvals.pages.comparison import Comparison, Line, compare_inputs, name_of_line, name_of_same, unseen_parts
 from approvals.policy.rules import Rule
 from approvals.queries.described import read_schema
@@ -149,16 +150,16 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
     ]
 
 
-def decide_all(user: User, order: Order) -> list[Step]:
+def decide_all(actor: Actor, order: Order) -> list[Step]:
     """Decide each request in its own transaction. Repeating the same order changes nothing.
 
     Raise UnreadParts, before any is decided, if a page reports that parts were not in view and the person was not told so.
     """
-    steps = plan(user, order, inputs=order.approves)
+    steps = plan(person_behind(actor), order, inputs=order.approves)
     unseen = _unseen([step for step in steps if not step.code], order) if order.approves else {}
     if order.viewed is not None and not order.accepts_unread:
         _check_read(unseen)
-    return [step if step.code in SKIPPED else _decide(user, order, step, unseen) for step in steps]
+    return [step if step.code in SKIPPED else _decide(actor, order, step, unseen) for step in steps]
 
 
 def _unseen(steps: Sequence[Step], order: Order) -> dict[UUID, list[Part]]:
@@ -226,10 +227,10 @@ def _schemas(requests: Sequence[ApprovalRequest]) -> dict[UUID, Mapping[str, Any
 
 
 def _key_fields(
-    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Rule], settings: ToolSettings | None
+    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Sequence[Rule]], settings: ToolSettings | None
 ) -> list[str]:
     """Return the key fields of requests for one tool, each as it was asked: its rule may have other ones than the tool."""
-    shown_first = [settings_under(rules.get(request.pk), settings) for request in requests]
+    shown_first = [settings_under(rules.get(request.pk, ()), settings) for request in requests]
     pointers = (str(pointer) for each in shown_first if each is not None for pointer in each.key_fields)
     return list(dict.fromkeys(pointers))
 
@@ -279,14 +280,14 @@ def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
     return None
 
 
-def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, Sequence[Part]]) -> Step:
+def _decide(actor: Actor, order: Order, step: Step, unseen: Mapping[UUID, Sequence[Part]]) -> Step:
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
         left = amount_of(unseen.get(pk, ()))
         answer = Answer(order.verdict, order.comment, unseen=left or None, signed_in_at=order.signed_in_at)
         shown = order.picks[pk] or "-"
-        outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown)
+        outcome = actions.decide(pk, answer, by=actor, via=Door.DASHBOARD, shown_digest=shown)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.message if known else str(refusal))

@@ -17,7 +17,7 @@ from approvals.access import permissions
 from approvals.access.fresh_sign_in import signed_in_at
 from approvals.exceptions import Invalid, NotFound, UnreadParts
 from approvals.forms.safeguards import how_much
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
 from approvals.pages.attention.seeded_row import with_check
@@ -123,7 +123,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
     if request.POST.get("confirmed") != "yes":
         return _bulk_review(request, order)
     try:
-        steps = bulk.decide_all(request.user, order)
+        steps = bulk.decide_all(actor_of(request), order)
     except UnreadParts as refusal:
         return _bulk_review(request, order, refusal)
     going = [step for step in steps if not step.code]

@@ -35,9 +35,9 @@ from approvals.states import Status
 
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
-SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
-         "policy_version", "rule", "repeats", "attachments",
+SHOWN = ("kind", "title", "tool_name", "canonical_tool", "input_digest", "agent", "priority", "urgency", "deadline_at",
+         "status", "created_at", "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
+         "policy_version", "rule", "other_rules", "repeats", "attachments",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
@@ -49,7 +49,7 @@ GIST = 400
 #: Columns that a row does not show, or shows only the beginning of.
 HEAVY = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response",
          "decision__answer", "decision__edited_input")  # fmt: skip
-COLUMNS = {"agent": "agent", "tool": "tool_name", "workflow": "workflow_id"}
+COLUMNS = {"agent": "agent", "tool": "canonical_tool", "workflow": "workflow_id"}
 
 
 def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
@@ -76,7 +76,7 @@ def _apply(
     exact = {
         "kind": filters.kind,
         "priority": filters.priority,
-        "tool_name": filters.tool,
+        "canonical_tool": filters.tool,
         "agent": filters.agent,
         "decision__by_name": filters.by,
     }

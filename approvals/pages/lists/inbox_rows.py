@@ -175,7 +175,7 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     settings = settings_of_tools({request.tool_name for request in requests})
     rules = rules_of_requests(requests)
     settings_of = {
-        request.pk: settings_under(rules.get(request.pk), settings.get(request.tool_name)) for request in requests
+        request.pk: settings_under(rules.get(request.pk, ()), settings.get(request.tool_name)) for request in requests
     }
     longer = _longer_beginnings(requests, settings_of)
     ballots = ballots_of(request for request in requests if request.pending)
