@@ -18,7 +18,7 @@ from approvals.text.canonical_names import fold
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.people import alice, bob
 
-migration = import_module("approvals.migrations.0016_canonical_tools")
+migration = import_module("approvals.migrations.0017_canonical_tools")
 EDITOR = SimpleNamespace(connection=connection)
 PLAIN = {
     "key_fields": [],

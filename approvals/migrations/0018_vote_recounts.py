@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0015_undecidable'),
+        ('approvals', '0017_canonical_tools'),
     ]
 
     operations = [

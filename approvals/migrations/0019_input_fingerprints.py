@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0015_undecidable'),
+        ('approvals', '0018_vote_recounts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

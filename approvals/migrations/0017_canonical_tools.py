@@ -88,7 +88,7 @@ def join_floods(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('approvals', '0015_undecidable'),
+        ('approvals', '0016_other_rules_of_requests'),
     ]
 
     operations = [
