@@ -1,4 +1,4 @@
-"""Files that come with a request, before they are stored: their bounds, their types, and what a person approves with them."""
+"""Files that come with a request, before they are stored: their bounds and their types."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import base64
 import binascii
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
-from approvals.db.canonical_json import MAX_DEPTH, digest
 from approvals.db.failures import OutageLog
 from approvals.exceptions import Refusal
 from approvals.models.attachments import AttachedFile
@@ -113,10 +111,3 @@ def problem(files: Sequence[NewFile]) -> str:
 
 def _too_large() -> str:
     return _("has more than %(limit)s bytes in all files together") % {"limit": grouped(MAX_BYTES)}
-
-
-def approved_digest(value: Mapping[str, Any], files: Sequence[AttachedFile]) -> str:
-    """Return the digest of what a person approves: of the input alone, or of the input with its files."""
-    if not files:
-        return digest(dict(value))
-    return digest({"input": dict(value), "attachments": [file.approved for file in files]}, max_depth=MAX_DEPTH + 1)

@@ -54,7 +54,7 @@ async function fields(call: ToolCall): Promise<Asked> {
 async function keyOf({ id, thread }: ToolCall): Promise<string> {
   if (!id) return "";
   const key = thread ? `${thread}:${id}` : id;
-  return key.length <= MAX_CALL_ID ? key : digestOf(key);
+  return key.length <= MAX_CALL_ID ? key : digestOf(JSON.stringify([thread, id]));
 }
 
 /** Whether a call was refused because of this field. */

@@ -1,5 +1,6 @@
 /** Requests as the API returns them, and how a request ended. */
 
+import { inputDigest } from "./digests.js";
 import { member } from "./documents.js";
 import { NotUnderstood } from "./errors.js";
 
@@ -31,6 +32,8 @@ export interface DecisionDocument {
   readonly edited_input: Readonly<Record<string, unknown>> | null;
   readonly approved_input: Readonly<Record<string, unknown>> | null;
   readonly approved_digest: string | null;
+  /** The salt in the text of `approved_digest`, for the key that asked; null if nothing is hidden from people. */
+  readonly digest_salt?: string | null;
   /** Whether one person decided what several people had to. */
   readonly break_glass: boolean;
   /** The rule of the policy that decided it without asking; null if a person did, or no one. */
@@ -65,6 +68,7 @@ export interface VotesDocument {
   readonly proposal: {
     readonly input: Readonly<Record<string, unknown>>;
     readonly input_digest: string;
+    readonly digest_salt?: string | null;
     readonly by: string;
   } | null;
 }
@@ -137,6 +141,16 @@ export class Outcome {
   /** The votes, if several people decide it. */
   get votes(): VotesDocument | null {
     return this.document.votes ?? null;
+  }
+
+  /**
+   * Whether `digest` is that of `input` with the files. Where anything is hidden from people, Pausepoint tells the key that asked
+   * alone what it takes: for other keys it is false then.
+   */
+  async verified(): Promise<boolean> {
+    if (this.input === null) return false;
+    const files = (this.document.attachments ?? []) as readonly FileDocument[];
+    return (await inputDigest(this.input, files, this.document.decision?.digest_salt ?? null)) === this.digest;
   }
 
   get approved(): boolean {

@@ -68,7 +68,9 @@ class ToolCall:
         if not self.id:
             return ""
         key = f"{self.thread}:{self.id}" if self.thread else self.id
-        return key if len(key) <= MAX_CALL_ID else hashlib.sha256(key.encode()).hexdigest()
+        if len(key) <= MAX_CALL_ID:
+            return key
+        return hashlib.sha256(json.dumps([self.thread, self.id]).encode()).hexdigest()
 
     def approval(self) -> Asked:
         """Return the fields of a request that asks whether the call may run."""

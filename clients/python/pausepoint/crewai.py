@@ -26,7 +26,7 @@ from crewai.utilities.string_utils import sanitize_tool_name
 
 from pausepoint import gate
 from pausepoint.calls import ToolCall
-from pausepoint.crewai_feedback import DeskFeedback, NobodyAnswered, TwoAtOnce, digest
+from pausepoint.crewai_feedback import DeskFeedback, NobodyAnswered, TwoAtOnce, text_of
 from pausepoint.desk import Desk
 from pausepoint.gate import Gate, NotGated, Ruling, logger
 
@@ -133,7 +133,7 @@ class _Hooks:
 
     def _call(self, context: ToolCallHookContext) -> ToolCall:
         wanted = dict(context.tool_input)
-        content = digest([context.tool_name, wanted])
+        content = self.desk.name_of(text_of([context.tool_name, wanted]))
         with self._lock:
             self._counts[content] += 1
             known_by = f"{content}-{self._counts[content]}"

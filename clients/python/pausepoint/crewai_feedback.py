@@ -52,7 +52,7 @@ class DeskFeedback:
     def request_feedback(self, context: PendingFeedbackContext, flow: Flow[Any]) -> str:
         if self.wait:
             with self._lock:
-                key = _next_key(context, self._counts)
+                key = _next_key(self.desk, context, self._counts)
             return _feedback(self.desk.wait(self._ask(context, key)["id"]), context)
         _check_alone(context, flow)
         with self._lock:
@@ -112,7 +112,7 @@ class DeskFeedback:
         """Ask, or return the request of an earlier run of the flow whose answer was not used; with what the flow has asked."""
         counts = Counter(self._stored.get(context.flow_id, {}))
         while True:
-            request = self._ask(context, _next_key(context, counts))
+            request = self._ask(context, _next_key(self.desk, context, counts))
             if request["status"] == "pending" or (request["status"] == "answered" and not self._is_used(request["id"])):
                 return request, counts
 
@@ -179,16 +179,18 @@ def _triggers(method: Any) -> set[str]:
     return triggers
 
 
-def _next_key(context: PendingFeedbackContext, counts: Counter[str]) -> str:
+def _next_key(desk: Desk, context: PendingFeedbackContext, counts: Counter[str]) -> str:
     """Return a key that is the same when a flow with the same id runs again from its start, and count the question."""
-    content = digest([context.flow_id, context.method_name, context.method_output, context.message])
+    about = [context.flow_id, context.method_name, context.method_output, context.message]
+    content = desk.name_of(text_of(about))
     counts[content] += 1
     return f"{content}-{counts[content]}"
 
 
 def _old_key(context: PendingFeedbackContext) -> str:
     """Return the key of a flow that a version before 0.2 has stored."""
-    return digest([context.flow_id, context.method_name, context.requested_at.isoformat()])
+    about = [context.flow_id, context.method_name, context.requested_at.isoformat()]
+    return hashlib.sha256(text_of(about).encode()).hexdigest()[:40]
 
 
 def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
@@ -200,5 +202,6 @@ def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
     return ""
 
 
-def digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:40]
+def text_of(value: Any) -> str:
+    """Return any value as a text that is the same for equal ones."""
+    return json.dumps(value, sort_keys=True, default=str)

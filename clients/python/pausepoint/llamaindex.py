@@ -8,7 +8,6 @@ Install with `pip install "pausepoint[llamaindex]"`.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -111,7 +110,7 @@ class _Run:
 
     def note(self, event: dict[str, Any]) -> dict[str, Any]:
         """Add an event to those that wait, under a key that is the same whenever the run is repeated."""
-        content = hashlib.sha256(json.dumps(event, sort_keys=True, default=str).encode()).hexdigest()[:32]
+        content = self.desk.name_of(json.dumps(event, sort_keys=True, default=str))
         self.counts[content] += 1
         noted = {"key": str(event.get("id") or f"{content}-{self.counts[content]}"), "event": event}
         self.open.append(noted)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from approvals.asking.attachments import storage_failed, storage_outage
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, RequestAttachment
 from tests.support.desk.files import CSV, GIF, JPEG, PDF, PNG, TEXT, WEBP, attachment, folder, giant_png, stored_names
 from tests.support.machine import APPROVAL, Machine
@@ -55,7 +55,7 @@ def test_a_request_lists_its_files_with_the_type_that_was_found_in_them():
 def test_the_digest_of_a_request_without_files_is_that_of_its_input():
     machine = Machine(alice())
     document = machine.ask()
-    assert (document["input_digest"], document["attachments"]) == (digest(APPROVAL["input"]), [])
+    assert (document["input_digest"], document["attachments"]) == (input_digest(APPROVAL["input"]), [])
     assert "attachments" not in AuditEntry.objects.get(event="request.created").data
 
 
@@ -63,14 +63,14 @@ def test_the_digest_of_a_request_with_files_covers_them_too():
     document = Machine(alice()).ask(attachments=[attachment(TEXT, "note.txt")])
     file = {"name": "note.txt", "media_type": "text/plain", "size": len(TEXT)}
     file["sha256"] = hashlib.sha256(TEXT).hexdigest()
-    assert document["input_digest"] == digest({"input": APPROVAL["input"], "attachments": [file]})
+    assert document["input_digest"] == input_digest(APPROVAL["input"], [file])
     assert AuditEntry.objects.get(event="request.created").data["attachments"] == [file]
 
 
 def test_a_decision_about_other_files_than_those_of_the_request_is_refused():
     document = Machine(alice()).ask(attachments=[attachment()])
     decider = Machine(bob())
-    without = digest(APPROVAL["input"])
+    without = input_digest(APPROVAL["input"])
     assert decider.decide(document, "approve", input_digest=without).refusal == (409, "changed")
     assert decider.decide(document, "approve", input_digest=document["input_digest"]).status == 200
 
@@ -81,7 +81,7 @@ def test_a_changed_input_is_approved_together_with_the_files():
     edited = Machine(bob()).decide(document, "edit", edited_input={"amount": 100}).body
     files = [{name: value for name, value in file.items() if name != "url"} for file in document["attachments"]]
     approved = edited["decision"]["approved_digest"]
-    assert approved == digest({"input": {"amount": 100}, "attachments": files})
+    assert approved == input_digest({"amount": 100}, files)
     result = {"input_digest": approved, "output": "done"}
     assert machine.post(f"/requests/{document['id']}/result", result).status == 201
 

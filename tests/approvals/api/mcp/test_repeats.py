@@ -215,6 +215,16 @@ def test_a_result_is_recorded_once():
     assert agent.call("report_result", {"request_id": str(only().pk), "error": "Timeout"}).refusal == words
 
 
+def test_a_result_of_an_input_with_a_hidden_value_is_compared_with_its_salt():
+    agent, decider, hidden = Agent(alice()), bob(), {"door": "north", "pin": "7316"}
+    agent.call("request_approval", REFUND | {"input": hidden})
+    decide(decider, Verdict.APPROVE)
+    report = {"request_id": str(only().pk), "output": "open"}
+    other = agent.call("report_result", report | {"input": hidden | {"pin": "0000"}})
+    assert other.refusal.startswith("The input that ran is not the approved input.")
+    assert agent.call("report_result", report | {"input": hidden}).outcome == {}
+
+
 def test_a_result_of_another_input_is_on_record_but_is_no_result():
     agent, decider = Agent(alice()), bob()
     agent.call("request_approval", REFUND)
