@@ -185,6 +185,8 @@ class ApprovalRequest(models.Model):
     described: str = ""
     #: The input if it is short, where `queries.audit.subjects_of` has annotated it.
     short_input: str = ""
+    #: Whether someone rejected it, and no rule, where `queries.policy.grants.preview` has annotated it.
+    refused: bool = False
     #: The length of the large columns, where `api.feed` has annotated it.
     size: int = 0
     #: The body of the audit entry with the result of its call, where `queries.requests.with_report` has annotated it.
