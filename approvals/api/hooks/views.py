@@ -120,8 +120,9 @@ def _prompt(call: HookCall, caller: Caller) -> HttpResponse:
     The call is the last one of the session, because it has ended the process.
     """
     request = queries.latest_of_session(caller.scope, call.session, call.agent.name)
-    waits = request is not None and request.pending
-    return JsonResponse(answers.kept_back(call, request) if waits else {})
+    if request is None or not request.pending:
+        return JsonResponse({})
+    return JsonResponse(answers.kept_back(call, request))
 
 
 def _reported(call: HookCall, caller: Caller) -> ApprovalRequest | None:
