@@ -181,6 +181,12 @@ def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
     return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
 
 
+def latest_of_session(scope: str, session: str, agent: str) -> ApprovalRequest | None:
+    """Return the last request of a session of a coding agent; None if it made none."""
+    requests = ApprovalRequest.objects.filter(scope=scope, workflow__thread_id=session, agent=agent)
+    return requests.order_by("-created_at", "-id").first()
+
+
 def workflows_for(user: Person, listed: Q | None = None, *order: str) -> QuerySet[Workflow]:
     """Return the workflows that this person may see: all, or their own and those with a request that they may see.
 

@@ -14,6 +14,7 @@ class Event(StrEnum):
     ELICITATION = "Elicitation"
     POST_TOOL_USE = "PostToolUse"
     POST_TOOL_USE_FAILURE = "PostToolUseFailure"
+    USER_PROMPT_SUBMIT = "UserPromptSubmit"
 
 
 #: The events that report what a call has done; nothing is asked then.

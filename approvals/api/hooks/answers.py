@@ -73,6 +73,16 @@ def taken(call: HookCall, request: ApprovalRequest) -> Answer:
     return denied(call, f"{message % {'call': request.taken}} {more}")
 
 
+def kept_back(call: HookCall, request: ApprovalRequest) -> Answer:
+    """Return the answer that keeps a prompt from the model while a deferred call of its session waits."""
+    message = _("A call of this session still waits for a decision: %(url)s") % {"url": request.public_url}
+    more = _(
+        "So this prompt was not sent: the call would be lost. Resume the session once it is decided, or cancel it."
+    )
+    output = {"hookEventName": call.event}
+    return {"decision": "block", "reason": f"{message} {more}", "hookSpecificOutput": output}
+
+
 def told_afterwards(call: HookCall, request: ApprovalRequest) -> Answer:
     """Return what the model reads beside the result of an approved call; nothing if it ran as the model sent it.
 

@@ -29,7 +29,10 @@ QUESTIONS = "AskUserQuestion"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCall:
-    """What a hook reports. Of a tool call `tool` and `input` are given, of an elicitation `server` and what it asks."""
+    """What a hook reports. Of a tool call `tool` and `input` are given, of an elicitation `server` and what it asks.
+
+    Of a prompt only the session and its id are read, not its words.
+    """
 
     agent: Agent
     event: Event
@@ -175,6 +178,7 @@ _EVENTS: Mapping[Event, type[_Hook]] = {
     Event.PERMISSION_REQUEST: _Permission,
     Event.POST_TOOL_USE: _Success,
     Event.POST_TOOL_USE_FAILURE: _Failure,
+    Event.USER_PROMPT_SUBMIT: _Hook,
 }
 
 

@@ -47,7 +47,7 @@ _EXPIRY = re.compile(r"[1-9]\d{0,6}", re.ASCII)
 
 @endpoint("POST", "ask", headers=MARKED)
 def claude_code(request: HttpRequest, caller: Caller) -> HttpResponse:
-    """Answer a hook of Claude Code: PreToolUse, PermissionRequest and Elicitation, and the reports of what has run."""
+    """Answer a hook of Claude Code: PreToolUse, PermissionRequest, Elicitation, UserPromptSubmit, and reports of results."""
     return _answer(request, caller, CLAUDE_CODE)
 
 
@@ -61,6 +61,8 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     call = parse(json_object(request), agent)
     if call.event in REPORTS:
         return _report(call, caller)
+    if call.event == Event.USER_PROMPT_SUBMIT:
+        return _prompt(call, caller)
     seconds, expiry = _parse_wait(request, call), _parse_expiry(request)
     call, repeat = replace(call, deferred=seconds is None), idempotency_key(request)
     if call.tool:
@@ -109,6 +111,18 @@ def _report(call: HookCall, caller: Caller) -> HttpResponse:
         actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
         return JsonResponse(answers.told_afterwards(call, request))
     return JsonResponse({})
+
+
+def _prompt(call: HookCall, caller: Caller) -> HttpResponse:
+    """Keep a prompt from the model while the call waits with which its session has ended.
+
+    Claude Code sends a prompt that it is resumed with also if the call is deferred again, and never asks about that call later.
+    The call is the last one of the session, because it has ended the process.
+    """
+    request = queries.latest_of_session(caller.scope, call.session, call.agent.name)
+    if request is None or not request.pending:
+        return JsonResponse({})
+    return JsonResponse(answers.kept_back(call, request))
 
 
 def _reported(call: HookCall, caller: Caller) -> ApprovalRequest | None:

@@ -43,12 +43,14 @@ WORDS = {
     "PreToolUse": ("allow", "deny", "defer"),
     "PermissionRequest": ("allow", "deny"),
     "Elicitation": ("accept", "decline", "cancel"),
+    "UserPromptSubmit": ("block",),
 }
 #: What else an answer to them may have.
 MEMBERS = {
     "PreToolUse": {"permissionDecision", "permissionDecisionReason", "updatedInput"},
     "PermissionRequest": {"decision"},
     "Elicitation": {"action", "content"},
+    "UserPromptSubmit": set(),
 }
 #: The header that says whether a request still waits.
 STATUS = "Pausepoint-Status"
@@ -246,6 +248,7 @@ def _is_known(agent: str, event: str, answer: dict[str, Any], output: dict[str, 
         "PreToolUse": output.get("permissionDecision"),
         "PermissionRequest": decision.get("behavior") if isinstance(decision, dict) else None,
         "Elicitation": output.get("action"),
+        "UserPromptSubmit": answer.get("decision"),
     }
     if event in verdicts and verdicts[event] not in WORDS[event]:
         return False
@@ -253,4 +256,6 @@ def _is_known(agent: str, event: str, answer: dict[str, Any], output: dict[str, 
         return False
     # Claude Code runs a call if `continue` stands beside anything but a denial, and Codex whatever it stands beside.
     more = answer.keys() - {"hookSpecificOutput"}
+    if event == "UserPromptSubmit":
+        return agent == "claude-code" and more <= {"decision", "reason"}
     return not more or (agent == "claude-code" and more <= {"continue", "stopReason"} and verdicts.get(event) == "deny")

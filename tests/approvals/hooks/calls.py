@@ -56,6 +56,14 @@ ELICITATION: dict[str, Any] = {
         "required": ["colour"],
     },
 }
+PROMPT: dict[str, Any] = {
+    "session_id": BASH["session_id"],
+    "cwd": "/srv/app",
+    "prompt_id": "0c2b6de5-6d4c-4d55-9b36-3c8c7a1a7a41",
+    "permission_mode": "default",
+    "hook_event_name": "UserPromptSubmit",
+    "prompt": "Go on",
+}
 CODEX_BASH: dict[str, Any] = {
     "session_id": "01a20733-c816-7772-bec5-614723cd0e44",
     "turn_id": "01a20733-c843-71e3-8e42-4641ef57f420",

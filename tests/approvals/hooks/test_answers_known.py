@@ -27,8 +27,10 @@ def said(word: Any, event: str = "PreToolUse") -> dict[str, Any]:
         "PreToolUse": {"permissionDecision": word},
         "PermissionRequest": {"decision": {"behavior": word}},
         "Elicitation": {"action": word},
+        "UserPromptSubmit": {},
     }[event]
-    return {"hookSpecificOutput": {"hookEventName": event, **output}}
+    more = {"decision": word, "reason": "A call waits."} if event == "UserPromptSubmit" else {}
+    return {"hookSpecificOutput": {"hookEventName": event, **output}} | more
 
 
 @pytest.mark.parametrize("event", WORDS)

@@ -63,7 +63,14 @@ def test_new_settings_block_every_failure():
     }
     deferring = json.loads(claude_settings("", COMMAND, defer=True))["hooks"]
     deferred = {event: "--defer" in groups[0]["hooks"][0]["command"] for event, groups in deferring.items()}
-    assert deferred == {"PreToolUse": True, "Elicitation": False, "PostToolUse": False, "PostToolUseFailure": False}
+    assert deferred == {
+        "PreToolUse": True,
+        "Elicitation": False,
+        "PostToolUse": False,
+        "PostToolUseFailure": False,
+        "UserPromptSubmit": False,
+    }
+    assert deferring["UserPromptSubmit"] == [group]
 
 
 def test_hooks_over_http_of_earlier_versions_are_replaced_and_removed():
@@ -77,7 +84,7 @@ def test_a_repeat_changes_nothing_another_address_replaces_ours_and_removing_und
     once = claude_settings(before, COMMAND)
     assert claude_settings(once, COMMAND) == once
     moved = claude_settings(once, "pausepoint --url https://other.example.org", defer=True)
-    assert (moved.count("hook claude-code"), DESK in moved) == (4, False)
+    assert (moved.count("hook claude-code"), DESK in moved) == (5, False)
     undone = claude_settings_without(moved)
     assert (json.loads(undone or "{}"), claude_settings_without(undone)) == (json.loads(before or "{}"), undone)
     if before.strip("{}\n"):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import fcntl
 import functools
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +90,9 @@ def file_with(name: str, script: str) -> Path:
     def make(path: Path) -> None:
         shutil.copy(migrated_file(), path)
         _fill(f"sqlite:///{path}", script)
+        # The process may end without closing its connections, and what is still in the log would be lost with its name.
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     return once(f"{name}.sqlite3", make)
 

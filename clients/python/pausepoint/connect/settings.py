@@ -19,6 +19,9 @@ from pausepoint.connect.files import CannotChange
 TIMEOUT = 600
 #: The events of Claude Code: every call that matches, the questions of MCP servers, and what the calls have done.
 CLAUDE_EVENTS = ("PreToolUse", "Elicitation", "PostToolUse", "PostToolUseFailure")
+#: The event that is needed beside them to defer calls: a prompt with which a session is resumed before the decision would
+#: reach the model all the same, and Claude Code would never ask about the deferred call again.
+PROMPT = "UserPromptSubmit"
 #: Seconds for reports, for which no one waits.
 REPORTING = 60
 KEY = "PAUSEPOINT_KEY"
@@ -62,7 +65,7 @@ def claude_settings(text: str, command: str, *, defer: bool = False) -> str:
     """Return a `settings.json` with our hooks, whether it had some before or not."""
     settings = _object(text)
     hooks = _without_ours(settings.get("hooks", {}))
-    for event in CLAUDE_EVENTS:
+    for event in (*CLAUDE_EVENTS, PROMPT) if defer else CLAUDE_EVENTS:
         group = {"matcher": "*", "hooks": [claude_hook(command, event, defer=defer)]}
         hooks[event] = [*hooks.get(event, []), group]
     return _written({**settings, "hooks": hooks}, text)

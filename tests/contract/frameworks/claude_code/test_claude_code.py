@@ -195,6 +195,44 @@ def test_a_deferred_call_costs_nothing_and_runs_once_when_the_session_is_resumed
     assert ((claude.project / "runs").read_text(), claude.requests()) == ("approved\n", 1)
 
 
+@both_versions
+def test_a_prompt_does_not_get_past_a_deferred_call_which_runs_once_after_the_approval(claude):
+    claude.connect("--defer")
+    claude.run(bash(1, "date >> runs"), ends=False)
+    session = claude.results()[1]["session_id"]
+    resume = ("-p", "go on", "--resume", session)
+    # Otherwise the prompt is sent without a result of the call, and newer versions never ask about the call again.
+    for _early in range(2):
+        claude.run(arguments=resume, ends=False)
+        last = claude.results()[1]
+        assert "A call of this session still waits for a decision" in last["result"], last
+    assert (len(claude.model.requests), claude.files) == (1, set())
+    (request,) = claude.made()
+    claude.decide(request, "approve")
+    # Claude Code lets the model go on after the call, and then sends the prompt.
+    claude.model.will(says(text("the call has run")))
+    claude.run(arguments=resume)
+    assert claude.results()[1]["result"] == "done"
+    assert (len((claude.project / "runs").read_text().splitlines()), claude.requests()) == (1, 1)
+    assert claude.result(request)["state"] == "succeeded"
+
+
+@both_versions
+def test_a_deferred_call_that_was_rejected_never_runs_and_the_prompt_goes_on(claude):
+    claude.connect("--defer")
+    claude.run(bash(1, "date >> runs"), ends=False)
+    resume = ("-p", "go on", "--resume", claude.results()[1]["session_id"])
+    claude.run(arguments=resume, ends=False)
+    claude.ended()
+    (request,) = claude.made()
+    claude.decide(request, "reject", comment="Not this one")
+    claude.model.will(says(text("the call was declined")))
+    claude.run(arguments=resume)
+    heard, last = claude.results()
+    assert "Not this one" in heard["toolu_1"]
+    assert (last["result"], claude.files, claude.requests()) == ("done", set(), 1)
+
+
 def test_a_model_that_numbers_its_calls_anew_is_asked_about_again(claude):
     call = bash(1, "date >> runs")
     claude.run(call)
