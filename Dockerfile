@@ -17,6 +17,7 @@ COPY hitlsite hitlsite
 COPY approvals approvals
 COPY chats chats
 COPY templates templates
+COPY locale locale
 # Bytecode and static files are built here, by root, because containers run on a read-only file system.
 RUN python -m compileall -q hitlsite approvals chats \
  && SECRET_KEY=only-while-the-image-is-built-never-later DATABASE_URL=sqlite:////tmp/none.sqlite3 python manage.py collectstatic --no-input --verbosity 0

@@ -29,7 +29,7 @@ class ApprovalsConfig(AppConfig):
 
         from approvals import actions
         from approvals.access.usernames import validate_new_username
-        from approvals.actions import attention, policy
+        from approvals.actions import attention, policy, recounting
         from approvals.actions.policy import absences, duty, following_up, scoping, undecidable
         from approvals.admin.labels import translate_labels
         from approvals.background import sweep
@@ -55,6 +55,7 @@ class ApprovalsConfig(AppConfig):
         sweep.register(sweep.free_lost_resumes, lambda now: [actions.lost_leases(now)])
         sweep.register(scoping.compare_earlier_requests, lambda now: [scoping.uncompared(), scoping.unfinished_walks()])
         sweep.register(undecidable.check_waiting_requests, lambda now: [undecidable.due_checks()])
+        sweep.register(recounting.recount_votes, lambda now: [recounting.due_recounts()])
         sweep.register(sweep.erase_due_attachments, lambda now: [actions.due_attachments(now)])
         sweep.register(following_up.carry_out_follow_ups, lambda now: [following_up.due_follow_ups(now)])
         sweep.register(duty.read_due_calendars, lambda now: [duty.due_calendars(now)])

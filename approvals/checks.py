@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 from approvals.db import append_only
@@ -29,16 +30,9 @@ def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
     """Check that the append-only triggers exist and are not switched off."""
     errors: list[CheckMessage] = []
     for alias in databases or []:
-        if append_only.SWITCH in connections[alias].introspection.table_names() and append_only.find_switch_rows(
-            connections[alias]
-        ):
-            hint = _(
-                "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, "
-                "then `manage.py audit check`."
-            )
-            errors.append(Error(f"{append_only.switch_warning()}.", hint=hint, id="approvals.E003"))
+        errors += check_switch(connections[alias])
         for trigger in append_only.missing_triggers(connections[alias]):
-            hint = _("Run `manage.py migrate --skip-checks` to restore the triggers.")
+            hint = _("Run `manage.py migrate` to restore the triggers, then `manage.py audit check`.")
             errors.append(
                 Error(
                     _("The trigger %(trigger)s is missing, so protected rows can be changed.") % {"trigger": trigger},
@@ -47,3 +41,15 @@ def check_triggers(*, databases: Sequence[str] | None = None, **kwargs: Any) -> 
                 )
             )
     return errors
+
+
+def check_switch(connection: BaseDatabaseWrapper) -> list[Error]:
+    """Check that the append-only triggers of a database are not switched off."""
+    if append_only.SWITCH not in connection.introspection.table_names():
+        return []
+    if not append_only.find_switch_rows(connection):
+        return []
+    hint = _(
+        "Find out how the row got there. Run `manage.py migrate --skip-checks` to remove it, then `manage.py audit check`."
+    )
+    return [Error(f"{append_only.switch_warning()}.", hint=hint, id="approvals.E003")]

@@ -16,6 +16,7 @@ from django.utils.http import content_disposition_header, quote_etag, url_has_al
 from approvals.access.callers import is_for_machines
 from approvals.exceptions import NotFound, Refusal
 from approvals.models import Preferences
+from approvals.models.actors import SessionActor
 from approvals.queries.preferences import PageState
 from approvals.text.file_types import TEXT
 from approvals.text.translation import title_of
@@ -33,6 +34,11 @@ class SignedIn(HttpRequest):
 
 
 View = Callable[Concatenate[SignedIn, P], HttpResponse]
+
+
+def actor_of(request: SignedIn) -> SessionActor:
+    """Return who acts on a page: whoever loses the session while the action waits for a lock must not act any more."""
+    return SessionActor(request.user, request.session.session_key or "")
 
 
 def refusals_as_pages(view: View[P]) -> Callable[..., HttpResponse]:

@@ -15,10 +15,11 @@ from approvals.pages import (
     secrets,
     workflows,
 )
-from approvals.pages.attention import line
+from approvals.pages.attention import line, own_cases
 from approvals.pages.attention.seeded import or_check, or_check_of_workflow
 from approvals.pages.audit import evidence, record
 from approvals.pages.audit import views as audit
+from approvals.pages.insights import cases as insights_cases
 from approvals.pages.insights import views as insights
 from approvals.pages.lists import palette, saved_views, snoozes, suggestions
 from approvals.pages.policy import granting, ledger
@@ -60,12 +61,14 @@ urlpatterns = [
     path("suggestions/<str:kind>/", suggestions.suggested, name="suggested"),
     path("palette/", palette.palette, name="palette"),
     path("insights/", insights.insights, name="insights"),
+    path("insights/cases/", insights_cases.insights_cases, name="insights-cases"),
     path("insights/csv/", insights.insights_csv, name="insights-csv"),
     path("settings/grants/", ledger.ledger, name="grants"),
     path("settings/grants/switch/", ledger.switch, name="switch-grants"),
     path("settings/grants/<uuid:pk>/", ledger.granted, name="granted"),
     path("settings/grants/<uuid:pk>/revoke/", ledger.revoke, name="revoke-grant"),
     path("attention/", line.line, name="attention-line"),
+    path("attention/cases/", own_cases.own_cases, name="own-cases"),
     path("settings/", include("approvals.administration.urls")),
     path("workflows/", workflows.workflows, name="workflows"),
     path("workflows/<int:pk>/", or_check_of_workflow(workflows.workflow), name="workflow"),

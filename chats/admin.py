@@ -39,6 +39,8 @@ class TurnCheckpointAdmin(ReadOnlyAdmin):
     list_display = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "created_at")
     list_filter = ("kind", text_filter("message", _("message"), "message_id"))
     ordering = ("-pk",)
+    # From it, hidden values could be found by trying all of them.
+    exclude = ("digest_salt",)
 
 
 @admin.register(ModelPrice)

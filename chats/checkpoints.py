@@ -15,6 +15,9 @@ from approvals.text.translatable import Count, gettext_noop
 #: The message of a turn holds all its steps, each of which may have MAX_BYTES, and values of MAX_DEPTH inside its parts.
 MAX_MESSAGE_BYTES, MAX_MESSAGE_DEPTH = 200 * MAX_BYTES, MAX_DEPTH + 8
 
+#: What the hashed text of a message says of itself.
+VERSION = "pausepoint.message.1"
+
 Parts = list[dict[str, Any]]
 
 
@@ -55,14 +58,16 @@ def canonical_part(part: dict[str, Any]) -> bytes:
     return canonical(part, max_depth=MAX_MESSAGE_DEPTH - 1, max_bytes=MAX_MESSAGE_BYTES)
 
 
-def digest_of(parts: Parts, known: Sequence[bytes] = ()) -> str:
+def digest_of(parts: Parts, known: Sequence[bytes] = (), *, salt: str) -> str:
     """Return `sha256:` and the hex digest of a message's parts. Raises NotCanonical.
 
-    `known` are the canonical forms of its first parts. That of the message has the forms of all parts in it, so hashing them
-    is all that is left to do.
+    It is that of the canonical form of `{"parts": [...], "salt": ..., "version": ...}`. Without the salt, no value that is hidden
+    in a part is found by trying all of them. `known` are the canonical forms of the first parts. That of the message has the
+    forms of all parts in it, so hashing them is all that is left to do.
     """
     forms = [*known, *map(canonical_part, parts[len(known) :])]
-    whole = b"[%b]" % b",".join(forms)
+    rest = canonical({"salt": salt, "version": VERSION})
+    whole = b'{"parts":[%b],%b' % (b",".join(forms), rest[1:])
     if len(whole) > MAX_MESSAGE_BYTES:
         raise NotCanonical(gettext_noop("larger than %(limit)s bytes"), limit=Count(MAX_MESSAGE_BYTES))
     return "sha256:" + hashlib.sha256(whole).hexdigest()

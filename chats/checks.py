@@ -1,7 +1,7 @@
 """Checks of an installation.
 
-The agents can be loaded, a provider is configured, and its model takes what the agents ask for. A database that is upgraded
-has one unfinished turn in a chat.
+The agents can be loaded, and the model of a configured provider takes what the agents ask for. A database that is upgraded has
+one unfinished turn in a chat.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage, Error, Info
 from django.core.management import CommandError
 from django.db import connections
 from django.utils.translation import gettext as _
@@ -41,6 +41,9 @@ def check_agents(**kwargs: Any) -> list[CheckMessage]:
                 Error(message % {"agent": agent.name, "problem": problem}, id="chats.E003")
                 for problem in problems(agent)
             ]
+    except providers.NoProvider as error:
+        hint = _("Agents that run elsewhere need none. Set HITL_PROVIDER and a key to let a model answer in chats.")
+        errors.append(Info(translated(error), hint=hint, id="chats.I001"))
     except ProviderError as error:
         hint = _("HITL_PROVIDER=scripted works offline and without a key.")
         errors.append(Error(f"HITL_PROVIDER: {translated(error)}", hint=hint, id="chats.E002"))

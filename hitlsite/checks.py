@@ -15,13 +15,24 @@ from django.utils.translation import gettext as _
 
 from approvals.models import processes
 from approvals.outbound import push
+from hitlsite.storage import unwritable_folder
 
 LOCAL_HOSTS = frozenset({"", "localhost", "127.0.0.1", "::1"})
 
 
 def check_set_up(**kwargs: Any) -> list[checks.CheckMessage]:
     """Check that the settings fit together."""
-    return [*_services(), *([] if settings.DEBUG else _addresses())]
+    return [*_services(), *_files(), *([] if settings.DEBUG else _addresses())]
+
+
+def _files() -> Iterator[checks.CheckMessage]:
+    folder = unwritable_folder()
+    if folder is not None:
+        yield checks.Warning(
+            _("Files of requests cannot be stored: this process cannot write to %(folder)s.") % {"folder": folder},
+            hint=_("Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS."),
+            id="hitlsite.W009",
+        )
 
 
 def _services() -> Iterator[checks.CheckMessage]:

@@ -17,6 +17,7 @@ declare global {
   // --- What scripts offer each other.
   interface Pausepoint {
     typing: Typing;
+    toasts: Toasts;
     /** The person's time zone. */
     zone: string;
     /** A time of today without its day, in that zone. */
@@ -26,9 +27,15 @@ declare global {
     inUse(card: Element): boolean;
     unfold(card: HTMLElement): boolean;
     reveal(element: Element | null): void;
+    seen: Seen;
     going?(): boolean;
     snooze?(): void;
     decide(key: string): void;
+  }
+  interface Seen {
+    readOn(cards: HTMLElement[]): boolean;
+    isSeen(card: HTMLElement): boolean;
+    hasJustMoved(): boolean;
   }
   interface Typing {
     isField(element: Element | null): boolean;
@@ -36,6 +43,10 @@ declare global {
     isComposing(event: KeyboardEvent): boolean;
     hush(): void;
     keepFocus(target: Element): void;
+  }
+  interface Toasts {
+    show(id: string, words: string, how: { alert?: boolean; link?: string }): HTMLElement;
+    makeButton(words: string, act: () => unknown): HTMLButtonElement;
   }
   interface Pane {
     open(id: string, how?: { focus?: boolean; itself?: boolean; history?: boolean }): void;
@@ -50,7 +61,7 @@ declare global {
     show(): void;
     current(): string;
     isLoaded(): boolean;
-    isSettled(): boolean;
+    isSettled(pause?: number): boolean;
     card(): HTMLElement | null;
     wasDecidedHere(id: string): boolean;
   }

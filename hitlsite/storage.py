@@ -8,7 +8,19 @@ from typing import IO, Any
 
 from django.core.files.storage import FileSystemStorage
 
+from approvals.models.attachments import file_storage
 from hitlsite.backups import sync_folder
+
+
+def unwritable_folder() -> Path | None:
+    """Return the folder of the files of requests if this process cannot write there; None if they are stored elsewhere."""
+    storage = file_storage()
+    if not isinstance(storage, FileSystemStorage):
+        return None
+    folder = Path(storage.location)
+    # It is made with the first file.
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    return None if os.access(existing, os.W_OK | os.X_OK) else folder
 
 
 class PrivateFiles(FileSystemStorage):

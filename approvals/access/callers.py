@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -19,7 +20,7 @@ from django.utils.translation import gettext as _
 from approvals.access import keys, rate_limits
 from approvals.access.sessions import encrypt_session, user_of, user_of_encrypted_session
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
-from approvals.models.actors import Actor, KeyActor
+from approvals.models.actors import Actor, KeyActor, SessionActor
 from approvals.models.keys import ApiKey
 
 ALL = frozenset(keys.SCOPES)
@@ -40,6 +41,9 @@ class Caller:
     confined_to: str | None = None
     #: The key of the browser's session, if the caller is known by one.
     session_key: str = field(default="", repr=False)
+    #: The key of the session that has made the client token, and when the token ends, if the caller has one.
+    token_session: str = field(default="", repr=False)
+    token_until: datetime | None = None
     #: Whether the call was counted against the limit on asking.
     counted: bool = False
 
@@ -49,8 +53,10 @@ class Caller:
 
     @property
     def actor(self) -> Actor:
-        """Who decides, asks or comments: the key if there is one, else the user."""
-        return KeyActor(self.user, self.key) if self.key else self.user
+        """Who decides, asks or comments: the key if there is one, else the user in a browser."""
+        if self.key is not None:
+            return KeyActor(self.user, self.key, self.token_until)
+        return SessionActor(self.user, self.session_key or self.token_session, self.token_until)
 
     @property
     def scope(self) -> str:
@@ -184,11 +190,19 @@ def _by_client_token(text: str) -> Caller | None:
         return None
     if made["until"] < timezone.now().timestamp():
         return None
+    session_key, user = "", None
     if session := made.get("session"):
-        user = user_of_encrypted_session(session, made["user"])
+        session_key, user = user_of_encrypted_session(session, made["user"])
     else:
         user = User.objects.filter(pk=made["user"], is_active=True).first()
     key = ApiKey.objects.filter(keys.live(), pk=made["key"]).first() if made["key"] else None
     if user is None or (made["key"] and key is None):
         return None
-    return Caller(user=user, scopes=frozenset(made["scopes"]), key=key, confined_to=made["thread"])
+    scopes = frozenset(made["scopes"])
+    if key is not None:
+        # The key may have been narrowed since it made the token.
+        scopes &= frozenset(key.scopes)
+    until = datetime.fromtimestamp(made["until"], UTC)
+    return Caller(
+        user=user, scopes=scopes, key=key, confined_to=made["thread"], token_session=session_key, token_until=until
+    )

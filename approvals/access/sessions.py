@@ -63,15 +63,15 @@ def encrypt_session(session_key: str, user: User) -> str:
     return encryption(SALT).encrypt(json.dumps(named).encode()).decode()
 
 
-def user_of_encrypted_session(text: str, user_id: int) -> User | None:
-    """Return the user of an encrypted session, in one query; None if it has ended or the password has changed."""
+def user_of_encrypted_session(text: str, user_id: int) -> tuple[str, User | None]:
+    """Return the key and the user of an encrypted session, in one query; no user if it has ended or the password has changed."""
     try:
         session_key, proof = json.loads(encryption(SALT).decrypt(text))
     except InvalidToken:
-        return None
+        return "", None
     alive = Session.objects.filter(session_key=session_key, expire_date__gt=timezone.now())
     user = User.objects.filter(Exists(alive), pk=user_id, is_active=True).first()
-    return user if user is not None and _proves(proof, user) else None
+    return session_key, user if user is not None and _proves(proof, user) else None
 
 
 def _proves(proof: str, user: User) -> bool:

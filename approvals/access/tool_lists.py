@@ -11,7 +11,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Invalid
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
+from approvals.text.canonical_names import fold
 from approvals.text.text import visible
 
 MAX_PATTERNS, MAX_PATTERN = 100, 100

@@ -20,6 +20,7 @@ from approvals.actions.storing import store_request
 from approvals.asking.asks import MAX_TITLE, Ask
 from approvals.asking.origins import EqualCalls, Origin
 from approvals.db import transactions
+from approvals.db.input_digest import input_digest
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import Conflict, Undecidable
@@ -89,7 +90,7 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
         known = _same_call(workflow.scope, ask)
         if known is None:
             return _stored(workflow, ask, by=requested_by)
-        if known.input_digest != ask.input_digest:
+        if known.input_digest != input_digest(ask.input, [file.approved for file in ask.files], known.digest_salt):
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
 

@@ -16,8 +16,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from approvals.asking.attachments import NewFile, StorageFailed
+from approvals.asking.attachments import NewFile, StorageFailed, storage_failed, storage_outage
 from approvals.db.canonical_json import utc
+from approvals.db.pool import AWAY, is_locked
+from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, RequestAttachment
 from approvals.models.attachments import file_storage, path_of
 from approvals.record import audit
@@ -34,7 +36,11 @@ BATCH = 100
 
 @contextmanager
 def stored(files: Sequence[NewFile]) -> Iterator[None]:
-    """Store these files, and in the end remove those that no request has. StorageFailed."""
+    """Store these files, and in the end remove those that no request has. StorageFailed.
+
+    After an error of the database nothing is removed here: a commit whose answer was lost may still arrive, and then a
+    request has these files. The sweep removes those that have none after UNCLAIMED.
+    """
     ids = [file.known.id for file in files]
     erase_at = timezone.now() + UNCLAIMED
     RequestAttachment.objects.bulk_create(RequestAttachment(pk=pk, erase_at=erase_at) for pk in ids)
@@ -42,16 +48,27 @@ def stored(files: Sequence[NewFile]) -> Iterator[None]:
         for file in files:
             _save(file)
         yield
-    finally:
+    except Exception as error:
+        if isinstance(error, Refusal) or is_locked(error):
+            _erase_unclaimed(ids)
+        raise
+    _erase_unclaimed(ids)
+
+
+def _erase_unclaimed(ids: Sequence[str]) -> None:
+    """Remove those of these files that no request has, or leave them to the sweep if the database is away."""
+    try:
         erase_attachments(RequestAttachment.objects.filter(pk__in=ids, request=None))
+    except AWAY as error:
+        logger.warning("Files that no request has are left to the sweep: %s", error)
 
 
 def _save(file: NewFile) -> None:
     try:
         path = file_storage().save(file.known.path, ContentFile(file.content))
     except Exception as error:
-        # Each storage has errors of its own.
-        raise StorageFailed from error
+        raise storage_failed(error) from error
+    storage_outage.record_success()
     if path != file.known.path:
         # Whoever reads or removes it knows it by its own name only.
         logger.error('STORAGES["attachments"] renames files, so it cannot be used: %s became %s', file.known.path, path)

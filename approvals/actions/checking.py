@@ -7,13 +7,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from approvals.asking import answered_files, attachments
+from approvals.asking import answered_files
 from approvals.asking.answers import ABSENT, Answer, to_choice
+from approvals.asking.digests import Digest, digest_for
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, same_json
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.actors import Actor
-from approvals.models.attachments import files_of
 from approvals.policy.terms import Reason, terms_of
 from approvals.queries.policy.ruling import problem_of_change
 from approvals.queries.preferences import reason_rules
@@ -104,11 +104,11 @@ def _is_choice(request: ApprovalRequest, answer: Answer, via: Door) -> bool:
     return answered and request.chooses and via not in OWN_SHAPES
 
 
-def approved_digest(request: ApprovalRequest, answer: Answer) -> str:
+def approved_digest(request: ApprovalRequest, answer: Answer) -> Digest:
     """Return the digest of the input that may now run; empty unless this approves something."""
     if answer.verdict == Verdict.EDIT:
-        return attachments.approved_digest(answer.edited_input, files_of(request))
-    return request.input_digest if answer.verdict == Verdict.APPROVE else ""
+        return digest_for(request, answer.edited_input)
+    return Digest(request.input_digest if answer.verdict == Verdict.APPROVE else "", request.digest_salt)
 
 
 def is_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access.standing import read_again
 from approvals.actions import publishing, rows
 from approvals.actions.deciding import Outcome, cancel_requests
 from approvals.actions.locking import lock_known_workflow, lock_visible_request
@@ -49,11 +50,12 @@ def end_workflow(workflow: Workflow, *, state: WorkflowState) -> None:
 def close_workflow(workflow_id: int, *, state: WorkflowState, by: Actor, via: Door) -> bool:
     """End a workflow and cancel what it still asks; False if it had ended like this before.
 
-    Conflict if it had ended in another state.
+    Conflict if it had ended in another state; NotAuthenticated, ScopeMissing.
     """
     assert state in ENDED
     with transaction.atomic():
         workflow, cancelled = lock_known_workflow(workflow_id), 0
+        read_again(by)
         known = workflow.ended
         if not known:
             waiting = workflow.requests.filter(status=Status.PENDING).values_list("pk", flat=True)

@@ -83,14 +83,16 @@ def decide(
             case = None if checked.grant is None else require_grantable(locked, checked)
             if takes_votes(request) and not checked.break_glass:
                 counted = voting.vote(locked, checked, by=by, via=via)
-                return Outcome(request, counted.decision, counted.replayed, counted.vote)
-            decision = end_request(locked, voting.final_answer(request, checked), by=by, via=via, absent=absent)
-            attachments.attach(request, new_files)
-            if checked.break_glass:
-                voting.tell_of_lone_decision(request, by=by)
-            if checked.grant is not None and case is not None:
-                give_grant(locked, checked.grant, case, by=by, via=via)
-            return Outcome(request, decision)
+                if not counted.ended_before:
+                    return Outcome(request, counted.decision, counted.replayed, counted.vote)
+            else:
+                decision = end_request(locked, voting.final_answer(request, checked), by=by, via=via, absent=absent)
+                attachments.attach(request, new_files)
+                if checked.break_glass:
+                    voting.tell_of_lone_decision(request, by=by)
+                if checked.grant is not None and case is not None:
+                    give_grant(locked, checked.grant, case, by=by, via=via)
+                return Outcome(request, decision)
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
     answer = checking.normalize(request, answer, via)
     if checking.is_replay(request, answer, by) or (takes_votes(request) and voting.is_vote_replay(request, answer, by)):

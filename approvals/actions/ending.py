@@ -45,10 +45,12 @@ def end_request(
     by: Signatory | None,
     via: Door,
     absent: Signatory | None = None,
+    recounted: bool = False,
 ) -> Decision:
     """Write the one decision of a pending request; the caller holds its lock inside a transaction.
 
-    `absent` is for whom it is decided, if not in the right of `by`.
+    `absent` is for whom it is decided, if not in the right of `by`. `recounted` says that no one has acted now: who may vote has
+    changed, and `by` gave the last of the votes that decide it.
     """
     # Not the time from before the lock: open pages ask for what has changed since they were made.
     request, workflow, now = locked.request, locked.workflow, timezone.now()
@@ -67,6 +69,8 @@ def end_request(
         record["for"] = absent.get_username()
     if answer.break_glass:
         record |= {"break_glass": True}
+    if recounted:
+        record |= {"recounted": True}
     if request.halted:
         record |= {"halted": True}
     publish_event(event, request, workflow, record=record, actor=by, via=via, at=now)
@@ -122,6 +126,7 @@ def _decision(
     grant: Grant | None = None,
     absent: Signatory | None = None,
 ) -> Decision:
+    digest = checking.approved_digest(request, answer)
     return Decision(
         request=request,
         verdict=answer.verdict,
@@ -130,7 +135,8 @@ def _decision(
         via=via,
         comment=answer.comment,
         edited_input=None if answer.edited_input is ABSENT else answer.edited_input,
-        approved_digest=checking.approved_digest(request, answer),
+        approved_digest=digest.text,
+        digest_salt=digest.salt,
         answer=None if answer.answer is ABSENT else answer.answer,
         decided_at=at,
         grant=grant,

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import CharField, QuerySet, UUIDField
 from django.db.models.functions import Now
 
-from approvals.access import permissions, scopes
+from approvals.access import permissions
 from approvals.access.assignees import LAPSES, claimant
-from approvals.access.permissions import Person
+from approvals.access.standing import parameters_of, read_again, take_standing, with_standing
 from approvals.db.prepared import Parameter, Prepared
-from approvals.db.transactions import in_line
+from approvals.db.transactions import in_line, lock_name
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, Workflow
+from approvals.models.actors import Actor
 from approvals.queries.requests import whole_requests, with_report
+
+_STANDING = "people, teams and scopes"
+#: Columns that may be large and that do not matter to who may decide.
+_UNCOUNTED = ("message", "context", "said_before", "response_schema", "options", "suggestions", "default_response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +63,23 @@ def _locked_requests(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
     return rows.annotate(now=Now())
 
 
-_FREE: Prepared[ApprovalRequest] = Prepared(
-    lambda: _locked_requests(skip_locked=True).filter(pk=Parameter("pk", UUIDField()))
+def _one_request(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
+    return _locked_requests(skip_locked=skip_locked).filter(pk=Parameter("pk", UUIDField()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """The queries that lock one request: `free` skips it if another transaction holds it, `held` has the lock of its workflow."""
+
+    free: Prepared[ApprovalRequest]
+    held: Prepared[ApprovalRequest]
+
+
+_ALONE = _Queries(free=Prepared(lambda: _one_request(skip_locked=True)), held=Prepared(_one_request))
+#: The same, with who acts.
+_FOR_ACTOR = _Queries(
+    free=Prepared(lambda: with_standing(_one_request(skip_locked=True))),
+    held=Prepared(lambda: with_standing(_one_request())),
 )
 _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
     lambda: _lockable_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
@@ -70,16 +92,28 @@ def lock_request(request_id: UUID, *, wait: bool = True) -> Locked | None:
     There is one lock for everything that a workflow asks, so two transactions that end several of its requests in
     different orders cannot block each other. The request is as the last holder left it.
     """
-    request = _FREE.first(pk=request_id)
+    return _lock(_ALONE, request_id, wait=wait)
+
+
+def _lock(queries: _Queries, request_id: UUID, *, wait: bool = True, **actor: Any) -> Locked | None:
+    request = queries.free.first(pk=request_id, **actor)
     if request is None and wait and (workflow := Workflow.objects.filter(requests=request_id).first()) is not None:
         lock_known_workflow(workflow.pk)
-        request = _locked_requests().filter(pk=request_id).first()
+        request = queries.held.first(pk=request_id, **actor)
     elif request is not None and _is_torn(request):
-        request = _locked_requests().get(pk=request_id)
+        request = queries.held.first(pk=request_id, **actor)
     if request is None:
         return None
     # Removed, so that no code relies on an attribute that other requests lack.
     return Locked(request, request.workflow, vars(request).pop("now"))
+
+
+def lock_free_requests(request_ids: Sequence[UUID]) -> list[ApprovalRequest]:
+    """Lock those of these requests that no other transaction holds, with their workflows, in one statement."""
+    if not request_ids:
+        return []
+    rows = ApprovalRequest.objects.select_related("workflow").defer(*_UNCOUNTED).filter(pk__in=request_ids)
+    return list(rows.select_for_update(of=("workflow", "self"), no_key=True, skip_locked=True))
 
 
 def _is_torn(request: ApprovalRequest) -> bool:
@@ -91,14 +125,28 @@ def _is_torn(request: ApprovalRequest) -> bool:
     return request.pending == (decision is not None) or request.assigned_to_id != (assignee.pk if assignee else None)
 
 
-def lock_visible_request(request_id: UUID, user: Person) -> Locked:
-    """Lock a request that this person may see. NotFound."""
-    locked = lock_request(request_id)
-    # Who has lost a scope since the call began must not act on what they had.
-    scopes.forget(user)
-    if locked is None or not permissions.may_see(user, locked.request):
+def lock_visible_request(request_id: UUID, actor: Actor) -> Locked:
+    """Lock a request that someone may see, who is read anew with it. NotFound, NotAuthenticated, ScopeMissing.
+
+    What was checked before the lock was true then: an action that goes on has to check it again.
+    """
+    locked = _lock(_FOR_ACTOR, request_id, **parameters_of(actor))
+    if locked is None:
+        raise NotFound
+    take_standing(locked.request, actor, locked.now)
+    if not permissions.may_see(actor, locked.request):
         raise NotFound
     return locked
+
+
+def lock_standing(by: Actor) -> None:
+    """Hold the one lock of whoever changes who may do what: people, teams and rights, scopes, absences, and the policy.
+
+    With a lock each, two changes could pass their checks at the same moment, and give together what neither may give: who joins
+    a team while making a scope that names it. The actor is read anew. NotAuthenticated, ScopeMissing.
+    """
+    lock_name(_STANDING)
+    read_again(by)
 
 
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:

@@ -85,7 +85,8 @@ def rule_record(request: ApprovalRequest) -> dict[str, Any]:
     if request.policy_version is None:
         return {}
     earlier = {"repeats": str(request.repeats)} if request.repeats else {}
-    return {"policy_version": request.policy_version, "rule": request.rule} | earlier
+    others = {"other_rules": request.other_rules} if request.other_rules else {}
+    return {"policy_version": request.policy_version, "rule": request.rule} | others | earlier
 
 
 def request_record(request: ApprovalRequest) -> dict[str, Any]:

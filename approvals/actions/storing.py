@@ -28,12 +28,14 @@ from approvals.actions.policy.using import covering_grants, use_one
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
-from approvals.asking.secrets import secrets_in_schema
+from approvals.asking.digests import digest_of_new, fingerprints, text_of
+from approvals.asking.secrets import masked_input, masked_request, secrets_in_schema
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Grant, Workflow
 from approvals.models.actors import Actor, person_behind
 from approvals.queries.preferences import rules_for_asking
 from approvals.states import OUTCOMES, Status, WorkflowState
+from approvals.text.canonical_names import fold
 from approvals.text.text import visible
 
 
@@ -47,25 +49,30 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     requester = person_behind(by)
     rules = rules_for_asking(ask.tool_name, requester.pk)
     ask = replace(ask, priority=most_urgent(ask.priority, rules.min_priority))
+    text = text_of(ask.input, ask.files)
+    same = fingerprints(text)
     # Nobody at all is no row that a request could name.
     if ask.assigned_to is not None and not ask.assigned_to.is_active:
         raise CannotBeAssigned("assigned_to")
     verdict = judge(rules, ask, workflow, by=requester, now=now)
-    earlier = rejected_before(verdict, rules, ask, workflow, by=requester, now=now)
+    earlier = rejected_before(verdict, rules, ask, workflow, same, by=requester, now=now)
     if earlier is not None:
         # No rule has decided it, and no one is asked on the terms of one.
         verdict, more = UNRULED, more | {"repeats": earlier.request_id}
     made = fields_of(verdict, rules, ask, now) | more
     made["secrets"] = [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None
+    made["input_fingerprint"] = same[0]
     ask = replace(ask, priority=priority_of(verdict, ask))
     answer = answer_of(verdict) if earlier is None else repeated_answer(earlier)
     if answer is not None:
-        return _store_decided(workflow, ask, answer, now, by=by, made=made)
+        return _store_decided(workflow, ask, answer, now, by=by, made=made, text=text)
     request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=requester)
+    shown = masked_request(request)
+    _set_digest(request, text, shown.input)
     why = {"why_asked": verdict.why.value} if verdict.why else {}
     if rules.granted and verdict.for_grants:
-        covering = covering_grants(request, workflow, rules.key_fields)
-        if covering and _store_granted(request, workflow, ask, covering, by=by, alone=alone, why=why):
+        covering = covering_grants(request, workflow, same, rules.key_fields)
+        if covering and _store_granted(request, shown, workflow, ask, covering, by=by, alone=alone, why=why):
             return request
     if request._state.adding:
         _count_up(workflow, URGENCY[ask.priority], now)
@@ -75,7 +82,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
         else:
             rows.count(workflow)
         _insert(request, ask)
-    index_request(request)
+    index_request(shown)
     record = publishing.request_record(request) | why
     publish_event("request.created", request, workflow, record=record, actor=by, via=workflow.source)
     following_up.schedule_follow_ups(request)
@@ -84,6 +91,7 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
 
 def _store_granted(
     request: ApprovalRequest,
+    shown: ApprovalRequest,
     workflow: Workflow,
     ask: Ask,
     covering: Sequence[Grant],
@@ -92,11 +100,14 @@ def _store_granted(
     alone: bool,
     why: dict[str, str],
 ) -> bool:
-    """Store a request as approved by one of these grants; False if none can be used: then it is stored, and waits."""
+    """Store a request as approved by one of these grants; False if none can be used: then it is stored, and waits.
+
+    `shown` is the request without its secrets.
+    """
     _store_ended(request, workflow, ask, Status.APPROVED)
     grant = use_one(request, covering, alone=alone)
     if grant is not None:
-        index_request(request)
+        index_request(shown)
         approve_at_once(request, workflow, grant, asked_by=by, created=publishing.request_record(request) | why)
         return True
     # They were used up at this moment, or those who gave them may not decide this request.
@@ -108,12 +119,13 @@ def _store_granted(
 
 
 def _store_decided(
-    workflow: Workflow, ask: Ask, answer: Answer, now: datetime, *, by: Actor, made: dict[str, Any]
+    workflow: Workflow, ask: Ask, answer: Answer, now: datetime, *, by: Actor, made: dict[str, Any], text: bytes
 ) -> ApprovalRequest:
     """Write a request that a rule or an earlier rejection decides: it never waits, so that nothing is counted, and nobody is
     told.
     """
     request = ApprovalRequest(**_frozen(workflow, ask, now) | made, requested_by=person_behind(by))
+    _set_digest(request, text, masked_input(request, request.input))
     _store_ended(request, workflow, ask, OUTCOMES[answer.verdict])
     decide_at_once(request, workflow, answer, asked_by=by)
     return request
@@ -149,6 +161,12 @@ def _insert(request: ApprovalRequest, ask: Ask) -> ApprovalRequest:
     return request
 
 
+def _set_digest(request: ApprovalRequest, text: bytes, shown: Any) -> None:
+    """Put the digest of its input into a new request; `text` is that of the input, and `shown` what people see of it."""
+    digest = digest_of_new(request, text, shown)
+    request.input_digest, request.digest_salt = digest.text, digest.salt
+
+
 def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
     fields = {name: getattr(ask, name) for name in Ask.__dataclass_fields__}
     fields.pop("default_response")
@@ -159,9 +177,9 @@ def _frozen(workflow: Workflow, ask: Ask, now: datetime) -> dict[str, Any]:
         "workflow": workflow,
         "scope": workflow.scope,
         "agent": workflow.agent,
+        "canonical_tool": fold(ask.tool_name),
         "input": dict(ask.input),
-        "input_digest": ask.input_digest,
-        "attachments": [file.known.stored for file in ask.attachments] or None,
+        "attachments": [file.stored for file in ask.files] or None,
         "options": [dict(option) for option in ask.options],
         "suggestions": list(ask.suggestions),
         "said_before": [dict(message) for message in ask.said_before],

@@ -24,7 +24,7 @@ from approvals.models.actors import Actor, RecordedActor, Signatory
 from approvals.outbound.mentions import notify_of_lone_decision
 from approvals.policy.terms import Terms, terms_of
 from approvals.policy.votes import Tally, count, seat_for
-from approvals.queries.policy.ballots import casts_of, names_for, stages_of, votes_on
+from approvals.queries.policy.ballots import casts_of, names_for, stages_of, takes_votes, votes_on
 from approvals.queries.policy.electorate import delegates_for, electorate_of
 from approvals.queries.policy.proposals import proposal
 from approvals.states import Door, Status, Verdict
@@ -38,11 +38,24 @@ _VOTED = Update(
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A vote that was stored, and the decision if it decided the request; `replayed` if it was there already."""
+    """A vote that was stored, and the decision if it decided the request; `replayed` if it was there already.
+
+    `ended_before` says that the request has ended with the votes of others, without this one.
+    """
 
     vote: Vote | None
     decision: Decision | None
     replayed: bool = False
+    ended_before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The vote with which a request may end: the answer that was sent, who gave it, and how."""
+
+    answer: Answer
+    by: Actor
+    via: Door
 
 
 def vote(locked: Locked, answer: Answer, *, by: Actor, via: Door) -> Counted:
@@ -55,6 +68,9 @@ def vote(locked: Locked, answer: Answer, *, by: Actor, via: Door) -> Counted:
     terms, votes = terms_of(request.terms), votes_on(request.pk)
     electorate = electorate_of(request, terms, votes)
     before = count(terms, casts_of(votes), electorate, request.voted_digest)
+    if before.standing != Status.PENDING:
+        # Who may vote has changed since the last vote, and the votes were not counted anew yet.
+        return Counted(None, _end(locked, before, votes), ended_before=True)
     place = seat_for(terms, permissions.seats(by, request), before, electorate)
     if place is None:
         raise NotAllowed(_not_now(terms, before))
@@ -80,14 +96,24 @@ def vote(locked: Locked, answer: Answer, *, by: Actor, via: Door) -> Counted:
     kept = mine if mine is not None and replayed else new
     if tally.standing == Status.PENDING:
         return Counted(kept, None, replayed=replayed)
-    return Counted(kept, _end(locked, answer, tally, votes, by=by, via=via), replayed=replayed)
+    return Counted(kept, _end(locked, tally, votes, Last(answer, by, via)), replayed=replayed)
+
+
+def end_if_decided(locked: Locked) -> Decision | None:
+    """End a locked request if its votes decide it as things are now; None if it goes on waiting."""
+    request = locked.request
+    if not takes_votes(request):
+        return None
+    terms, votes = terms_of(request.terms), votes_on(request.pk)
+    tally = count(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest)
+    return None if tally.standing == Status.PENDING else _end(locked, tally, votes)
 
 
 def is_vote_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
     """Return whether the same person gave this vote on a request that has ended since."""
     mine = Vote.objects.filter(request=request.pk, person_id=by.pk).first()
     verdict = Verdict.REJECT if answer.verdict == Verdict.REJECT else Verdict.APPROVE
-    digest = checking.approved_digest(request, answer) if answer.verdict == Verdict.EDIT else request.voted_digest
+    digest = checking.approved_digest(request, answer).text if answer.verdict == Verdict.EDIT else request.voted_digest
     return mine is not None and (mine.verdict, mine.comment, mine.digest) == (verdict, answer.comment, digest)
 
 
@@ -122,9 +148,9 @@ def _propose(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
     if answer.verdict != Verdict.EDIT:
         return False
     before, digest = request.voted_digest, checking.approved_digest(request, answer)
-    asked_again = digest == request.input_digest
+    asked_again = digest.text == request.input_digest
     request.proposal = None if asked_again else proposal(answer.edited_input, digest, by.get_username())
-    return before != digest
+    return before != digest.text
 
 
 def _new_vote(
@@ -179,16 +205,23 @@ def _store(locked: Locked, new: Vote, answer: Answer, *, by: Actor, via: Door, c
     publish_event("request.voted", request, locked.workflow, record=record, actor=by, via=via, at=at, calls=calls)
 
 
-def _end(locked: Locked, answer: Answer, tally: Tally, votes: Sequence[Vote], *, by: Actor, via: Door) -> Decision:
-    """End a request as its votes say, in the name of who gave the last vote for it."""
+def _end(locked: Locked, tally: Tally, votes: Sequence[Vote], now: Last | None = None) -> Decision:
+    """End a request as its votes say, in the name of who gave the last vote for it.
+
+    `now` is the vote that has just been given; without one, they decide it because of a change of who may vote.
+    """
     request = locked.request
     rejected = tally.standing == Status.REJECTED
     last = [each for each in votes if each.person_id in tally.voters and each.approves is not rejected][-1]
-    name: Signatory = by if last.person_id == by.pk else RecordedActor(last.person_id, last.person_name)
+    name: Signatory = RecordedActor(last.person_id, last.person_name)
     verdict = Verdict.REJECT if rejected else Verdict.APPROVE
-    final = Answer(verdict, last.comment, unseen=answer.unseen if name is by else None)
+    final = Answer(verdict, last.comment)
+    if now is not None and last.person_id == now.by.pk:
+        name, final = now.by, replace(final, unseen=now.answer.unseen)
     stored = Vote.objects.filter(request=request.pk)
     stored.filter(person_id__in=tally.voters).update(counted=True)
     stored.exclude(person_id__in=tally.voters).update(counted=False)
     absent = RecordedActor(last.for_id, last.for_name) if last.for_id is not None and last.for_name else None
-    return end_request(locked, final if rejected else final_answer(request, final), by=name, via=via, absent=absent)
+    ending = final if rejected else final_answer(request, final)
+    via = Door(last.via) if now is None else now.via
+    return end_request(locked, ending, by=name, via=via, absent=absent, recounted=now is None)

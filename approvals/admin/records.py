@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -12,8 +12,9 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,15 +22,21 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
-from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, text_filter
+from approvals.actions.locking import lock_standing
+from approvals.actions.policy.standing_changes import standing_changed
+from approvals.admin.base import DayFilter, OnRecord, OwnFilters, ReadOnlyAdmin, TextFilter, text_filter
 from approvals.administration.changeable import is_beyond_administrators, is_protected
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions import tell_of_new_address
 from approvals.administration.webhooks.actions import resend_events
-from approvals.asking.secrets import masked_data, masked_decision, masked_request
+from approvals.asking.secrets import masked_decision, masked_request
 from approvals.exceptions import Refusal
+from approvals.http import SignedIn, actor_of, refusals_as_pages
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
+from approvals.queries.audit import of_tool
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.queries.search import with_words_of_requests
+from approvals.record.audit import shown_body
 from approvals.record.events import EVENTS
 from approvals.record.export import TYPES, export
 from approvals.states import Door, Verdict
@@ -39,8 +46,33 @@ from approvals.text.text import visible
 admin.site.unregister([User, Group])
 
 
+class ChangesStanding(OnRecord):
+    """Changes who may do what: under the one lock for that, and with what follows from it, as the product does."""
+
+    def changeform_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._changing(super().changeform_view, request, *args, **kwargs)
+
+    def delete_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._changing(super().delete_view, request, *args, **kwargs)
+
+    def changelist_view(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._changing(super().changelist_view, request, *args, **kwargs)
+
+    def _changing(self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        @refusals_as_pages
+        def change(request: SignedIn) -> HttpResponse:
+            with transaction.atomic():
+                lock_standing(actor_of(request))
+                powers = powers_of_givers()
+                response: HttpResponse = view(request, *args, **kwargs)
+                standing_changed(powers)
+            return response
+
+        return change(request) if request.method == "POST" else view(request, *args, **kwargs)
+
+
 @admin.register(User)
-class PersonAdmin(OnRecord, OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
+class PersonAdmin(ChangesStanding, OwnFilters, UserAdmin):  # type: ignore[type-arg]  # generic to the type checker only
     """Django's admin of users, with only its own filters. Changes are on record.
 
     Only superusers give rights, and change people who have any: otherwise *Can change user* would be every right.
@@ -76,7 +108,7 @@ def _may_change(request: HttpRequest, person: User | None) -> bool:
 
 
 @admin.register(Group)
-class TeamAdmin(OnRecord, OwnFilters, GroupAdmin):
+class TeamAdmin(ChangesStanding, OwnFilters, GroupAdmin):
     """Django's admin of groups, with only its own filters. Only superusers change the rights that groups give, on record."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -123,11 +155,20 @@ class VerdictFilter(admin.SimpleListFilter):
         return queryset if wanted is None else queryset.filter(verdict=wanted or None)
 
 
+class ToolFilter(TextFilter):
+    """A filter by the name of a tool, however it is written."""
+
+    parameter_name, title = "tool", _("tool")
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(of_tool(self.text)) if self.text else queryset
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     list_display = ("at", "event", "subject", "shown_verdict", "tool_name", "person")
     list_filter = (
-        text_filter("tool", _("tool"), "tool_name"),
+        ToolFilter,
         text_filter("chat", _("chat"), "thread_id"),
         text_filter("person", _("person"), "actor_name"),
         text_filter("run", _("run"), "run_id"),
@@ -178,8 +219,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="body")
     def canonical_body(self, entry: AuditEntry) -> SafeString:
-        body = json.loads(entry.body)
-        return format_html("<pre>{}</pre>", pretty(body | {"data": masked_data(body["data"])}))
+        return format_html("<pre>{}</pre>", pretty(shown_body(entry)))
 
     def get_urls(self) -> list[URLPattern]:
         exports = [
@@ -212,10 +252,12 @@ class WorkflowAdmin(ReadOnlyAdmin):
 @admin.register(ApprovalRequest)
 class ApprovalRequestAdmin(ReadOnlyAdmin):
     list_display = ("title", "kind", "status", "tool_name", "priority", "requested_by", "created_at", "deadline_at")
-    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "tool_name"))
+    list_filter = ("status", "kind", "priority", text_filter("tool", _("tool"), "canonical_tool"))
     list_select_related = ("requested_by",)
     ordering = ("-created_at", "-id")
     readonly_fields = ("id",)  # read-only fields are shown only if they are listed
+    # From these, hidden values could be found by trying all of them.
+    exclude = ("ask_digest", "digest_salt", "input_fingerprint")
     actions = ("cancel_selected",)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ApprovalRequest | None:
@@ -231,7 +273,7 @@ class ApprovalRequestAdmin(ReadOnlyAdmin):
         """Cancel each request in its own transaction, through the same decision path as all decisions."""
         for pending in queryset.order_by("created_at", "id"):
             try:
-                actions.cancel(pending.pk, by=request.user, via=Door.ADMIN)  # type: ignore[arg-type]
+                actions.cancel(pending.pk, by=actor_of(cast("SignedIn", request)), via=Door.ADMIN)
             except Refusal as refusal:
                 self.message_user(request, f"“{pending.title}”: {refusal}", messages.WARNING)
             else:
@@ -246,6 +288,7 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_select_related = ("request",)
     ordering = ("-pk",)
     readonly_fields = ("request",)  # read-only fields are shown only if they are listed
+    exclude = ("digest_salt",)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Decision | None:
         """Return the decision without the secrets of its request."""

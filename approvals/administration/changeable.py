@@ -9,7 +9,9 @@ from django.contrib.auth.models import Permission, User
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from approvals.access.permissions import may_administer
 from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL
+from approvals.actions.locking import lock_standing
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 
@@ -17,8 +19,16 @@ from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER, IGNORE_SCOPES, REVEAL, BREAK_GLASS))
 #: The changes that give a person one of these.
 GIVING = (PendingChange.Kind.ROLES, PendingChange.Kind.RIGHTS)
-#: The name of the lock that everyone takes who may take rights away, so that two cannot remove each other.
-LOCK = "administrators"
+
+
+def lock_people(by: User) -> None:
+    """Hold the one lock on who may do what, as someone who is an administrator still. NotAllowed, NotAuthenticated.
+
+    Two who take rights away at the same moment cannot remove each other.
+    """
+    lock_standing(by)
+    if not may_administer(by):
+        raise NotAllowed(_("You are no longer an administrator. Nothing was changed."))
 
 
 def is_beyond_administrators(person: User) -> bool:

@@ -61,6 +61,7 @@ urlpatterns = [
     path("rules/<int:pk>/remove/", rules.remove, name="remove-rule"),
     path("policy/", policy.policy, name="policy"),
     path("policy/change/", policy.change, name="change-policy"),
+    path("policy/suggestions/", policy.suggestion_cases, name="suggestion-cases"),
     path("policy/<int:number>/", policy.version, name="policy-version"),
     path("policy/<int:number>/settle/", policy.settle, name="settle-policy"),
     path("scopes/", scopes.scopes, name="scopes"),

@@ -48,7 +48,12 @@ class DecisionDocument(BaseModel):
     edited_input: dict[str, Any] | None
     answer: Any
     approved_input: dict[str, Any] | None = Field(description="The input that may run now; null unless approved.")
-    approved_digest: str | None
+    approved_digest: str | None = Field(
+        description="The digest of `approved_input` with the files; null unless approved."
+    )
+    digest_salt: str | None = Field(
+        description="The `salt` in the text of `approved_digest`, for programs that read hidden values; null without one."
+    )
     grant: GrantUseDocument | None = Field(
         description="The grant that approved it, which `by` has given; null if it was decided."
     )
@@ -101,6 +106,7 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         answer=made.answer,
         approved_input=(made.edited_input if edited else request.input) if approved else None,
         approved_digest=made.approved_digest or None,
+        digest_salt=None if request.is_masked else made.digest_salt or None,
         grant=_grant_use(made),
         break_glass=bool(made.break_glass),
         rule=_rule(request, made),

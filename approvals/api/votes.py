@@ -48,6 +48,7 @@ class ProposalDocument(BaseModel):
 
     input: dict[str, Any]
     input_digest: str
+    digest_salt: str | None = Field(description="As that of the request, for the proposed input.")
     by: str
 
 
@@ -106,8 +107,10 @@ def _proposal(request: ApprovalRequest) -> ProposalDocument | None:
     held = request.proposal
     if not held or not request.pending:
         return None
-    value = masked_input(request, held["input"]) if request.is_masked else held["input"]
-    return ProposalDocument(input=value, input_digest=held["digest"], by=held["by"])
+    value, salt = held["input"], held.get("salt") or None
+    if request.is_masked:
+        value, salt = masked_input(request, value), None
+    return ProposalDocument(input=value, input_digest=held["digest"], digest_salt=salt, by=held["by"])
 
 
 def waiting_words(request: ApprovalRequest) -> str:

@@ -18,6 +18,7 @@ from approvals.asking.attachments import NewFile
 from approvals.asking.reading_time import words_to_read
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical
 from approvals.exceptions import Invalid
+from approvals.models.attachments import AttachedFile
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import ASKS, Kind, Priority
 from approvals.text.confusables import tool_name_problem
@@ -79,9 +80,9 @@ class Ask:
     attachments: Sequence[NewFile] = ()
 
     @property
-    def input_digest(self) -> str:
-        """The digest of what a person approves: the input, with the files."""
-        return attachments.approved_digest(self.input, [file.known for file in self.attachments])
+    def files(self) -> list[AttachedFile]:
+        """What is known of its files."""
+        return [file.known for file in self.attachments]
 
     @property
     def words(self) -> int:

@@ -1,22 +1,28 @@
-"""Files that come with a request, before they are stored: their bounds, their types, and what a person approves with them."""
+"""Files that come with a request, before they are stored: their bounds and their types."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
-from approvals.db.canonical_json import MAX_DEPTH, digest
+from approvals.db.failures import OutageLog
 from approvals.exceptions import Refusal
 from approvals.models.attachments import AttachedFile
 from approvals.text.file_types import checked_type, picture_size, readable_name
 from approvals.text.numbers import grouped
+
+storage_outage = OutageLog(
+    logging.getLogger(__name__),
+    "The storage of files fails (%s). See `manage.py check`.",
+    "The storage of files works again.",
+)
 
 #: Files of one request, and their bytes together.
 MAX_FILES, MAX_BYTES = 10, 5_000_000
@@ -44,6 +50,12 @@ class StorageFailed(Refusal):
 
     def __init__(self) -> None:
         super().__init__(_("Files cannot be stored or read at the moment. Send the same again in a minute."))
+
+
+def storage_failed(error: Exception) -> StorageFailed:
+    """Log why the storage failed, once an outage, and return the refusal. Each storage has errors of its own."""
+    storage_outage.record_failure(f"{type(error).__name__}: {error}")
+    return StorageFailed()
 
 
 class FileRemoved(Refusal):
@@ -99,10 +111,3 @@ def problem(files: Sequence[NewFile]) -> str:
 
 def _too_large() -> str:
     return _("has more than %(limit)s bytes in all files together") % {"limit": grouped(MAX_BYTES)}
-
-
-def approved_digest(value: Mapping[str, Any], files: Sequence[AttachedFile]) -> str:
-    """Return the digest of what a person approves: of the input alone, or of the input with its files."""
-    if not files:
-        return digest(dict(value))
-    return digest({"input": dict(value), "attachments": [file.approved for file in files]}, max_depth=MAX_DEPTH + 1)

@@ -23,6 +23,7 @@ from django.db.models.functions import Now
 from approvals import actions
 from approvals.access.assignees import LAPSES
 from approvals.db import pool
+from approvals.db.due import for_each_due
 from approvals.models import ApprovalRequest
 from approvals.states import Status
 
@@ -166,14 +167,12 @@ def _expire(request_ids: Sequence[UUID]) -> set[UUID]:
 
 def free_lapsed_requests() -> None:
     """Unassign requests from people who took them and have not touched them for a while."""
-    for request_id in lapsed(Now()).order_by("claimed_at").values_list("pk", flat=True)[:BATCH]:
-        actions.free_lapsed(request_id)
+    for_each_due(lapsed(Now()).order_by("claimed_at"), actions.free_lapsed)
 
 
 def free_lost_resumes() -> None:
     """Free the resumes of programs whose lease has ended."""
-    for request_id in actions.lost_leases(Now()).order_by("leased_until").values_list("pk", flat=True)[:BATCH]:
-        actions.free_lost_resume(request_id)
+    for_each_due(actions.lost_leases(Now()).order_by("leased_until"), actions.free_lost_resume)
 
 
 def erase_due_attachments() -> None:

@@ -85,6 +85,11 @@ def missing_triggers(connection: BaseDatabaseWrapper) -> list[str]:
     return [name for name in wanted if name not in present]
 
 
+def is_protected(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether no protected row can be changed: every trigger is there, and none is switched off."""
+    return not find_switch_rows(connection) and not missing_triggers(connection)
+
+
 @contextmanager
 def maintenance(connection: Any, reason: str) -> Iterator[None]:
     """Let this transaction, and no other, change append-only rows.

@@ -43,3 +43,24 @@ def value_behind(value: Any, parts: list[str] | tuple[str, ...]) -> Any:
         else:
             return ABSENT
     return value
+
+
+def is_blocked(value: Any, parts: list[str] | tuple[str, ...]) -> bool:
+    """Return whether a pointer that points nowhere ends at a value of another type than has such a part.
+
+    A name that an object lacks, and a position behind the end of a list, are missing and not blocked.
+    """
+    for depth, part in enumerate(parts):
+        is_position = _INDEX.fullmatch(part) is not None
+        if isinstance(value, dict):
+            if part not in value:
+                # Where an object stands for a list; the whole document is what it has to be.
+                return is_position and depth > 0
+            value = value[part]
+        elif isinstance(value, list) and is_position:
+            if int(part) >= len(value):
+                return False
+            value = value[int(part)]
+        else:
+            return True
+    return False

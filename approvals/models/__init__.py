@@ -13,7 +13,7 @@ from approvals.models.policy.absence import Absence, FollowUp, TeamSettings
 from approvals.models.policy.grants import AskAlways, Grant
 from approvals.models.policy.rules import PolicyVersion
 from approvals.models.policy.scopes import ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
-from approvals.models.policy.votes import Vote
+from approvals.models.policy.votes import Vote, VoteRecount
 from approvals.models.preferences import Preferences, PrioritySettings, SavedView, Snooze, ToolSettings
 from approvals.models.processes import Worker
 from approvals.models.push import PushSubscription
@@ -62,6 +62,7 @@ __all__ = [
     "TeamSettings",
     "ToolSettings",
     "Vote",
+    "VoteRecount",
     "Worker",
     "Workflow",
 ]

@@ -1,15 +1,19 @@
-"""Who acts: a user, or one of their API keys, which is recorded and shown under a name of its own."""
+"""Who acts: a user, in a browser or by themselves, or one of their API keys, which is recorded under a name of its own."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.contrib.auth.models import User
 
 from approvals.models.keys import MAX_KEY_NAME, ApiKey
 from approvals.text.text import visible
+
+#: How the name begins that is recorded for an API key; no username has a space.
+OF_KEYS = "API key "
 
 
 class Signatory(Protocol):
@@ -27,6 +31,8 @@ class KeyActor:
 
     user: User
     key: ApiKey
+    #: When the client token ends that the key has made, if the call came with one.
+    until: datetime | None = None
 
     @property
     def pk(self) -> int:
@@ -42,7 +48,31 @@ class KeyActor:
     def get_username(self) -> str:
         """Return the name that is recorded, the same in every language."""
         name = visible(" ".join(self.key.name.split()))[:MAX_KEY_NAME]
-        return f"API key {name} of {self.user.get_username()}"
+        return f"{OF_KEYS}{name} of {self.user.get_username()}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionActor:
+    """A user who acts in a browser: what they do ends with their session, also while it waits."""
+
+    user: User
+    session_key: str = field(repr=False)
+    #: When the client token ends that the session has made, if the call came with one.
+    until: datetime | None = None
+
+    @property
+    def pk(self) -> int:
+        return self.user.pk
+
+    @property
+    def is_active(self) -> bool:
+        return self.user.is_active
+
+    def has_perm(self, permission: str) -> bool:
+        return self.user.has_perm(permission)
+
+    def get_username(self) -> str:
+        return self.user.get_username()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +86,9 @@ class RecordedActor:
         return self.name
 
 
-Actor = User | KeyActor
-#: What `KeyActor` records; no username has a space.
-_KEY_OF = re.compile(r"API key (?P<key>.*) of (?P<username>\S+)")
+Actor = User | KeyActor | SessionActor
+#: What `KeyActor` records.
+_KEY_OF = re.compile(OF_KEYS + r"(?P<key>.*) of (?P<username>\S+)")
 
 
 def key_and_username(recorded: str) -> tuple[str, str]:
@@ -69,4 +99,4 @@ def key_and_username(recorded: str) -> tuple[str, str]:
 
 def person_behind(actor: Actor) -> User:
     """Return the user whose rights count."""
-    return actor.user if isinstance(actor, KeyActor) else actor
+    return actor.user if isinstance(actor, KeyActor | SessionActor) else actor

@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.json_field import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.states import Hint, Priority, Verdict
@@ -67,7 +68,7 @@ class Flood(models.Model):
     #: A plain number, so that the row outlives the user.
     requested_by_id = models.BigIntegerField()
     agent = models.CharField(max_length=100, blank=True)
-    tool_name = models.CharField(max_length=100, blank=True)
+    tool_name = CanonicalNameField(max_length=100, blank=True)
     told_at = models.DateTimeField()
 
     class Meta:

@@ -15,7 +15,7 @@ _MOST_URGENT = ("urgency", "created_at", "id")
 
 OF_REQUESTS = [
     models.Index(fields=_MOST_URGENT, name="request_waiting", condition=WAITING),
-    models.Index(fields=["tool_name", *_MOST_URGENT], name="request_waiting_tool", condition=WAITING),
+    models.Index(fields=["canonical_tool", *_MOST_URGENT], name="request_waiting_tool", condition=WAITING),
     models.Index(fields=["agent", *_MOST_URGENT], name="request_waiting_agent", condition=WAITING),
     models.Index(fields=["workflow", *_MOST_URGENT], name="request_waiting_workflow", condition=WAITING),
     models.Index(fields=["assigned_to", *_MOST_URGENT], name="request_waiting_mine", condition=WAITING),
@@ -23,7 +23,7 @@ OF_REQUESTS = [
     models.Index(fields=["requested_by", "status", *_MOST_URGENT], name="request_inbox_requester"),
     models.Index(fields=["-changed_at", "-id"], name="request_latest"),
     models.Index(fields=["status", "-changed_at", "-id"], name="request_latest_status"),
-    models.Index(fields=["tool_name", "-changed_at", "-id"], name="request_latest_tool"),
+    models.Index(fields=["canonical_tool", "-changed_at", "-id"], name="request_latest_tool"),
     models.Index(fields=["agent", "-changed_at", "-id"], name="request_latest_agent"),
     models.Index(fields=["workflow", "-changed_at", "-id"], name="request_latest_workflow"),
     models.Index(fields=["requested_by", "-changed_at", "-id"], name="request_latest_requester"),
@@ -36,7 +36,7 @@ OF_REQUESTS = [
     ),
     # For `queries.policy.repeats`. The condition repeats words of the query, so that SQLite uses it.
     models.Index(
-        fields=["requested_by", "input_digest", "-changed_at"],
+        fields=["requested_by", "input_fingerprint", "-changed_at"],
         name="request_same_decided",
         condition=Q(kind="approval", status__in=["approved", "rejected"], repeats__isnull=True),
     ),
@@ -55,6 +55,6 @@ OF_REQUESTS = [
     models.Index(fields=["-created_at", "-id"], name="request_newest"),
     models.Index(fields=["status", "-created_at", "-id"], name="request_newest_status"),
     models.Index(fields=["kind", "-created_at", "-id"], name="request_newest_kind"),
-    models.Index(fields=["tool_name", "-created_at", "-id"], name="request_newest_tool"),
+    models.Index(fields=["canonical_tool", "-created_at", "-id"], name="request_newest_tool"),
     models.Index(fields=["priority", "-created_at", "-id"], name="request_newest_priority"),
 ]

@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.json_field import ExactJSONField
 from approvals.states import Control, Priority, Width
 
@@ -131,7 +132,8 @@ class PrioritySettings(models.Model):
 class ToolSettings(models.Model):
     """How requests of one tool are shown and decided. Without a row, nothing is special about the tool."""
 
-    tool_name = models.CharField(max_length=100, unique=True)
+    #: In its canonical form: settings hold for every spelling.
+    tool_name = CanonicalNameField(max_length=100, unique=True)
     #: JSON pointers into the input, most important first.
     key_fields = ExactJSONField(default=list)
     reason_required = models.BooleanField(_("a rejection needs a message"), default=False)
@@ -153,4 +155,4 @@ class ToolSettings(models.Model):
         permissions: ClassVar = [("administer", "Can manage people, keys, webhooks, rules and tools")]
 
     def __str__(self) -> str:
-        return self.tool_name
+        return str(self.tool_name)

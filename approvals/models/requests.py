@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from approvals.db.canonical_json import utc
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.json_field import ExactJSONField
 from approvals.models.actors import RecordedActor
 from approvals.models.indexes import OF_REQUESTS
@@ -87,11 +88,19 @@ class ApprovalRequest(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     title = models.CharField(max_length=200)
     message = models.TextField(blank=True)
+    #: As the agent writes it, and as it is compared.
     tool_name = models.CharField(max_length=100, blank=True)
+    canonical_tool = CanonicalNameField(max_length=100, null=True)  # nullable, so no table is rebuilt
     tool_call_id = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means "no call"; nulls never collide
     attempt = models.PositiveIntegerField(default=1)
     input = ExactJSONField(default=dict)
+    #: The digest of its input and files (`approvals.db.input_digest`), and the salt in it: empty if nothing is hidden, null for
+    #: requests from before there were salts.
     input_digest = models.CharField(max_length=71)
+    digest_salt = models.CharField(max_length=32, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: By what equal inputs with equal files are found (`approvals.asking.digests`), shown to no one; null for requests from
+    #: before this column, which are equal to none.
+    input_fingerprint = models.CharField(max_length=64, null=True)  # noqa: DJ001 - as above
     #: The JSON pointer to its amount, the first key field of the tool that was a number; null means `/amount`.
     amount_pointer = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     #: That amount, for the limits of scopes; null if there is none, or for requests from before this column.
@@ -106,11 +115,14 @@ class ApprovalRequest(models.Model):
     #: On which terms it is decided (`approvals.policy.terms`), as the rule says that it was asked under; null for none.
     #: Advice can ask for more votes.
     terms = ExactJSONField(null=True)
-    #: The changed input that people vote on, with `digest` and who proposed it, `by`; null while they vote on the asked one.
+    #: The changed input that people vote on, with its `digest` and `salt` and who proposed it, `by`; null while they vote on the
+    #: asked one.
     proposal = ExactJSONField(null=True)
     #: The version of the policy that it was asked under, and the name of the rule that fitted; null if there was none.
     policy_version = models.PositiveIntegerField(null=True)
     rule = models.CharField(max_length=100, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
+    #: The names of further rules on whose terms it is decided, because none was certain to match; null if there are none.
+    other_rules = ExactJSONField(null=True)
     #: The priority that it was asked with; null unless that rule or advice has raised it.
     asked_priority = models.CharField(max_length=8, choices=Priority, null=True)  # noqa: DJ001 - as above
     #: The earlier request whose rejection by a person is its own too; null if it was not asked again unchanged.
@@ -137,7 +149,7 @@ class ApprovalRequest(models.Model):
     callback_url = models.CharField(max_length=500, blank=True)
     #: The Idempotency-Key of the client; null without one.
     idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001 - nulls never collide
-    #: Digest of everything that the client sent; empty for requests from before this column.
+    #: Digest of everything that the client sent, shown to no one; empty for requests from before this column.
     ask_digest = models.CharField(max_length=71, blank=True)
     requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
     assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
@@ -163,9 +175,10 @@ class ApprovalRequest(models.Model):
     undecidable_since = models.DateTimeField(null=True)
     #: How much advice it has; null for none.
     advised = models.PositiveSmallIntegerField(null=True)
-    #: The beginnings of input and message, where `queries.request_list.listed` has annotated them.
+    #: The beginnings of input, message and context, where `queries.request_list.listed` has annotated them.
     gist: str = ""
     opening: str = ""
+    surroundings: str | None = ""
     #: The schema of the input as text, if it is short and knows formats, where `queries.described` was annotated.
     described: str = ""
     #: The input if it is short, where `queries.audit.subjects_of` has annotated it.
@@ -253,7 +266,9 @@ class Decision(models.Model):
     via = models.CharField(max_length=20)
     comment = models.TextField(blank=True)
     edited_input = ExactJSONField(null=True)
+    #: The digest of the input that may run, empty unless approved, and its salt, as those of the request.
     approved_digest = models.CharField(max_length=71, blank=True)
+    digest_salt = models.CharField(max_length=32, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     answer = ExactJSONField(null=True)
     decided_at = models.DateTimeField()
     #: The grant by which it was approved, and which use of it this was; null if a person decided.

@@ -22,6 +22,8 @@ from approvals.states import Channel, Priority
 
 #: The names of these rows in the outbox. They are for people: no program gets them.
 TOLD = (MENTIONED, ALONE, UNDECIDABLE)
+#: Those of them that are sent whatever else the person was sent within HITL_NOTIFY_INTERVAL.
+AT_ONCE = (ALONE,)
 
 
 def notify_mentioned(request: ApprovalRequest, people: Sequence[User], *, by: str) -> None:

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connections, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 from django.utils.translation import gettext, override
@@ -28,7 +28,7 @@ from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
 from approvals.outbound import http_post, messages, outbox, push
 from approvals.outbound.delivery_lanes import Job
-from approvals.outbound.mentions import TOLD, mentions_in
+from approvals.outbound.mentions import AT_ONCE, TOLD, mentions_in
 from approvals.outbound.recipients import audience_of, recipients_of
 from approvals.queries.languages import in_language_of, languages_of
 from approvals.states import Channel, Route, Status
@@ -82,10 +82,11 @@ def _spread(row: OutboxEvent, rules: list[NotificationRule]) -> list[OutboxEvent
 
 
 def due_jobs(shut: Iterable[str]) -> list[Job]:
-    """Return jobs for recipients with due rows who got no message within HITL_NOTIFY_INTERVAL."""
+    """Return jobs for recipients with due rows, who got no message within HITL_NOTIFY_INTERVAL or must be told at once."""
     lately = LastNotice.objects.filter(at__gt=_long_ago())
     due = outbox.due_events(Now(), *CHANNELS).exclude(lane__in=list(shut))
-    targets = due.exclude(target__in=lately.values("recipient")).values_list("target", "lane").distinct()
+    told_lately = Q(target__in=lately.values("recipient"))
+    targets = due.filter(~told_lately | Q(name__in=AT_ONCE)).values_list("target", "lane").distinct()
     return [_job(target, lane) for target, lane in targets.order_by("target")[: outbox.BATCH]]
 
 
@@ -95,9 +96,16 @@ def _job(target: str, lane: str) -> Job:
 
 
 def _claim(last: LastNotice) -> bool:
-    """Claim the next message to a recipient by moving the time of the last one, which `last` keeps."""
+    """Claim the next message to a recipient by moving the time of the last one, which `last` keeps.
+
+    If the recipient must be told something at once, the last message does not count, and its row is claimed.
+    """
     stored, _ = LastNotice.objects.get_or_create(recipient=last.recipient, defaults={"at": NEVER})
     last.pk, last.at = stored.pk, stored.at
+    urgent = outbox.due_events(Now(), *CHANNELS).filter(target=last.recipient, name__in=AT_ONCE)
+    if [row for row in urgent if outbox.claim_event(row, LEASE)]:
+        LastNotice.objects.filter(pk=last.pk).update(at=Now())
+        return True
     unmoved = LastNotice.objects.filter(pk=last.pk, at__lte=_long_ago())
     return bool(unmoved.update(at=Now()))
 

@@ -22,6 +22,7 @@ from approvals.policy.terms import People, terms_of
 from approvals.queries.policy.ballots import wanted_voters
 from approvals.queries.policy.duty import on_duty_in
 from approvals.states import Channel, Priority, Route
+from approvals.text.canonical_names import fold
 
 #: The outbox target of a message, its channel and lane, and when it may leave.
 Recipient = tuple[str, Channel, str, datetime]
@@ -56,7 +57,7 @@ def _of_everyone(
         rule
         for rule in rules
         if request.urgency <= URGENCY[Priority(rule.min_priority)]
-        and rule.tool_name in {"", request.tool_name}
+        and fold(rule.tool_name) in {"", fold(request.tool_name)}
         and (only is None or any(person.pk in only for person in audience_of(rule)))
     ]
     duty = on_duty_in({rule.group_id for rule in fitting if rule.group_id} | set(_teams(request)))

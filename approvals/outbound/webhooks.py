@@ -21,6 +21,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from standardwebhooks import Webhook
 
+from approvals.asking.secrets import masked_request
 from approvals.db.canonical_json import utc
 from approvals.db.cursors import number_from
 from approvals.exceptions import outcome_of
@@ -91,7 +92,7 @@ def _prepare(row: OutboxEvent) -> tuple[str, list[str], str]:
     """Return the address, the secrets and the body. Unsendable, NoSecret."""
     kind, _colon, rest = row.target.partition(":")
     if kind == "callback":
-        return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row))
+        return rest, secrets_of(_asking_key(row)), body_of(row, _decision(row, _request(row)))
     endpoint = WebhookEndpoint.objects.filter(pk=rest).first()
     if endpoint is None or not endpoint.active:
         raise Unsendable(_("the endpoint was deleted") if endpoint is None else _("the endpoint is not active"))
@@ -131,20 +132,23 @@ def _request(row: OutboxEvent) -> ApprovalRequest | None:
     return ApprovalRequest.objects.select_related("decision").filter(pk=request_id).first() if request_id else None
 
 
-def _decision(row: OutboxEvent) -> dict[str, Any]:
+def _decision(row: OutboxEvent, request: ApprovalRequest | None) -> dict[str, Any]:
     """Return the decision of the request, whole; empty if the event is not about an end."""
-    request = _request(row)
     if request is None or row.name not in outbox.FINAL_EVENTS:
         return {}
     decision = request.decision
     names = ("comment", "answer", "edited_input", "approved_digest")
-    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in names}}
+    salt = {} if request.is_masked else {"digest_salt": decision.digest_salt or None}
+    return {"decision": outcome_of(decision) | {name: getattr(decision, name) for name in names} | salt}
 
 
 def _details(row: OutboxEvent) -> dict[str, Any]:
+    """Return what an endpoint gets of the input and the decision: what is hidden from people is hidden from it too."""
     request = _request(row)
-    shown = {"request": {"message": request.message, "input": request.input}} if request else {}
-    return shown | _decision(row)
+    if request is None:
+        return {}
+    shown = masked_request(request)
+    return {"request": {"message": shown.message, "input": shown.input}} | _decision(row, shown)
 
 
 def secrets_of(owner: Owner) -> list[str]:

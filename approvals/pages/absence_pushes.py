@@ -38,4 +38,4 @@ def render_card(user: User, request: ApprovalRequest) -> str:
     """Render the card of a request as it is for this person now, without telling of it; or that they see it no longer."""
     if not permissions.may_see(user, request):
         return render_to_string("approvals/people/_push_gone.html", {"pk": request.pk, "is_back": True})
-    return render_to_string("approvals/request/_card.html", {"card": card_for(user, request), "oob": True})
+    return render_to_string("approvals/request/_pushed.html", {"card": card_for(user, request)})

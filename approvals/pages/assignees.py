@@ -21,7 +21,7 @@ from approvals.access.assignees import holder_for
 from approvals.access.usernames import shown_person
 from approvals.exceptions import Invalid, NotFound, Refusal
 from approvals.forms.decision import sent_door
-from approvals.http import SignedIn, refusal_of, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusal_of, refusals_as_pages, sent_address
 from approvals.models import ApprovalRequest
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.pages.cards import card_for
@@ -33,13 +33,15 @@ from approvals.queries import comments
 @refusals_as_pages
 def claim(request: SignedIn, pk: UUID) -> HttpResponse:
     door, over = sent_door(request.POST), request.POST.get("over", "")
-    return _assignee_response(request, pk, lambda: actions.claim(pk, by=request.user, via=door, over=over))
+    return _assignee_response(request, pk, lambda: actions.claim(pk, by=actor_of(request), via=door, over=over))
 
 
 @require_POST
 @refusals_as_pages
 def release(request: SignedIn, pk: UUID) -> HttpResponse:
-    return _assignee_response(request, pk, lambda: actions.release(pk, by=request.user, via=sent_door(request.POST)))
+    return _assignee_response(
+        request, pk, lambda: actions.release(pk, by=actor_of(request), via=sent_door(request.POST))
+    )
 
 
 @require_POST
@@ -52,7 +54,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
     def act() -> None:
         to = None if back else queries.user_named(name)
         seen = request.POST.get("instead_of", "")
-        actions.assign(pk, by=request.user, via=sent_door(request.POST), to=to, instead_of=seen)
+        actions.assign(pk, by=actor_of(request), via=sent_door(request.POST), to=to, instead_of=seen)
 
     refusal = refusal_of(act)
     approval_request = queries.requests_for(request.user).filter(pk=pk).first()
@@ -71,7 +73,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     text = _note_in(request)
-    refusal = refusal_of(lambda: actions.comment(pk, by=request.user, via=sent_door(request.POST), text=text))
+    refusal = refusal_of(lambda: actions.comment(pk, by=actor_of(request), via=sent_door(request.POST), text=text))
     approval_request = queries.get_request_for(request.user, pk)
     return _notes_response(
         request, approval_request, refusal, assign_to=request.POST.get("to", ""), typed=text if refusal else ""

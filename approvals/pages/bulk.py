@@ -1,29 +1,33 @@
-"""Bulk decisions: preview and carry out one verdict on many requests, each in its own transaction."""
+"""Bulk decisions: preview and carry out one verdict on many requests, each in its own transaction.
+
+Whoever approves is told what they have not seen, as on the page of a single request, and the audit log says how much that was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from approvals import actions, queries
 from approvals.access import permissions
 from approvals.actions.checking import MAX_COMMENT
 from approvals.asking.answers import Answer
-from approvals.asking.attachments import MAX_FILES
 from approvals.db.canonical_json import clean_text
-from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal
-from approvals.forms.safeguards import amount_of
-from approvals.forms.shown_calls import shown_input
-from approvals.forms.shown_files import unseen_files
+from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal, UnreadParts
+from approvals.forms.safeguards import ACCEPTED, amount_of, how_much
 from approvals.models import ApprovalRequest, ToolSettings
-from approvals.pages.comparison import Comparison, compare_inputs, folded_rows
+from approvals.models.actors import Actor, person_behind
+from approvals.pages.comparison import Comparison, Line, compare_inputs, name_of_line, name_of_same, unseen_parts
 from approvals.policy.rules import Rule
+from approvals.queries.described import read_schema
 from approvals.queries.policy.ballots import Ballot, ballots_of
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.ruling import rules_of_requests, settings_under
@@ -32,7 +36,8 @@ from approvals.queries.preferences import ReasonRules, reason_rules, settings_of
 from approvals.queries.request_list import HEAVY, listed
 from approvals.states import VERDICTS, Door, Kind, Priority, Verdict, verdict_label
 from approvals.text.confusables import marked_name
-from approvals.text.tables import RAW_CONTEXT, unseen_rows
+from approvals.text.numbers import grouped
+from approvals.text.tables import Part
 from approvals.text.text import visible
 
 MAX_PICKS = 50
@@ -45,14 +50,26 @@ SKIPPED = {"needs_name", "one_by_one", "reason", NotFound.code}
 class Order:
     """A bulk decision as it was sent: the selected requests with the digests that were shown, the verdict and the message.
 
-    `opened` are the files that the person has opened, each as `request:place`; `signed_in_at` is when they signed in.
+    `offered` are all requests of the page with those that were left out, and `viewed` are the places that were in view, by the
+    ids of what holds them; None where the page did not report any. `accepts_unread` after the person was told what they have not
+    seen; `signed_in_at` is when they signed in.
     """
 
     picks: dict[UUID, str]
     verdict: Verdict
     comment: str
-    opened: frozenset[str] = frozenset()
+    offered: dict[UUID, str] = field(default_factory=dict)
+    viewed: Mapping[str, frozenset[str]] | None = None
+    accepts_unread: bool = False
     signed_in_at: datetime | None = None
+
+    @property
+    def approves(self) -> bool:
+        return self.verdict == Verdict.APPROVE
+
+    def viewed_at(self, *names: str) -> frozenset[str]:
+        """Return the places that were in view in any of these parts of the page."""
+        return frozenset().union(*((self.viewed or {}).get(name, frozenset()) for name in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +90,9 @@ class Step:
 
 def parse_order(data: QueryDict) -> Order:
     """Parse the form of the inbox; rows that are alike are all in one field, `picks`. Raise Invalid if that is wrong."""
-    picks: dict[UUID, str] = {}
-    for sent in (*data.getlist("pick"), *data.get("picks", "").split()):
-        name, _colon, digest = sent.partition(":")
-        try:
-            picks[UUID(name)] = digest
-        except ValueError as error:
-            raise Invalid(_("The list has no such request."), {"pick": _("is not understood")}) from error
+    picks = _picks([*data.getlist("pick"), *data.get("picks", "").split()])
     if not picks:
         raise Invalid(_("Select at least one request first."), {"pick": _("is missing")})
-    if len(picks) > MAX_PICKS:
-        message = _("Select at most %(limit)d requests. You selected %(found)d.")
-        raise Invalid(message % {"limit": MAX_PICKS, "found": len(picks)}, {"pick": _("are too many")})
     verdict = data.get("verdict", "")
     if verdict not in BULK_VERDICTS:
         raise Invalid(_("Press one of the buttons."), {"verdict": _("is unknown")})
@@ -92,17 +100,44 @@ def parse_order(data: QueryDict) -> Order:
     if len(comment) > MAX_COMMENT:
         message = _("The comment is longer than %(limit)d characters.") % {"limit": MAX_COMMENT}
         raise Invalid(message, {"comment": _("is too long")})
-    return Order(picks, Verdict(verdict), comment, frozenset(data.getlist("opened")[: MAX_PICKS * MAX_FILES]))
+    return Order(
+        picks,
+        Verdict(verdict),
+        comment,
+        offered=_picks(data.getlist("offered")),
+        viewed=_viewed(data.getlist("viewed")) if "viewed" in data else None,
+        accepts_unread=data.get("unread") == ACCEPTED,
+    )
+
+
+def _picks(sent: Sequence[str]) -> dict[UUID, str]:
+    picks: dict[UUID, str] = {}
+    for pick in sent:
+        name, _colon, digest = pick.partition(":")
+        try:
+            picks[UUID(name)] = digest
+        except ValueError as error:
+            raise Invalid(_("The list has no such request."), {"pick": _("is not understood")}) from error
+    if len(picks) > MAX_PICKS:
+        message = _("Select at most %(limit)d requests. You selected %(found)d.")
+        raise Invalid(message % {"limit": MAX_PICKS, "found": len(picks)}, {"pick": _("are too many")})
+    return picks
+
+
+def _viewed(sent: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return what a page reports as seen: of each part its id, then the places in it that were in view."""
+    reports = [report.split() for report in sent]
+    return {name: frozenset(places) for name, *places in filter(None, reports)}
 
 
 def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
     """Return what the order would do, in its order; a step with a `code` would be skipped.
 
-    With `inputs`, read those too, and the contexts.
+    With `inputs`, read those too, and the contexts and messages.
     """
     wanted = listed(queries.requests_for(user).filter(pk__in=list(order.picks)))
     if inputs:
-        not_shown = [name for name in HEAVY if name not in {"input", "context"}]
+        not_shown = [name for name in HEAVY if name not in {"input", "context", "message"}]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     requests = {request.pk: as_proposed(request) for request in wanted}
     ballots = ballots_of(requests.values(), user)
@@ -115,24 +150,58 @@ def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
     ]
 
 
-def decide_all(user: User, order: Order) -> list[Step]:
-    """Decide each request in its own transaction. Repeating the same order changes nothing."""
-    approves = order.verdict == Verdict.APPROVE
-    steps = plan(user, order, inputs=approves)
-    unseen = _unseen([step for step in steps if not step.code], order.opened) if approves else {}
-    return [step if step.code in SKIPPED else _decide(user, order, step, unseen) for step in steps]
+def decide_all(actor: Actor, order: Order) -> list[Step]:
+    """Decide each request in its own transaction. Repeating the same order changes nothing.
+
+    Raise UnreadParts, before any is decided, if a page reports that parts were not in view and the person was not told so.
+    """
+    steps = plan(person_behind(actor), order, inputs=order.approves)
+    unseen = _unseen([step for step in steps if not step.code], order) if order.approves else {}
+    if order.viewed is not None and not order.accepts_unread:
+        _check_read(unseen)
+    return [step if step.code in SKIPPED else _decide(actor, order, step, unseen) for step in steps]
 
 
-def _unseen(steps: Sequence[Step], opened: frozenset[str]) -> dict[UUID, dict[str, int]]:
-    """Return how much of each request no one has seen: folded parts, values left out, context, and files not `opened`."""
-    lines = ((line, [*tool.same, *line.shown]) for tool in compare_by_tool(steps) for line in tool.lines)
+def _unseen(steps: Sequence[Step], order: Order) -> dict[UUID, list[Part]]:
+    """Return the parts of each request that were not in view; all of them where the page did not report any."""
     unseen = {}
-    for line, shown in lines:
-        card = shown_input(line.request)
-        viewed = [file.place for file in card.files if f"{line.request.pk}:{file.place}" in opened]
-        left = [*folded_rows(shown), *unseen_rows(card.context, (), RAW_CONTEXT), *unseen_files(card.files, viewed)]
-        unseen[line.request.pk] = amount_of(left)
+    for step in steps:
+        assert step.request is not None, "steps without a request are skipped"
+        viewed = order.viewed_at(name_of_line(step.request.pk), name_of_same(step.request.tool_name))
+        unseen[step.request.pk] = list(unseen_parts(step.request, viewed))
     return unseen
+
+
+def _check_read(unseen: Mapping[UUID, Sequence[Part]]) -> None:
+    left = [parts for parts in unseen.values() if parts]
+    if not left:
+        return
+    message = ngettext(
+        "You have not seen all of it: %(what)s in %(count)s request. Look at the rest, or press again to approve it unseen.",
+        "You have not seen all of it: %(what)s in %(count)s requests. Look at the rest, or press again to approve it unseen.",
+        len(left),
+    )
+    what = how_much([part for parts in left for part in parts])
+    raise UnreadParts(message % {"what": what, "count": grouped(len(left))})
+
+
+def review(steps: Sequence[Step], order: Order) -> list[Comparison]:
+    """Return what a person looks at before the order is carried out: an outlier is left out until they include it."""
+    return [
+        replace(
+            tool,
+            seen=" ".join(sorted(order.viewed_at(tool.name))),
+            lines=[_reviewed(line, order) for line in tool.lines],
+        )
+        for tool in compare_by_tool(steps)
+    ]
+
+
+def _reviewed(line: Line, order: Order) -> Line:
+    left_out = order.approves and bool(line.outliers)
+    if order.offered:
+        left_out = line.request.pk not in order.picks
+    return replace(line, included=not left_out, seen=" ".join(sorted(order.viewed_at(line.name))))
 
 
 def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
@@ -146,16 +215,22 @@ def compare_by_tool(steps: Sequence[Step]) -> list[Comparison]:
     settings = settings_of_tools(tools)
     rules = rules_of_requests(request for requests in tools.values() for request in requests)
     return [
-        compare_inputs(tool, requests, _key_fields(requests, rules, settings.get(tool)), votes)
+        compare_inputs(tool, requests, _key_fields(requests, rules, settings.get(tool)), votes, _schemas(requests))
         for tool, requests in most_first
     ]
 
 
+def _schemas(requests: Sequence[ApprovalRequest]) -> dict[UUID, Mapping[str, Any]]:
+    """Return the schemas that say something about inputs, by request."""
+    schemas = {request.pk: read_schema(request.described) for request in requests}
+    return {pk: schema for pk, schema in schemas.items() if schema is not None}
+
+
 def _key_fields(
-    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Rule], settings: ToolSettings | None
+    requests: Sequence[ApprovalRequest], rules: Mapping[UUID, Sequence[Rule]], settings: ToolSettings | None
 ) -> list[str]:
     """Return the key fields of requests for one tool, each as it was asked: its rule may have other ones than the tool."""
-    shown_first = [settings_under(rules.get(request.pk), settings) for request in requests]
+    shown_first = [settings_under(rules.get(request.pk, ()), settings) for request in requests]
     pointers = (str(pointer) for each in shown_first if each is not None for pointer in each.key_fields)
     return list(dict.fromkeys(pointers))
 
@@ -205,13 +280,14 @@ def _individual_only(request: ApprovalRequest) -> tuple[str, str] | None:
     return None
 
 
-def _decide(user: User, order: Order, step: Step, unseen: Mapping[UUID, dict[str, int]]) -> Step:
+def _decide(actor: Actor, order: Order, step: Step, unseen: Mapping[UUID, Sequence[Part]]) -> Step:
     assert step.request is not None, "steps without a request are skipped"
     pk = step.request.pk
     try:
-        answer = Answer(order.verdict, order.comment, unseen=unseen.get(pk) or None, signed_in_at=order.signed_in_at)
+        left = amount_of(unseen.get(pk, ()))
+        answer = Answer(order.verdict, order.comment, unseen=left or None, signed_in_at=order.signed_in_at)
         shown = order.picks[pk] or "-"
-        outcome = actions.decide(pk, answer, by=user, via=Door.DASHBOARD, shown_digest=shown)
+        outcome = actions.decide(pk, answer, by=actor, via=Door.DASHBOARD, shown_digest=shown)
     except Refusal as refusal:
         known = refusal.code == step.code and refusal.code != AlreadyDecided.code
         return Step(step.request, step.pick, refusal.code, step.message if known else str(refusal))

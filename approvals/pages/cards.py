@@ -30,6 +30,7 @@ from approvals.pages.voting import Ballots, Voting, voting_of
 from approvals.policy.grants import never_granted
 from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
+from approvals.queries.policy.covered import NONE_WAITING, Waiting
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
 from approvals.states import Door, Kind, Verdict, verdict_from
@@ -64,6 +65,8 @@ class Card:
     typed: QueryDict = field(default_factory=QueryDict)
     review: Review | None = None
     granting: Granting | None = None
+    #: What goes on waiting though the grant that was just given covers it.
+    waiting: Waiting = NONE_WAITING
     #: Whether the person was warned about unseen parts, which are then open; the next press approves.
     unread: bool = False
     #: Whether the person has to log in again to decide it.
@@ -116,6 +119,16 @@ class Card:
         return self.unread or self.typed.get("unread") == ACCEPTED
 
     @property
+    def warns_in_bar(self) -> bool:
+        """Whether the bar with the buttons says what was not in view, so that this can be looked at beside it."""
+        return (
+            self.unread
+            and self.typed.get("verdict") == Verdict.APPROVE
+            and self.review is None
+            and self.granting is None
+        )
+
+    @property
     def title_note(self) -> str:
         """A warning about characters of the title that are easily misread; empty if there are none."""
         return "; ".join(misread(self.request.title))
@@ -137,7 +150,7 @@ class Card:
 
     @property
     def input_json(self) -> str:
-        """The bytes that the digest covers, with invisible characters escaped."""
+        """The input in canonical form, as the digest covers it, with invisible characters escaped."""
         return visible_json(canonical(self.request.input).decode())
 
     @property

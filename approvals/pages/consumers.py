@@ -45,6 +45,8 @@ Render = Callable[..., str]
 
 #: A page that missed more changes than this is asked to reload.
 CATCH_UP = 50
+#: Bytes of a push: a message of more than 1 MiB would close the socket. A page that would get more is asked to reload.
+MAX_PUSH = 1_000_000
 #: A page that has not shown so many notifications yet, because the database is away, gets no more of them.
 UNSHOWN = 100
 #: Close codes of our own, after which the page does not reconnect.
@@ -140,7 +142,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if html is None:
             await self.close(LOGGED_OUT)
         elif html.strip():
-            await self.send(html)
+            await self.send(html if len(html.encode()) <= MAX_PUSH else render_to_string("approvals/_outdated.html"))
         return html is not None
 
     async def request_handled(self, event: dict[str, Any]) -> None:

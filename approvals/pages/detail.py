@@ -13,11 +13,10 @@ from approvals.asking.secrets import masked_input
 from approvals.models import Absence, Advice, ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
 from approvals.pages.key_fields import key_values, read_beginning
-from approvals.policy.rules import Rule
 from approvals.policy.terms import terms_of
 from approvals.queries.attention.advice import advice_on
 from approvals.queries.policy.absences import away_from
-from approvals.queries.policy.ruling import rule_of, settings_under
+from approvals.queries.policy.ruling import rules_asked_under, settings_under
 from approvals.queries.precedents import Precedents, precedents_of
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.queries.suggestions import last_messages
@@ -42,8 +41,8 @@ class Detail:
     #: The advice of programs with its text, in which what looks like a key is masked.
     advice: Sequence[tuple[Advice, str]]
     reason_required: bool
-    #: The rule of the policy that it was asked under.
-    rule: Rule | None
+    #: What the rules that it was asked under tell people.
+    rule_messages: Sequence[str]
     #: The absences of people on whom it waits, with who decides for them.
     away: Sequence[Absence]
 
@@ -52,8 +51,8 @@ def detail_of(user: Person, card: Card) -> Detail:
     """Return what surrounds a card on its page, for one person."""
     request = card.request
     settings = settings_of_tools({request.tool_name}).get(request.tool_name)
-    rule = rule_of(request)
-    shown_first = settings_under(rule, settings)
+    rules = rules_asked_under(request)
+    shown_first = settings_under(rules, settings)
     decides = card.may_close and request.kind == Kind.APPROVAL
     precedents = precedents_of(user, request)
     # Earlier requests of the tool are not read with their schemas.
@@ -71,7 +70,7 @@ def detail_of(user: Person, card: Card) -> Detail:
         offers=_offers(user, request.tool_name, settings) if decides else (),
         advice=[(advice, mask_text(advice.text)) for advice in advice_on(request)],
         reason_required=decides and _needs_reason(request, settings),
-        rule=rule,
+        rule_messages=[rule.message for rule in rules if rule.message],
         away=away_from(request) if request.pending else (),
     )
 

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
 from approvals.access.fresh_sign_in import signed_in_at
-from approvals.exceptions import Invalid, NotFound
+from approvals.exceptions import Invalid, NotFound, UnreadParts
 from approvals.forms.safeguards import how_much
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.live.batching import BatchCache
 from approvals.pages import bulk
 from approvals.pages.attention.seeded_row import with_check
@@ -29,7 +29,6 @@ from approvals.queries.filters import Filters, ListCursor, filters_from, valid_f
 from approvals.queries.lists.saved_views import suggested_values, views_for
 from approvals.queries.lists.snoozes import snoozes_of
 from approvals.queries.sections import RECENT, sections_of
-from approvals.states import Verdict
 from approvals.text.text import visible
 
 
@@ -116,31 +115,48 @@ def suggestions(request: SignedIn) -> HttpResponse:
 @require_POST
 @refusals_as_pages
 def bulk_page(request: SignedIn) -> HttpResponse:
-    """Show what a bulk decision would do; with `confirmed`, decide and show the result for each request."""
+    """Show what a bulk decision would do; with `confirmed`, decide and show the result for each request.
+
+    Status 422 with what would be done again if a person approves something that was never in view, and was not told so.
+    """
     order = replace(bulk.parse_order(request.POST), signed_in_at=signed_in_at(request.session))
-    confirmed = request.POST.get("confirmed") == "yes"
-    steps = bulk.decide_all(request.user, order) if confirmed else bulk.plan(request.user, order, inputs=True)
+    if request.POST.get("confirmed") != "yes":
+        return _bulk_review(request, order)
+    try:
+        steps = bulk.decide_all(actor_of(request), order)
+    except UnreadParts as refusal:
+        return _bulk_review(request, order, refusal)
     going = [step for step in steps if not step.code]
-    tools = [] if confirmed else bulk.compare_by_tool(going)
-    folded = [part for tool in tools for part in tool.folded()]
     context = {
-        "order": order,
-        "approves": order.verdict == Verdict.APPROVE,
+        "approves": order.approves,
         "steps": steps,
-        "going": going,
         "decided": [step for step in going if not step.voted],
         "voted": [step for step in going if step.voted],
         "left": [step for step in steps if step.code],
-        "tools": tools,
-        "folded": how_much(folded),
         "back": back_to(request),
     }
-    return render(
-        request,
-        "approvals/bulk/results.html" if confirmed else "approvals/bulk/confirm.html",
-        context,
-        status=HTTPStatus.OK,
-    )
+    return render(request, "approvals/bulk/results.html", context)
+
+
+def _bulk_review(request: SignedIn, order: bulk.Order, refusal: UnreadParts | None = None) -> HttpResponse:
+    """Show what a bulk decision would do, after a refusal with what was seen and chosen before it."""
+    steps = bulk.plan(request.user, replace(order, picks=order.offered or order.picks), inputs=True)
+    going = [step for step in steps if not step.code]
+    tools = bulk.review(going, order)
+    lines = [line for tool in tools for line in tool.lines]
+    context = {
+        "order": order,
+        "approves": order.approves,
+        "going": going,
+        "included": [line for line in lines if line.included],
+        "left": [step for step in steps if step.code],
+        "tools": tools,
+        "folded": how_much([part for tool in tools for part in tool.folded()]),
+        "back": back_to(request),
+        "refusal": refusal,
+    }
+    status = HTTPStatus.OK if refusal is None else refusal.status
+    return render(request, "approvals/bulk/confirm.html", context, status=status)
 
 
 def back_to(request: SignedIn) -> str:

@@ -20,11 +20,13 @@ from approvals.db.cursors import number_from
 from approvals.exceptions import NotFound, Refusal
 from approvals.forms.decision import sent_decision, sent_door
 from approvals.forms.safeguards import shown_digest
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
+from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for, refused_card
 from approvals.pages.detail import detail_of
 from approvals.pages.policy.panel import SENT, granting_of, sent_terms
 from approvals.queries.comments import notes_for
+from approvals.queries.policy.covered import waiting_with_grant_of
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.results import results_of, resumptions_of
 
@@ -76,7 +78,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
             signed_in_at=signed_in_at(request.session),
         )
         via = sent_door(request.POST)
-        return actions.decide(pk, answer, by=request.user, via=via, shown_digest=shown, seen=approval_request)
+        return actions.decide(pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=approval_request)
 
     return _acted(request, pk, act)
 
@@ -86,7 +88,7 @@ def decide(request: SignedIn, pk: UUID) -> HttpResponse:
 def cancel(request: SignedIn, pk: UUID) -> HttpResponse:
     comment = request.POST.get("comment", "")
     return _acted(
-        request, pk, lambda: actions.cancel(pk, by=request.user, via=sent_door(request.POST), comment=comment)
+        request, pk, lambda: actions.cancel(pk, by=actor_of(request), via=sent_door(request.POST), comment=comment)
     )
 
 
@@ -104,8 +106,16 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
             card = replace(card, granting=granting_of(request.user, approval_request, request.POST))
         return card_response(request, card, refusal.status)
     if request.headers.get("HX-Request"):
-        return card_response(request, card_for(request.user, ended, door=door))
+        return card_response(request, _decided_card(request, ended, door))
     return HttpResponseRedirect(sent_address(request, "next") or ended.get_absolute_url())
+
+
+def _decided_card(request: SignedIn, ended: ApprovalRequest, door: str) -> Card:
+    """Return the card after a decision; after one that gave a grant, with what waits though that covers it."""
+    card = card_for(request.user, ended, door=door)
+    if SENT not in request.POST or ended.pending:
+        return card
+    return replace(card, waiting=waiting_with_grant_of(request.user, ended))
 
 
 def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.permissions import Person
+from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.ballots import Ballot, CastVote, ballots_of
 from approvals.text.differences import Change, changes
@@ -37,6 +39,16 @@ class Voting:
     def look(self) -> Hashable:
         """Changes whenever this looks different."""
         return self.ballot.look, self.own and self.own.vote.pk, self.may_break_glass, self.votes_for
+
+    @property
+    def own_vote(self) -> str:
+        """The vote of the person as JSON, by which a page recognizes one that it has sent; empty if they have not voted."""
+        if self.own is None:
+            return ""
+        vote = self.own.vote
+        return json.dumps(
+            {"at": utc(vote.voted_at), "verdict": vote.verdict, "digest": vote.digest, "comment": vote.comment}
+        )
 
     @property
     def missing(self) -> str:

@@ -2,7 +2,8 @@
 
     {"tools": ["refund", "mcp__crm__*"], "requesters": [7], "input": [{"pointer": "/amount", "at_most": 100}]}
 
-A member of `input` has a `pointer` and one test: `equals`, `one_of`, `at_least` and/or `at_most`, `starts_with` or `like`.
+A member of `input` has a `pointer` and one test: `equals`, `one_of`, `at_least` and/or `at_most`, `starts_with` or `like`. With a
+`type` (`value_types`) it may have none. Or it has `members`: the names that the members of an object can have.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any
 from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.db.json_pointer import is_pointer
 from approvals.policy.globs import Glob
-from approvals.policy.match import FACTS, Between, Condition, Like, Match, OneOf, StartsWith, Test
+from approvals.policy.match import FACTS, Between, Condition, Like, Match, Members, OneOf, StartsWith, Test, Typed
+from approvals.policy.value_types import ValueType, is_of, is_pattern, item_type
 from approvals.states import Kind, Priority
 from approvals.text.text import INVISIBLE
 from approvals.text.translatable import Sentence, TranslatableError, gettext_noop
@@ -116,7 +118,7 @@ def _conditions(items: Any, faults: Faults) -> tuple[Condition, ...]:
         if not isinstance(item, dict):
             faults[place] = Sentence(gettext_noop("must be a JSON object"))
             continue
-        for name in item.keys() - {"pointer", *_TESTS}:
+        for name in item.keys() - {"pointer", "type", "members", *_TESTS}:
             faults[f"{place}.{name[:MAX_NAME]}"] = Sentence(gettext_noop("is not known"))
         pointer = item.get("pointer")
         if not isinstance(pointer, str) or len(pointer) > MAX_POINTER or not is_pointer(pointer):
@@ -126,9 +128,79 @@ def _conditions(items: Any, faults: Faults) -> tuple[Condition, ...]:
                 ),
                 {"limit": MAX_POINTER},
             )
-        elif test := _test(item, place, faults):
+        elif test := _whole_test(item, place, faults):
             read.append(Condition(pointer, test))
     return tuple(read)
+
+
+def _whole_test(item: Mapping[str, Any], place: str, faults: Faults) -> Test | None:
+    if "members" in item:
+        return _members(item, place, faults)
+    if "type" not in item:
+        return _test(item, place, faults)
+    if item["type"] not in list(ValueType):
+        names = ", ".join(ValueType)
+        faults[f"{place}.type"] = Sentence(gettext_noop("must be one of %(names)s"), {"names": names})
+        return None
+    kind = ValueType(item["type"])
+    if not any(name in item for name in _TESTS):
+        return Typed(kind)
+    test = _test(item, place, faults)
+    if test is None:
+        return None
+    fault = _type_fault(kind, test)
+    if fault is not None:
+        faults[place] = fault
+        return None
+    return Typed(kind, test)
+
+
+def _members(item: Mapping[str, Any], place: str, faults: Faults) -> Test | None:
+    if item.keys() - {"pointer", "members"}:
+        faults[place] = Sentence(gettext_noop("has members, and can have no other test"))
+        return None
+    names = item["members"]
+    if problem := _length_problem(names, MAX_NAMES):
+        faults[f"{place}.members"] = problem
+        return None
+    for index, name in enumerate(names):
+        if not isinstance(name, str) or len(name) > MAX_NAME:
+            text = gettext_noop("must be text of at most %(limit)s characters")
+            faults[f"{place}.members.{index}"] = Sentence(text, {"limit": MAX_NAME})
+            return None
+    return Members(tuple(names))
+
+
+def _type_fault(kind: ValueType, test: Test) -> Sentence | None:
+    """Return why a test cannot be of values of this type; None if it can."""
+    values = {"type": str(kind)}
+    match test:
+        case OneOf(values=wanted) if not all(is_of(item_type(kind), value) for value in wanted):
+            return Sentence(gettext_noop("compares with a value that is not of the type %(type)s"), values)
+        case Between(at_least=least, at_most=most):
+            if kind != ValueType.AMOUNT:
+                return Sentence(gettext_noop("has a range, which values of the type %(type)s cannot be in"), values)
+            if any(end is not None and end < 0 for end in (least, most)):
+                return Sentence(gettext_noop("has an end below zero, where no amount is"))
+        case StartsWith(text=text):
+            if kind == ValueType.PATH and not text.endswith("/"):
+                return Sentence(gettext_noop("must end with a slash: /data would also be the beginning of /database"))
+            if kind not in {ValueType.PATH, ValueType.LINE, ValueType.TEXT}:
+                return Sentence(
+                    gettext_noop("has a beginning, which says nothing of values of the type %(type)s"), values
+                )
+        case Like(glob=glob) if not is_pattern(kind, glob.text):
+            example = gettext_noop("is no pattern of values of the type %(type)s; write it like %(example)s")
+            return Sentence(example, values | {"example": _PATTERNS.get(kind, "/data/*")})
+    return None
+
+
+#: A pattern of each type that has a shape of its own.
+_PATTERNS = {
+    ValueType.ADDRESS: "*@example.com",
+    ValueType.ADDRESSES: "*@example.com",
+    ValueType.HOST: "*.example.com",
+}
 
 
 def _test(item: Mapping[str, Any], place: str, faults: Faults) -> Test | None:

@@ -1,27 +1,33 @@
 """The conditions of rules in CEL, the Common Expression Language: checked when they are saved, bounded when they run.
 
-A condition has no regular expressions and makes no lists: without both, what it costs can be told before it runs, from its
-text and from the size of what it reads. One that would cost too much does not run. Whatever goes wrong, the outcome is None,
-which is neither true nor false.
+A condition has no regular expressions and makes no lists: without both, what it costs can be told before it runs, from its tree
+and from the size of what it reads (`expression_cost`). One that would cost too much does not run. Whatever goes wrong, the
+outcome is None, which is neither true nor false.
+
+CEL says that 1 and "1" differ, and that a loop over an object goes through the names of its members. A client that sends another
+type would pass by a rule in both ways. So equality and `in` are functions of our own, for which values of different types cannot
+be compared, and a loop needs a list; the names of an object are `keys(…)`.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cel_expr_python import cel
 
+from approvals.policy import equality
+from approvals.policy.cel_tree import Kind, Node, read_tree, rewritten
+from approvals.policy.expression_cost import Size, cost_of
+from approvals.policy.spelling import NAMES, spelled_as, texts_in
 from approvals.text.translatable import TranslatableError, gettext_noop
 
 MAX_LENGTH = 2_000
 #: What all conditions of one request may cost together, in steps of at most two nanoseconds.
 MAX_STEPS = 15_000_000
-#: CEL ends a condition itself after so many rounds of its loops.
-_MAX_ROUNDS = 10_000
 _ENVIRONMENT = """
 name: policy
 stdlib:
@@ -43,15 +49,6 @@ variables:
 """
 #: CEL's message, such as `INVALID_ARGUMENT: ERROR: <input>:1:8: undeclared reference to 'tol' (in container '')`.
 _FAULT = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
-#: What CEL skips between two words: blanks and comments. Where a text only looks so, a condition seems to cost more.
-_GAP = r"(?:\s|//[^\n]*+)*+"
-_LOOPS = re.compile(rf"\.{_GAP}(?:all|exists|exists_one){_GAP}\(")
-_PARENTHESES = re.compile(rf"{_LOOPS.pattern}|[()]")
-#: Texts in a condition, and other texts and comments, with which nothing is known of where texts begin and end.
-_TEXTS, _ODD_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*+"'), re.compile(r"""['`]|//|\w""|\"{3}""")
-#: What takes time in proportion to what is read, and the function that takes the most.
-_OPERATIONS = re.compile(rf"[=<>!+]=?|\w+{_GAP}\(|\b(?:in|input|context)\b")
-_SEARCHES = re.compile(rf"\bcontains{_GAP}\(")
 _NAMES = re.compile(r"\brequester\b")
 
 
@@ -59,12 +56,8 @@ class InvalidExpression(TranslatableError, ValueError):
     """The text is no condition; the message says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """What there is to read in the values that a condition gets: its bytes, and the items of its longest list or object."""
-
-    bytes: int
-    longest: int
+class Incomparable(ValueError):
+    """Values of different types were compared."""
 
 
 @dataclass(slots=True)
@@ -81,12 +74,18 @@ class Budget:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    program: Any
+    tree: Node
+
+
 @dataclass(frozen=True)
 class Expression:
     """A condition. InvalidExpression if its text is none."""
 
     text: str
-    _compiled: Any = field(init=False, repr=False, compare=False)
+    _compiled: _Compiled = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_compiled", _compile(self.text))
@@ -96,80 +95,118 @@ class Expression:
         """Whether it may need the name, the teams and the roles of who asks."""
         return _NAMES.search(self.text) is not None
 
+    def cost(self, size: Size) -> int:
+        """Return the most steps that it takes over values of this size."""
+        return _cost(self.text, size.rounded())
+
     def holds(self, values: Mapping[str, Any], size: Size, budget: Budget) -> bool | None:
         """Return whether it is true of these values; None if that cannot be said."""
-        if not budget.take(self._cost(size)):
+        if not budget.take(self.cost(size)):
             return None
         try:
-            value = self._compiled.eval(data=values)
+            value = self._compiled.program.eval(data=self._with_names(values))
             # What is missing, and most errors, come back as a value of another type.
             return value.value() is True if value.type() == cel.Type.BOOL else None
         except Exception:
             return None
 
-    @functools.cached_property
-    def _weight(self) -> int:
-        return 1 + len(_OPERATIONS.findall(self.text)) + 4 * len(_SEARCHES.findall(self.text))
+    def _with_names(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the values with the names that the condition reads in its own spelling: CEL compares texts exactly."""
+        if not self._names:
+            return values
+        return {**values, **{name: spelled_as(self._texts, values[name]) for name in self._names}}
 
     @functools.cached_property
-    def _depth(self) -> int:
-        """How many loops are within one another, at most."""
-        bare = _TEXTS.sub('""', self.text)
-        if _ODD_TEXTS.search(bare):
-            return len(_LOOPS.findall(self.text))
-        # Without the texts in it, each parenthesis opens or closes something.
-        depth, open_ = 0, list[bool]()
-        for part in _PARENTHESES.findall(bare):
-            if part == ")":
-                open_.pop()
-            else:
-                open_.append(part != "(")
-                depth = max(depth, sum(open_))
-        return depth
+    def _names(self) -> Sequence[str]:
+        return [name for name in NAMES if re.search(rf"\b{name}\b", self.text)]
 
-    def _cost(self, size: Size) -> int:
-        """Return the most steps that this takes."""
-        listed = max(size.longest, self.text.count(",") + 1)
-        rounds: int = min(listed**self._depth, _MAX_ROUNDS)
-        return self._weight * (size.bytes + len(self.text)) * rounds
+    @functools.cached_property
+    def _texts(self) -> Sequence[str]:
+        return texts_in(self.text)
 
 
-def size_of(*values: Any) -> Size:
-    """Return what there is to read in JSON values."""
-    total = longest = 0
-    for value in _all_values(values):
-        total += 50
-        if isinstance(value, str):
-            total += len(value)
-        elif isinstance(value, Mapping | list | tuple):
-            longest = max(longest, len(value))
-            if isinstance(value, Mapping):
-                total += sum(len(name) for name in value)
-    return Size(total, longest)
+@functools.lru_cache(maxsize=10_000)
+def _cost(text: str, size: Size) -> int:
+    """Return what a condition costs; sizes are rounded, so that few of them occur."""
+    return cost_of(_compile(text).tree, size)
 
 
-def _all_values(values: Any) -> Iterator[Any]:
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
-        yield value
-        if isinstance(value, Mapping):
-            waiting += value.values()
-        elif isinstance(value, list | tuple):
-            waiting += value
+def _same(left: Any, right: Any) -> bool:
+    return _sure(equality.equal(left, right))
+
+
+def _differs(left: Any, right: Any) -> bool:
+    return not _same(left, right)
+
+
+def _within(value: Any, items: Any) -> bool:
+    return _sure(equality.one_of(value, items) if isinstance(items, list) else None)
+
+
+def _keys(value: Any) -> list[str]:
+    if not isinstance(value, dict):
+        raise Incomparable
+    return list(value)
+
+
+def _sure(answer: bool | None) -> bool:
+    if answer is None:
+        raise Incomparable
+    return answer
+
+
+#: The functions of ours in place of CEL's own. No text of a condition can name them.
+_STRICT = {"_==_": ("@same", _same), "_!=_": ("@differs", _differs), "@in": ("@within", _within)}
+
+
+def _function_for(call: Node) -> str:
+    """Return the function that a call of CEL becomes."""
+    if call.name not in _STRICT or any(part.kind == Kind.CALL and part.name == "type" for part in call.parts):
+        # A type is asked for by name: every value has one.
+        return call.name
+    if call.name == "@in" and not _may_be_object_by_mistake(call.parts[1]):
+        return call.name
+    return _STRICT[call.name][0]
+
+
+def _compares_with_constant(call: Node) -> bool:
+    """Return whether a value of what is read is compared with a text, a number or a truth value of the rule.
+
+    CEL's own order has no answer for other types either, and needs no copy of the value, which may be large.
+    """
+    if call.name not in {"_==_", "_!=_"}:
+        return False
+    constants = [part for part in call.parts if part.kind == Kind.CONSTANT and part.name != "null"]
+    return len(constants) == 1 and any(_is_read(part) for part in call.parts)
+
+
+def _is_read(node: Node) -> bool:
+    """Return whether this is a variable, or a member of what is one."""
+    return node.kind == Kind.NAME or (node.kind == Kind.MEMBER and _is_read(node.parts[0]))
+
+
+def _may_be_object_by_mistake(node: Node) -> bool:
+    """Return whether a list is meant, but an object may come: `input` is always one."""
+    return not (node.kind == Kind.OBJECT or (node.kind == Kind.NAME and node.name == "input"))
 
 
 @functools.cache
 def _environment() -> Any:
-    return cel.NewEnv(config=cel.NewEnvConfigFromYaml(_ENVIRONMENT))
+    any_, bool_, texts = cel.Type.DYN, cel.Type.BOOL, cel.Type.List(cel.Type.STRING)
+    functions = [
+        cel.FunctionDecl(name, [cel.Overload(name.strip("@"), bool_, [any_, any_], False, implementation)])
+        for name, implementation in _STRICT.values()
+    ]
+    functions.append(cel.FunctionDecl("keys", [cel.Overload("keys_of_object", texts, [any_], False, _keys)]))
+    return cel.NewEnv(config=cel.NewEnvConfigFromYaml(_ENVIRONMENT), extensions=[cel.CelExtension("strict", functions)])
 
 
 @functools.lru_cache(maxsize=1_000)
-def _compile(text: str) -> Any:
+def _compile(text: str) -> _Compiled:
     if not text.strip() or len(text) > MAX_LENGTH:
         raise InvalidExpression(gettext_noop("must be text of 1 to %(limit)s characters"), limit=MAX_LENGTH)
     try:
-        compiled = _environment().compile(text)
+        checked = _environment().compile(text)
     except (RuntimeError, UnicodeError) as error:
         fault = _FAULT.search(str(error))
         if fault is None or int(fault[1]) < 1:
@@ -181,6 +218,11 @@ def _compile(text: str) -> Any:
             column=column,
             message=message[:300],
         ) from error
-    if compiled.return_type() != cel.Type.BOOL:
+    if checked.return_type() != cel.Type.BOOL:
         raise InvalidExpression(gettext_noop("must be true or false; compare a value, as in input.urgent == true"))
-    return compiled
+    # Without CEL's notes on types, which speak of the functions that are replaced.
+    stored = _environment().compile(text, disable_check=True).serialize()
+    strict = rewritten(
+        stored, function=_function_for, in_order=_compares_with_constant, needs_list=_may_be_object_by_mistake
+    )
+    return _Compiled(_environment().deserialize(strict), read_tree(strict))

@@ -2,9 +2,9 @@
 
 A grant says: what (`Width`: this exact input, the same key fields, any input of the tool), for whom (`Audience`), until when
 and/or how often. It always binds the user who asked: the name of an agent, and the id of a workflow or a conversation, are what
-a client says. The name of the tool is compared exactly.
+a client says. The name of the tool is compared in its canonical form.
 
-What a person approved and what runs stay bound by digest: a grant of an input covers it with its files; one of key fields covers
+What a person approved and what runs stay bound by digest. A grant of an input covers it with its files; one of key fields covers
 inputs that have the same values there, whatever else they hold.
 """
 
@@ -15,41 +15,28 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from approvals.db.canonical_json import digest
 from approvals.db.json_pointer import ABSENT, value_at
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
 from approvals.states import Audience, Kind, Priority, Width
+from approvals.text.canonical_names import fold
 from approvals.text.translatable import Count, Sentence, gettext_noop
 
 #: The limits of every grant, whatever the settings of its tool allow.
 LONGEST, MOST_USES, MAX_REASON = timedelta(days=90), 10_000, 1_000
-#: Tools that run what they are told, by their canonical names. Any input of such a tool is another program, so only the exact
-#: input can be granted, unless the settings of the tool allow more.
+#: Tools that run what they are told, by their canonical names, and those that write files, which something runs later. Any input
+#: of such a tool is another program, so only the exact input can be granted, unless the settings of the tool allow more.
 SHELL_LIKE = tuple(
     Glob(pattern)
     for pattern in (
-        *("*bash*", "*shell*", "*terminal*", "sh", "zsh", "*__sh", "cmd", "*__cmd", "ssh", "*_ssh", "ssh_*", "sudo*"),
-        *(
-            "exec",
-            "exec_*",
-            "*_exec",
-            "*_exec_*",
-            "*exec_command*",
-            "*execute_command*",
-            "*execute_code*",
-            "*subprocess*",
-        ),
-        *(
-            "*run_command*",
-            "*run_code*",
-            "*run_script*",
-            "*runcommand*",
-            "*code_interpreter*",
-            "*_eval",
-            "eval",
-            "*_repl",
-        ),
-        *("python", "python_*", "*_python", "node_repl"),
+        *("*bash*", "*shell*", "*terminal*", "pwsh*", "sh", "zsh", "*__sh", "cmd", "*__cmd", "ssh", "*_ssh", "ssh_*"),
+        *("sudo*", "run", "*__run", "*.run", "execute", "*__execute", "*.execute"),
+        *("exec", "exec_*", "*_exec", "*_exec_*", "*.exec", "*exec_command*", "*execute_command*", "*execute_code*"),
+        *("*subprocess*", "*run_command*", "*run_code*", "*run_script*", "*runcommand*", "*code_interpreter*"),
+        *("eval", "eval_*", "*_eval", "*.eval", "*_repl", "node_repl"),
+        *("python", "python_*", "*_python", "node", "*__node", "perl", "*__perl", "ruby", "*__ruby", "php", "*__php"),
+        *("kubectl*", "*__kubectl*", "docker", "*__docker"),
+        *("write", "*__write", "write_file", "*__write_file", "create_file", "*__create_file", "*apply_patch*"),
+        *("edit", "*__edit", "multiedit", "notebookedit", "edit_file", "*__edit_file", "str_replace*edit*"),
     )
 )
 
@@ -104,23 +91,6 @@ def fields_of(value: Mapping[str, Any], pointers: Sequence[str]) -> list[dict[st
     if not values or any(held is ABSENT for _pointer, held in values):
         return None
     return [{"pointer": pointer, "value": held} for pointer, held in values]
-
-
-def target_of(width: Width, input_digest: str, fields: Sequence[Mapping[str, Any]] | None) -> str:
-    """Return the digest of what a grant of this width covers; empty if that is any input of the tool."""
-    if width == Width.INPUT:
-        return input_digest
-    return digest(["key fields", list(fields or ())]) if width == Width.FIELDS else ""
-
-
-def targets_of(
-    value: Mapping[str, Any], input_digest: str, key_fields: Sequence[str], *, has_files: bool
-) -> tuple[str, str, str]:
-    """Return the targets of the grants that can cover an input, the narrowest first; with files only its own digest."""
-    if has_files:
-        return (input_digest,) * 3
-    fields = fields_of(value, key_fields)
-    return input_digest, input_digest if fields is None else target_of(Width.FIELDS, "", fields), ""
 
 
 def never_granted(kind: str, priority: str, tool: str) -> Sentence | None:

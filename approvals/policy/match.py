@@ -9,6 +9,9 @@ must fit, of each list at least one; what it leaves out fits anything, so an emp
   number, as in the digest of an input. Texts are compared exactly: paths and identifiers have upper and lower case. A text is
   no path: `/data/../etc` starts with `/data/`.
 - A missing value never fits. Null is a value.
+- A value of another type than it is compared with does not fit; `matches_input` says that it could. Rules take that seriously, so
+  that no client passes by one with a value of another type.
+- A value can have a type (`value_types`), such as one address, or an amount without a sign. A value of another type never fits.
 
 It takes no regular expressions, and a match over an input takes time in proportion to the values that it points to.
 """
@@ -22,8 +25,11 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from approvals.db.canonical_json import same_json
-from approvals.db.json_pointer import ABSENT, pointer_parts, value_behind
-from approvals.policy.globs import Glob, fold
+from approvals.db.json_pointer import ABSENT, is_blocked, pointer_parts, value_behind
+from approvals.policy.equality import one_of
+from approvals.policy.globs import Glob
+from approvals.policy.value_types import ValueType, compared, is_number, is_of, items_of
+from approvals.text.canonical_names import fold
 from approvals.text.text import visible
 from approvals.text.translatable import Sentence, gettext_noop
 
@@ -78,9 +84,10 @@ class Reason:
 
 
 class Test(Protocol):
-    """What a value of the input has to be."""
+    """What a value of the input has to be. A value of another type than the test is about does not fit, but `could`."""
 
     def fits(self, value: Any) -> bool: ...
+    def could(self, value: Any) -> bool: ...
     def document(self) -> dict[str, Any]: ...
     @property
     def sentence(self) -> Sentence: ...
@@ -96,6 +103,9 @@ class OneOf:
                 return True
         return False
 
+    def could(self, value: Any) -> bool:
+        return one_of(value, self.values) is None
+
     def document(self) -> dict[str, Any]:
         return {"equals": self.values[0]} if len(self.values) == 1 else {"one_of": list(self.values)}
 
@@ -109,16 +119,25 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A number within a range, both ends included; at least one end is given."""
+    """A number within a range, both ends included; at least one end is given.
+
+    With only an upper end that is not below zero, a negative number does not fit: nobody means it who writes *at most 50*.
+    """
 
     at_least: float | None = None
     at_most: float | None = None
 
     def fits(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not is_number(value) or self._is_beyond_meaning(value):
             return False
         enough = self.at_least is None or value >= self.at_least
         return enough and (self.at_most is None or value <= self.at_most)
+
+    def could(self, value: Any) -> bool:
+        return not is_number(value) or self._is_beyond_meaning(value)
+
+    def _is_beyond_meaning(self, value: float) -> bool:
+        return self.at_least is None and self.at_most is not None and value < 0 <= self.at_most
 
     def document(self) -> dict[str, Any]:
         ends = {"at_least": self.at_least, "at_most": self.at_most}
@@ -141,6 +160,9 @@ class StartsWith:
     def fits(self, value: Any) -> bool:
         return isinstance(value, str) and value.startswith(self.text)
 
+    def could(self, value: Any) -> bool:
+        return not isinstance(value, str)
+
     def document(self) -> dict[str, Any]:
         return {"starts_with": self.text}
 
@@ -156,12 +178,83 @@ class Like:
     def fits(self, value: Any) -> bool:
         return isinstance(value, str) and self.glob.fits(value)
 
+    def could(self, value: Any) -> bool:
+        return not isinstance(value, str)
+
     def document(self) -> dict[str, Any]:
         return {"like": self.glob.text}
 
     @property
     def sentence(self) -> Sentence:
         return Sentence(gettext_noop("must be text like %(wanted)s"), {"wanted": _json(self.glob.text)})
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A value of a type, of which each item passes a test, if there is one."""
+
+    kind: ValueType
+    test: Test | None = None
+
+    def fits(self, value: Any) -> bool:
+        if not is_of(self.kind, value):
+            return False
+        return self._test is None or all(map(self._test.fits, items_of(self.kind, value)))
+
+    def could(self, value: Any) -> bool:
+        return not is_of(self.kind, value)
+
+    def document(self) -> dict[str, Any]:
+        return {"type": str(self.kind)} | (self.test.document() if self.test is not None else {})
+
+    @property
+    def sentence(self) -> Sentence:
+        if self.test is None:
+            return _TYPES[self.kind]
+        return Sentence(gettext_noop("%(type)s; it %(test)s"), {"type": _TYPES[self.kind], "test": self.test.sentence})
+
+    @cached_property
+    def _test(self) -> Test | None:
+        """The test in the form in which values of the type are compared."""
+        match self.test:
+            case OneOf(values=values):
+                return OneOf([compared(self.kind, value) for value in values])
+            case Like(glob=glob):
+                return Like(Glob(compared(self.kind, glob.text)))
+        return self.test
+
+
+#: What a value of each type has to be.
+_TYPES = {
+    ValueType.ADDRESS: Sentence(gettext_noop("must be one email address")),
+    ValueType.ADDRESSES: Sentence(gettext_noop("must be a list of email addresses")),
+    ValueType.AMOUNT: Sentence(gettext_noop("must be a number without a minus")),
+    ValueType.PATH: Sentence(gettext_noop("must be one path, without “..” and special characters")),
+    ValueType.HOST: Sentence(gettext_noop("must be the name of a host")),
+    ValueType.LINE: Sentence(gettext_noop("must be text of one line")),
+    ValueType.TEXT: Sentence(gettext_noop("must be text")),
+}
+
+
+@dataclass(frozen=True)
+class Members:
+    """An object that has no other members than these."""
+
+    names: Sequence[str]
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, Mapping) and value.keys() <= set(self.names)
+
+    def could(self, value: Any) -> bool:
+        return not isinstance(value, Mapping)
+
+    def document(self) -> dict[str, Any]:
+        return {"members": list(self.names)}
+
+    @property
+    def sentence(self) -> Sentence:
+        names = _listed([_json(name) for name in self.names])
+        return Sentence(gettext_noop("must be an object with no other members than %(names)s"), {"names": names})
 
 
 @dataclass(frozen=True)
@@ -178,6 +271,11 @@ class Condition:
     def fits(self, value: Mapping[str, Any]) -> bool:
         held = value_behind(value, self._parts)
         return held is not ABSENT and self.test.fits(held)
+
+    def could_fit(self, value: Mapping[str, Any]) -> bool:
+        """Return whether only the type of a value keeps it from saying yes or no: of what is pointed to, or on the way there."""
+        held = value_behind(value, self._parts)
+        return is_blocked(value, self._parts) if held is ABSENT else self.test.could(held)
 
     def reason(self, value: Mapping[str, Any]) -> Reason:
         held = value_behind(value, self._parts)
@@ -219,6 +317,17 @@ class Match:
             if not condition.fits(facts.input):
                 return False
         return True
+
+    def matches_input(self, facts: Facts) -> bool | None:
+        """Return whether a request fits the conditions; None if it could, and no condition says no for sure."""
+        answer: bool | None = True
+        for condition in self.conditions:
+            if condition.fits(facts.input):
+                continue
+            if not condition.could_fit(facts.input):
+                return False
+            answer = None
+        return answer
 
     def reasons(self, facts: Facts) -> list[Reason]:
         """Return what each part of the match says; the request fits if all of them do, also if there are none."""

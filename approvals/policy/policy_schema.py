@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from approvals.models.people import RoleName
+from approvals.policy.asks import AtDeadline
 from approvals.policy.expressions import MAX_LENGTH
-from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, REPEAT_DAYS, AtDeadline, Then
+from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, REPEAT_DAYS, Then
 from approvals.policy.terms import Reason
 from approvals.states import Priority
 
@@ -94,7 +95,7 @@ _RULE = _object(
     then=_one_of(Then, "`allow` and `deny` end approvals at once, `ask` asks people. Other kinds are always asked."),
     message=_text(MAX_MESSAGE, "What the agent is told if the rule denies, or people read if it asks."),
     ask=_ASKING
-    | {"description": "How people are asked. For `allow` and `deny`: if the condition cannot be evaluated."},
+    | {"description": "How people are asked. For `allow` and `deny`: if it is not certain that the rule matches."},
 )
 POLICY_SCHEMA = _object(
     four_eyes=_flag("Whether who runs the agent may decide nothing that no rule speaks of."),

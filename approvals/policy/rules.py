@@ -1,7 +1,9 @@
 """The rules of the policy: what happens to a request before anyone looks at it. Pure.
 
-The first rule that fits decides: it allows, it denies, or it asks people on its terms. A condition that cannot be evaluated
-makes its rule ask, whatever it says otherwise, and no later rule is looked at: an error never allows anything.
+The first rule that matches decides: it allows, it denies, or it asks people on its terms. Of some rules nobody can say whether
+they match, because their condition cannot be evaluated, or a value has another type than they compare it with: they could match.
+If a rule before the first that matches could match, nothing is allowed: the first that matches denies, or people are asked on the
+terms of all these rules together. So no error and no value of another type lets through what a rule holds.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from approvals.policy.expressions import Budget, Expression, Size, size_of
+from approvals.policy.asks import PLAIN, Asking, join
+from approvals.policy.equality import every
+from approvals.policy.expression_cost import Size, size_of
+from approvals.policy.expressions import Budget, Expression
 from approvals.policy.match import FACTS, Facts, Match
-from approvals.policy.terms import NO_TERMS, Reason, Terms
+from approvals.policy.terms import Reason, Terms
 from approvals.states import Control, Kind, Priority
 from approvals.text.translatable import Sentence, gettext_noop
 
@@ -35,46 +40,9 @@ class Then(StrEnum):
     ASK = "ask"
 
 
-class AtDeadline(StrEnum):
-    """What happens at the deadline: the request is rejected, or its default response is the answer, or the run is stopped."""
-
-    REJECT = "reject"
-    DEFAULT = "default"
-    HALT = "halt"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadline:
-    after: int
-    then: AtDeadline
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
-    """How a rule asks. Besides the terms that are kept with the request, it says what becomes of the request itself."""
-
-    terms: Terms = NO_TERMS
-    with_requester: bool = False
-    deadline: Deadline | None = None
-    priority: str = ""
-    key_fields: tuple[str, ...] = ()
-
-    @property
-    def votes(self) -> int:
-        """How many people have to approve, at least."""
-        stages = [[group.votes for group in stage.groups] for stage in self.terms.stages]
-        fewest = sum(
-            min(votes) if stage.any else sum(votes) for stage, votes in zip(self.terms.stages, stages, strict=True)
-        )
-        return max(1, fewest)
-
-
-PLAIN = Asking()
-
-
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule. The `ask` of one that allows or denies says how it asks if its condition cannot be evaluated."""
+    """A rule. The `ask` of one that allows or denies says how it asks if it only could match."""
 
     name: str
     match: Match
@@ -86,6 +54,16 @@ class Rule:
     def may_fit(self, facts: Facts) -> bool:
         """Return whether the rule is about such requests at all: only approvals can be allowed or denied without people."""
         return (self.then == Then.ASK or facts.kind == Kind.APPROVAL) and self.match.fits_lists(facts)
+
+    def matches(self, facts: RuleFacts, budget: Budget) -> bool | None:
+        """Return whether it matches a request, of which `may_fit` is known; None if it could.
+
+        The condition is not evaluated over what the match rules out, so it may rely on it.
+        """
+        input_matches = self.match.matches_input(facts.match)
+        if input_matches is False or self.when is None:
+            return input_matches
+        return every([input_matches, _holds(self.when, facts, budget)])
 
     @property
     def allows_critical(self) -> bool:
@@ -174,8 +152,7 @@ class RuleFacts:
 
     @cached_property
     def size_with_requester(self) -> Size:
-        who = size_of(self.values_with_requester["requester"])
-        return Size(self.size.bytes + who.bytes, max(self.size.longest, who.longest))
+        return self.size + size_of(self.values_with_requester["requester"])
 
 
 class Why(StrEnum):
@@ -188,7 +165,12 @@ class Why(StrEnum):
 
 
 WHY: Mapping[Why, Sentence] = {
-    Why.CONDITION: Sentence(gettext_noop("The condition of the rule could not be evaluated.")),
+    Why.CONDITION: Sentence(
+        gettext_noop(
+            "It is not certain which rule matches: a condition could not be evaluated, or a value has another type than a rule "
+            "compares it with."
+        )
+    ),
     Why.CRITICAL: Sentence(
         gettext_noop("The rule does not name critical requests, which are allowed only by a rule that does.")
     ),
@@ -199,17 +181,32 @@ WHY: Mapping[Why, Sentence] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the policy says about a request. `rule` is the rule that fitted; None if none did."""
+    """What the policy says about a request.
+
+    `rule` is the rule that matches, or the first that could; None if none does. The `others` could match too, or the last of them
+    does: people are asked on the terms of all.
+    """
 
     then: Then = Then.ASK
     rule: Rule | None = None
+    others: tuple[Rule, ...] = ()
     why: Why | None = None
     control: Control | None = None
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules on whose terms the request is decided."""
+        return () if self.rule is None else (self.rule, *self.others)
+
+    @property
+    def askings(self) -> list[Asking]:
+        """How each of these rules asks, if people are asked; at least one."""
+        return [rule.ask or PLAIN for rule in self.rules] or [PLAIN]
+
+    @property
     def asking(self) -> Asking:
         """How the request is asked, if it is."""
-        return (self.rule.ask if self.rule is not None else None) or PLAIN
+        return join(self.askings)
 
     @property
     def for_grants(self) -> bool:
@@ -220,24 +217,37 @@ class Verdict:
 def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:
     """Return what the policy says about a request."""
     budget = Budget()
+    possible = []
     for rule in policy.rules_for(facts.match):
-        if not rule.match.fits_input(facts.match):
-            continue
-        holds = True if rule.when is None else _holds(rule.when, facts, budget)
-        if holds is None:
-            return _asked(policy, rule, Why.CONDITION)
-        if not holds:
-            continue
-        if rule.then == Then.ASK:
-            return _asked(policy, rule)
-        if rule.then == Then.ALLOW and not facts.may_allow:
-            return _asked(policy, rule, Why.STOPPED)
-        if rule.then == Then.ALLOW and facts.has_files:
-            return _asked(policy, rule, Why.FILES)
-        if rule.then == Then.ALLOW and facts.match.priority == Priority.CRITICAL and not rule.allows_critical:
-            return _asked(policy, rule, Why.CRITICAL)
-        return Verdict(then=rule.then, rule=rule)
-    return Verdict(control=Control.FOUR_EYES if policy.four_eyes else None)
+        matches = rule.matches(facts, budget)
+        if matches is None:
+            possible.append(rule)
+        elif matches:
+            return _verdict(policy, facts, possible, rule)
+    return _verdict(policy, facts, possible, None)
+
+
+def _verdict(policy: Policy, facts: RuleFacts, possible: Sequence[Rule], rule: Rule | None) -> Verdict:
+    """Return what the first rule that matches says, behind rules that could."""
+    if rule is not None and rule.then == Then.DENY:
+        return Verdict(then=Then.DENY, rule=rule)
+    if possible:
+        return _asked(policy, [*possible, rule], Why.CONDITION)
+    if rule is None or rule.then == Then.ASK:
+        return _asked(policy, [rule])
+    why = _why_not_allowed(rule, facts)
+    return Verdict(then=Then.ALLOW, rule=rule) if why is None else _asked(policy, [rule], why)
+
+
+def _why_not_allowed(rule: Rule, facts: RuleFacts) -> Why | None:
+    """Return why a rule that allows a request asks people in this case."""
+    if not facts.may_allow:
+        return Why.STOPPED
+    if facts.has_files:
+        return Why.FILES
+    if facts.match.priority == Priority.CRITICAL and not rule.allows_critical:
+        return Why.CRITICAL
+    return None
 
 
 def _holds(when: Expression, facts: RuleFacts, budget: Budget) -> bool | None:
@@ -246,11 +256,20 @@ def _holds(when: Expression, facts: RuleFacts, budget: Budget) -> bool | None:
     return when.holds(facts.values, facts.size, budget)
 
 
-def _asked(policy: Policy, rule: Rule, why: Why | None = None) -> Verdict:
-    asking = rule.ask or (PLAIN if rule.then == Then.ASK else None)
-    # A rule that was not meant to ask says nothing about who decides.
-    without = policy.four_eyes if asking is None else not asking.with_requester
-    return Verdict(rule=rule, why=why, control=Control.FOUR_EYES if without else None)
+def _asked(policy: Policy, rules: Sequence[Rule | None], why: Why | None = None) -> Verdict:
+    """Return that people are asked on the terms of these rules, of which the last is None if no rule matches."""
+    named = [rule for rule in rules if rule is not None]
+    # Where no rule matches, and for a rule that was not meant to ask, the policy itself says who decides.
+    without = any(
+        policy.four_eyes if rule is None or (rule.ask is None and rule.then != Then.ASK) else not _with_requester(rule)
+        for rule in rules
+    )
+    control = Control.FOUR_EYES if without else None
+    return Verdict(rule=named[0] if named else None, others=tuple(named[1:]), why=why, control=control)
+
+
+def _with_requester(rule: Rule) -> bool:
+    return (rule.ask or PLAIN).with_requester
 
 
 def _is_special(terms: Terms) -> bool:

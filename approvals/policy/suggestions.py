@@ -1,39 +1,37 @@
 """What people's own decisions suggest: a rule or a grant for calls that were approved unchanged every time. Pure.
 
-A suggestion never fits a decided call that was rejected or changed, and no member of an input that no one has seen: a blind copy
-was never approved. Values are looked at by JSON pointer, down to `MAX_DEPTH` levels, and never those that are secret.
+A suggestion never reaches beyond the values that it was made from: it fits no decided call that was rejected or changed, no
+member of an input that no one has seen, no text that was not approved, no number beyond those that were, and no recipient but
+those, or others of their domain. Only words for people, such as the text of a mail, may differ. Calls with secret values
+suggest no rule.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from approvals.db.json_pointer import pointer_parts, pointer_to
-from approvals.policy.expressions import Budget, Expression, InvalidExpression, size_of
-from approvals.policy.grants import Case, audiences, is_shell_like, targets_of, widest
+from approvals.policy.bounds import MAX_DEPTH, MAX_TEXT, MAX_VALUES, bounds_of, domains_of, shape_of
+from approvals.policy.documents import InvalidMatch, match_from
+from approvals.policy.grants import Case, audiences, is_shell_like
+from approvals.policy.match import Facts
 from approvals.policy.rules import MAX_NAME as MAX_RULE_NAME
+from approvals.policy.value_types import is_number
 from approvals.states import Audience, Width
 from approvals.text.secrets import Hidden, masked
 
 #: How often a call must have been approved.
 ENOUGH = 20
-#: Levels of an input, pointers of each input, members of each object, and different values of one pointer that are looked at.
-MAX_DEPTH, MAX_POINTERS, MAX_MEMBERS, MAX_VALUES = 4, 50, 30, 50
+#: Pointers of each input that are looked at.
+MAX_POINTERS = 50
 #: Decisions on a tool whose values are compared.
 MAX_COMPARED = 5_000
-#: Approved calls over which a condition is tried.
-MAX_TRIED = 100
-#: Characters of a name of a member, and of a value.
-MAX_NAME, MAX_TEXT = 50, 100
-#: One address, and no list of addresses in a text.
-_ONE = '{0}.endsWith("@%s")' + "".join(
-    f' && !{{0}}.contains("{each}")' for each in (",", ";", " ", "\\t", "\\r", "\\n")
-)
+#: Characters of a pointer in the name of a rule.
+MAX_NAME = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,17 +46,15 @@ class Decided:
     agent: str = ""
     scope: str = ""
     requester: int = 0
-    input_digest: str = ""
+    fingerprint: str = ""
     has_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """What a rule could say of a tool, and the approved calls that it fits."""
+    """Approved calls that a rule could fit, and the words that say which."""
 
     cases: Sequence[Decided]
-    match: Mapping[str, Any] = field(default_factory=dict)
-    when: str = ""
     words: str = ""
 
 
@@ -67,55 +63,51 @@ def rule_for(tool: str, decided: Sequence[Decided]) -> tuple[dict[str, Any], Seq
 
     None if no rule fits enough of them.
     """
-    # In a rule, the name of a tool is a pattern, and nothing says what files a call may have.
-    if len(decided) < ENOUGH or "*" in tool or any(each.has_files for each in decided):
+    # In a rule, the name of a tool is a pattern; any other input of a shell is another program; and nothing says what files a
+    # call may have.
+    if len(decided) < ENOUGH or "*" in tool or is_shell_like(tool) or any(each.has_files for each in decided):
         return None
-    if not all(each.good for each in decided):
-        # Of many decisions the latest, and whatever was not approved.
-        decided = [*decided[:MAX_COMPARED], *(each for each in decided[MAX_COMPARED:] if not each.good)]
-        candidates = list(_by_value(decided))
-    else:
-        # Any input of a shell is another program.
-        candidates = [] if is_shell_like(tool) else [_Candidate(decided)]
-    best = max(candidates, key=lambda each: len(each.cases), default=None)
-    known = _known_members([each.value for each in decided if each.good], "input", 1)
-    if best is None or len(best.cases) < ENOUGH or known is None:
-        return None
-    when = " && ".join(filter(None, (known, best.when)))
-    rule = {
-        "name": _name(tool, f"{best.words}: approved every time"),
-        "match": {"tools": [tool], **best.match},
-        "when": when,
-        "then": "allow",
-    }
-    return (rule, best.cases) if _holds(when, best.cases) else None
+    # Of many decisions the latest, and whatever was not approved.
+    compared = [*decided[:MAX_COMPARED], *(each for each in decided[MAX_COMPARED:] if not each.good)]
+    # What is secret today was perhaps none when an earlier request was asked.
+    secrets = {pointer for each in decided for pointer in each.secrets}
+    shown = {each.pk: masked(each.value, secrets) for each in compared}
+    refused = [each for each in compared if not each.good]
+    candidates = [] if refused else [_Candidate(compared)]
+    candidates += _by_value(compared, shown)
+    for candidate in sorted(candidates, key=lambda each: -len(each.cases)):
+        if (bounded := _bounded(candidate.cases, shown, refused)) is not None:
+            conditions, cases = bounded
+            rule = {
+                "name": _name(tool, f"{candidate.words}: approved every time"),
+                "match": {"tools": [tool], "input": conditions},
+                "then": "allow",
+            }
+            return rule, cases
+    return None
 
 
 def grant_for(
-    case: Case, *, requester: int, scope: str, input_digest: str, decided: Sequence[Decided]
+    case: Case, *, requester: int, scope: str, fingerprints: Collection[str], decided: Sequence[Decided]
 ) -> tuple[Width, Audience, Sequence[Decided]] | None:
-    """Return the widest grant that could be given with a request and would have approved nothing that people did not approve.
+    """Return the grant that could be given with a request and would have approved nothing that people did not approve.
 
-    With the decided calls that it would have approved; None if these are too few. It is for the agent that asks, or for the key.
+    With the decided calls that it would have approved, whose input has one of `fingerprints`; None if these are too few. It is
+    for the agent that asks, or for the key, and covers the exact input: any wider one would approve values that no one has seen.
     """
     audience = next((each for each in (Audience.AGENT, Audience.KEY) if each in audiences(case)), None)
     if audience is None:
         return None
-    same = [
+    covered = [
         each
         for each in decided
         if each.requester == requester
+        and each.fingerprint in fingerprints
         and (each.agent == case.agent if audience == Audience.AGENT else each.scope == scope)
     ]
-    wanted = targets_of(case.input, input_digest, case.key_fields, has_files=case.has_files)
-    targets = [targets_of(each.value, each.input_digest, case.key_fields, has_files=each.has_files) for each in same]
-    for width in reversed(Width):
-        if width > widest(case) or (width != Width.INPUT and wanted[width] == wanted[Width.INPUT]):
-            continue
-        covered = [each for each, target in zip(same, targets, strict=True) if target[width] == wanted[width]]
-        if len(covered) >= ENOUGH and all(each.good for each in covered):
-            return width, audience, covered
-    return None
+    if len(covered) < ENOUGH or not all(each.good for each in covered):
+        return None
+    return Width.INPUT, audience, covered
 
 
 def _name(tool: str, words: str) -> str:
@@ -123,41 +115,49 @@ def _name(tool: str, words: str) -> str:
     return (tool if len(tool) + len(words) <= MAX_RULE_NAME else tool[: MAX_RULE_NAME - len(words) - 1] + "…") + words
 
 
-def _holds(when: str, cases: Sequence[Decided]) -> bool:
-    """Return whether a condition can be evaluated over what it was made of."""
+def _bounded(
+    cases: Sequence[Decided], shown: Mapping[UUID, Any], refused: Sequence[Decided]
+) -> tuple[list[dict[str, Any]], Sequence[Decided]] | None:
+    """Return the conditions that fit those of the cases that are alike, and nothing beyond them; with these cases.
+
+    None if they are too few, or if no match can say it.
+    """
+    shapes = Counter(shape for each in cases if (shape := shape_of(shown[each.pk])) is not None)
+    shape, number = next(iter(shapes.most_common(1)), ((), 0))
+    if number < ENOUGH:
+        return None
+    alike = [each for each in cases if shape_of(shown[each.pk]) == shape]
+    conditions = bounds_of([shown[each.pk] for each in alike], shape)
+    if conditions is None:
+        return None
     try:
-        condition = Expression(when)
-    except InvalidExpression:
-        # Too long, or a member whose name means something else there.
-        return False
-    return all(
-        condition.holds({"input": dict(each.value)}, size_of(each.value), Budget()) for each in cases[:MAX_TRIED]
-    )
+        match = match_from({"input": conditions})
+    except InvalidMatch:
+        # There are too many values, or they are too long.
+        return None
+    if any(match.fits_input(Facts(input=each.value)) for each in refused):
+        return None
+    return conditions, alike
 
 
-def _by_value(decided: Sequence[Decided]) -> Iterator[_Candidate]:
+def _by_value(decided: Sequence[Decided], shown: Mapping[UUID, Any]) -> Iterator[_Candidate]:
     """Yield what each pointer to a value offers."""
     held: dict[str, list[tuple[Decided, Any]]] = defaultdict(list)
-    # What is secret today was perhaps none when an earlier request was asked.
-    secrets = {pointer for each in decided for pointer in each.secrets}
     for each in decided:
-        for pointer, value in _values(masked(each.value, secrets)):
+        for pointer, value in _values(shown[each.pk]):
             held[pointer].append((each, value))
     for pointer, pairs in held.items():
-        values = [value for _each, value in pairs]
         if sum(each.good for each, _value in pairs) < ENOUGH:
             continue
-        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-            yield from _up_to(pointer, pairs)
-        elif all(isinstance(value, str) for value in values):
-            yield from _domains(pointer, [(each, [value]) for each, value in pairs], _ONE)
+        if all(is_number(value) for _each, value in pairs):
+            yield from _up_to(pairs)
+        yield from _domains(pairs)
+        if all(isinstance(value, str) for _each, value in pairs):
             yield from _equal(pointer, pairs)
-        elif all(isinstance(value, list) for value in values):
-            yield from _domains(pointer, pairs, f"{{0}}.all(a, {_ONE.format('a')})")
 
 
 def _values(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the texts, numbers and lists of texts in an input with their pointers, the upper levels first."""
+    """Yield the texts, numbers and lists in an input with their pointers, the upper levels first."""
     left, below = MAX_POINTERS, deque[tuple[tuple[str, ...], Mapping[str, Any]]]([((), value)])
     while below and left:
         path, holder = below.popleft()
@@ -165,27 +165,19 @@ def _values(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             if isinstance(held, dict):
                 if len(path) + 1 < MAX_DEPTH:
                     below.append(((*path, name), held))
-            elif _is_compared(held):
+            elif is_number(held) or (isinstance(held, str | list) and not isinstance(held, Hidden)):
                 yield pointer_to(*path, name), held
                 left -= 1
                 if not left:
                     return
 
 
-def _is_compared(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and all(isinstance(item, str) and not isinstance(item, Hidden) for item in value)
-    return isinstance(value, str | int | float) and not isinstance(value, bool | Hidden)
-
-
-def _up_to(pointer: str, pairs: Sequence[tuple[Decided, Any]]) -> Iterator[_Candidate]:
-    """Yield a largest number below every one that was not approved."""
+def _up_to(pairs: Sequence[tuple[Decided, Any]]) -> Iterator[_Candidate]:
+    """Yield the calls with a number below every one that was not approved."""
     refused = min((value for each, value in pairs if not each.good), default=None)
     below = [(each, value) for each, value in pairs if each.good and (refused is None or value < refused)]
     if below:
-        values = [value for _each, value in below]
-        match = {"input": [{"pointer": pointer, "at_least": min(values), "at_most": max(values)}]}
-        yield _Candidate([each for each, _value in below], match, words=f" up to {max(values)}")
+        yield _Candidate([each for each, _value in below], f" up to {max(value for _each, value in below)}")
 
 
 def _equal(pointer: str, pairs: Sequence[tuple[Decided, str]]) -> Iterator[_Candidate]:
@@ -198,64 +190,16 @@ def _equal(pointer: str, pairs: Sequence[tuple[Decided, str]]) -> Iterator[_Cand
     chosen = [value for value in best if len(good[value]) * len(best) >= ENOUGH] or best[:1]
     if chosen:
         cases = [each for value in chosen for each in good[value]]
-        match = {"input": [{"pointer": pointer, "one_of": chosen}]}
-        yield _Candidate(cases, match, words=f" by {'.'.join(pointer_parts(pointer))[-MAX_NAME:]}")
+        yield _Candidate(cases, f" by {'.'.join(pointer_parts(pointer))[-MAX_NAME:]}")
 
 
-def _domains(pointer: str, pairs: Sequence[tuple[Decided, Any]], condition: str) -> Iterator[_Candidate]:
+def _domains(pairs: Sequence[tuple[Decided, Any]]) -> Iterator[_Candidate]:
     """Yield the domains of mail addresses to which everything was approved."""
-    parts = pointer_parts(pointer)
-    if not all(map(_is_plain, parts)):
-        return
     by_domain: dict[str, list[Decided]] = defaultdict(list)
-    for each, addresses in pairs:
-        domains = {address.rpartition("@")[2] for address in addresses if "@" in address}
-        if len(domains) == 1 and all("@" in address for address in addresses):
+    for each, value in pairs:
+        domains = domains_of(value)
+        if len(domains) == 1:
             by_domain[domains.pop()].append(each)
-    paths = [".".join(("input", *parts[:length])) for length in range(1, len(parts) + 1)]
-    there = " && ".join(f"has({path})" for path in paths)
     for domain, cases in by_domain.items():
-        known = domain.replace(".", "").replace("-", "").isalnum() and len(domain) < MAX_TEXT
-        if known and all(each.good for each in cases):
-            when = f"{there} && {condition.format(paths[-1]) % domain}"
-            yield _Candidate(cases, when=when, words=f" to @{domain}")
-
-
-def _known_members(values: Sequence[Any], path: str, depth: int) -> str | None:
-    """Return the condition that objects at a path have no members but those that were seen; empty if there are no objects.
-
-    None if that cannot be said: too many, too deep, or not always of one kind.
-    """
-    there = [value for value in values if value is not None]
-    if not any(isinstance(value, dict | list) for value in there):
-        return ""
-    if depth > MAX_DEPTH:
-        return None
-    condition = None
-    if all(isinstance(value, dict) for value in there):
-        condition = _known_of_objects(there, path, depth)
-    elif all(isinstance(value, list) for value in there):
-        item = f"item{depth}"
-        below = _known_members([held for value in there for held in value], item, depth + 1)
-        condition = below and f"{path}.all({item}, {below})"
-    return f"({path} == null || {condition})" if condition and len(there) < len(values) else condition
-
-
-def _known_of_objects(values: Sequence[Mapping[str, Any]], path: str, depth: int) -> str | None:
-    names = sorted({name for value in values for name in value})
-    if len(names) > MAX_MEMBERS or not all(map(_is_plain, names)):
-        return None
-    conditions = [f"{path}.all(name, name in [{', '.join(map(json.dumps, names))}])"]
-    for name in names:
-        held = [value[name] for value in values if name in value]
-        below = _known_members(held, f"{path}.{name}", depth + 1)
-        if below is None:
-            return None
-        if below:
-            conditions.append(below if len(held) == len(values) else f"(!has({path}.{name}) || {below})")
-    return " && ".join(conditions)
-
-
-def _is_plain(name: str) -> bool:
-    """Return whether the name of a member needs no escapes in a condition."""
-    return name.isidentifier() and name.isascii() and len(name) < MAX_NAME
+        if len(domain) < MAX_TEXT and all(each.good for each in cases):
+            yield _Candidate(cases, f" to @{domain}")

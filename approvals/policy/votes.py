@@ -18,10 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice, product
 
 from approvals.policy.terms import Stage, Terms
 from approvals.states import Status
 
+#: Choices among groups that are joined by *or*, of all stages together, that are looked at.
+_MOST_COMBINATIONS = 1_000
 #: The ids of people for each group of each stage.
 Groups = Sequence[Sequence[Set[int]]]
 
@@ -193,10 +196,30 @@ def _place(person: int, stage: Stage, groups: Sequence[Set[int]], places: Sequen
 
 
 def has_enough_people(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: str) -> bool:
-    """Return whether the people who have not rejected are enough for each stage."""
+    """Return whether the people who have not rejected are enough for all stages, each of them for one."""
     tally = progress(terms, votes, electorate, digest)
     rejecting = _rejecting(tally)
-    return all(_can_meet(number, terms, tally, rejecting, electorate) for number in range(len(terms.stages)))
+    # Of groups that are joined by *or*, one is enough.
+    choices = [
+        [(each,) for each in range(len(stage.groups))] if stage.any else [range(len(stage.groups))]
+        for stage in terms.stages
+    ]
+    combinations = islice(product(*choices), _MOST_COMBINATIONS)
+    return any(_can_fill(chosen, terms, tally, rejecting, electorate) for chosen in combinations)
+
+
+def _can_fill(
+    chosen: Sequence[Sequence[int]], terms: Terms, tally: Tally, rejecting: Set[int], electorate: Electorate
+) -> bool:
+    """Return whether the people who are left fill these groups of each stage; whoever has voted stays in their stage."""
+    groups, members = [], []
+    for number, places in enumerate(chosen):
+        elsewhere = {seat for seat, vote in tally.counted.items() if vote.stage != number}
+        groups += [terms.stages[number].groups[place] for place in places]
+        members += [electorate.stages[number][place] - rejecting - elsewhere for place in places]
+    together = Stage(groups=tuple(groups))
+    people = sorted(set[int]().union(*members))
+    return is_met(together, [*map(len, fill(together, members, people))])
 
 
 def _rejecting(tally: Tally) -> set[int]:

@@ -13,10 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.db.json_pointer import pointer_parts
+from approvals.policy.asks import Asking, AtDeadline
 from approvals.policy.grants import length
-from approvals.policy.match import Between, Condition, Like, Match, OneOf, StartsWith
-from approvals.policy.rules import REPEAT_DAYS, Asking, AtDeadline, Policy, Rule, Then
+from approvals.policy.match import Between, Condition, Like, Match, Members, OneOf, StartsWith, Typed
+from approvals.policy.rules import REPEAT_DAYS, Policy, Rule, Then
 from approvals.policy.terms import Group, People, Reason, Stage
+from approvals.policy.value_types import ValueType
 from approvals.states import ORIGINS, Kind, Priority
 from approvals.text.numbers import grouped
 from approvals.text.text import visible
@@ -32,6 +34,17 @@ _KINDS = {
     Kind.RECOVERY: gettext_lazy("unknown outcomes"),
 }
 _CHANNELS = {"mail": gettext_lazy("mail"), "slack": "Slack", "push": gettext_lazy("push message")}
+
+
+_TYPES = {
+    ValueType.ADDRESS: gettext_lazy("one email address"),
+    ValueType.ADDRESSES: gettext_lazy("a list of email addresses"),
+    ValueType.AMOUNT: gettext_lazy("a number without a minus"),
+    ValueType.PATH: gettext_lazy("one path"),
+    ValueType.HOST: gettext_lazy("a host"),
+    ValueType.LINE: gettext_lazy("text of one line"),
+    ValueType.TEXT: gettext_lazy("text"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +94,7 @@ def rule_in_words(rule: Rule, names: Names) -> list[str]:
         return sentences
     return [
         *sentences,
-        _("If the condition cannot be evaluated, people are asked:"),
+        _("If it is not certain that this matches, people are asked:"),
         *_asking_in_words(rule.ask, names),
     ]
 
@@ -140,6 +153,15 @@ def _tested(test: Any) -> tuple[str, dict[str, str]]:
             return _("%(name)s starts with %(value)s"), {"value": _value(text)}
         case Like(glob=glob):
             return _("%(name)s is like %(value)s"), {"value": _value(glob.text)}
+        case Typed(kind=kind, test=None):
+            return _("%(name)s is %(type)s"), {"type": str(_TYPES[kind])}
+        case Typed(kind=kind, test=inner):
+            text, compared = _tested(inner)
+            return f"{text} (%(type)s)", compared | {"type": str(_TYPES[kind])}
+        case Members(names=names):
+            return _("%(name)s has no members but %(value)s"), {
+                "value": _all_of(_first([_value(name) for name in names]))
+            }
     raise TypeError(test)
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from approvals.access.permissions import Person
 from approvals.asking.answered_files import files_of_answer
-from approvals.asking.attachments import FileRemoved, StorageFailed
+from approvals.asking.attachments import FileRemoved, storage_failed, storage_outage
 from approvals.exceptions import NotFound
 from approvals.models.attachments import AttachedFile, file_storage, files_of
 from approvals.queries.requests import get_request_for
@@ -35,8 +35,8 @@ def content_of(file: AttachedFile) -> bytes:
     except FileNotFoundError:
         raise FileRemoved from None
     except Exception as error:
-        # Each storage has errors of its own.
-        raise StorageFailed from error
+        raise storage_failed(error) from error
+    storage_outage.record_success()
     if hashlib.sha256(content).hexdigest() != file.sha256:
         logger.error("The file of attachment %s is not the one that was sent", file.id)
         raise FileRemoved

@@ -22,6 +22,8 @@ from approvals.queries.audit_filters import AuditCursor, AuditFilters
 from approvals.queries.described import description
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.search import with_words_of_requests
+from approvals.queries.suggestions import NAMES
+from approvals.text.canonical_names import fold
 
 PAGE = 50
 #: A search for frequent words or amounts looks at so many entries for a page, and then offers to go on.
@@ -31,6 +33,9 @@ MAX_BODY = 20_000
 #: So many saved reports are shown.
 MAX_REPORTS = 50
 TABLE = AuditEntry._meta.db_table
+#: Names of tools among which the spellings of one are looked for.
+MAX_SPELLINGS = 10_000
+_SPELLINGS = NAMES.format(table=TABLE, column="tool_name") + "SELECT name FROM names WHERE name IS NOT NULL LIMIT %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +58,14 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
         "event": filters.event,
         "verdict": filters.verdict,
         "actor_name": filters.person,
-        "tool_name": filters.tool,
         "request_id": filters.request,
         "thread_id": filters.chat,
         "at__gte": filters.begin,
         "at__lt": filters.end,
     }
     entries = AuditEntry.objects.filter(**{lookup: value for lookup, value in exact.items() if value})
+    if filters.tool:
+        entries = entries.filter(of_tool(filters.tool))
     if filters.verdict:
         # As a constant: neither database finds out from a parameter that its partial index has the row.
         entries = entries.filter(RawSQL(f"{TABLE}.verdict > ''", [], BooleanField()))  # noqa: S611 - a constant
@@ -76,6 +82,16 @@ def _matching(filters: AuditFilters) -> tuple[QuerySet[AuditEntry], bool]:
         scans.add(scanned)
     # What finds few entries limits what the other one scans.
     return entries, scans == {True}
+
+
+def of_tool(tool: str) -> Q:
+    """Return the condition of the entries about a tool, which keep the spellings in which it was asked for."""
+    canonical = fold(tool)
+    with connection.cursor() as cursor:
+        cursor.execute(_SPELLINGS, ["", MAX_SPELLINGS])
+        spellings = [name for (name,) in cursor.fetchall() if fold(name) == canonical]
+    # The planners know best what to do with one name.
+    return Q(tool_name__in=spellings) if len(spellings) > 1 else Q(tool_name=next(iter(spellings), tool))
 
 
 def _of_workflows(entries: QuerySet[AuditEntry], workflows: QuerySet[Workflow]) -> QuerySet[AuditEntry]:

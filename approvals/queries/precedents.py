@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from approvals import queries
 from approvals.access.permissions import Person, sees_everything
+from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.queries.request_list import GIST, beginning_of_input
 from approvals.states import Status, status_label
@@ -31,6 +33,8 @@ class Precedents:
     """The latest decisions on a tool: those with the same input first, then those with the same title; and their outcomes."""
 
     listed: Sequence[ApprovalRequest]
+    #: Those of them with the same input and files.
+    same: Collection[UUID]
     counts: Sequence[tuple[str, int]]
     total: int
 
@@ -39,14 +43,14 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     """Return the ended requests of the same tool and kind; None if there are none, or if the request names no tool."""
     if not request.tool_name:
         return None
-    ended = ApprovalRequest.objects.filter(tool_name=request.tool_name).exclude(status=Status.PENDING)
+    ended = ApprovalRequest.objects.filter(canonical_tool=request.tool_name).exclude(status=Status.PENDING)
     ended = ended.order_by("-changed_at")
     requests = (
         queries.with_names(queries.requests_for(user)).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
     )
     requests = requests.annotate(**{"gist": beginning_of_input(GIST, decided=True)})
     if sees_everything(user):
-        requests = requests.filter(tool_name=request.tool_name)
+        requests = requests.filter(canonical_tool=request.tool_name)
     else:
         # To bound the work, search only the latest requests of the tool, whoever made them.
         requests = requests.filter(pk__in=ended.values("pk")[:SEARCHED])
@@ -54,12 +58,14 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     if not latest:
         return None
     # The same values may have been decided longer ago than the latest decisions.
-    same = requests.filter(kind=request.kind, input_digest=request.input_digest).exclude(pk=request.pk)
+    fingerprints = fingerprints_of(request)
+    same = requests.filter(kind=request.kind, input_fingerprint__in=fingerprints).exclude(pk=request.pk)
     if sees_everything(user):
         same = same.filter(pk__in=ended.values("pk")[:SEARCHED])
     alike = list(same.order_by("-changed_at")[:LISTED]) if request.input else []
     known = {past.pk: past for past in (*latest, *alike)}.values()
-    nearest = sorted(known, key=lambda past: (past.input_digest != request.input_digest, past.title != request.title))
+    equal = {past.pk for past in known if past.input_fingerprint in fingerprints}
+    nearest = sorted(known, key=lambda past: (past.pk not in equal, past.title != request.title))
     listed = nearest[:LISTED]
     counts = Counter(status_label(past.kind, past.status) for past in latest)
-    return Precedents(listed, counts.most_common(), len(latest))
+    return Precedents(listed, equal, counts.most_common(), len(latest))

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import BigIntegerField, CharField, Exists, QuerySet, Subquery, Value
+from django.db.models import BigIntegerField, Exists, QuerySet, Subquery, Value
 
 from approvals.access.permissions import Person
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import (
@@ -26,6 +27,7 @@ from approvals.models import (
 )
 from approvals.models.policy.rules import VersionState
 from approvals.states import Kind
+from approvals.text.canonical_names import fold
 
 
 def preferences_of(user: Person) -> Preferences:
@@ -81,9 +83,9 @@ class AskingRules:
 
 
 def _rules() -> QuerySet[User, tuple[Any, ...]]:
-    tool, requester = Parameter("tool", CharField()), Parameter("requester", BigIntegerField())
+    tool, requester = Parameter("tool", CanonicalNameField()), Parameter("requester", BigIntegerField())
     settings = ToolSettings.objects.filter(tool_name=tool)
-    grants = Grant.objects.filter(requested_by_id=requester, tool_name=tool, ended_at=None)
+    grants = Grant.objects.filter(requested_by_id=requester, canonical_tool=tool, ended_at=None)
     live = PolicyVersion.objects.filter(state=VersionState.LIVE)
     # Of the user, so that there is one row, whether or not the tool has settings.
     chosen = [Subquery(settings.values(name)) for name in ("min_priority", "key_fields", "secret_fields", "control")]
@@ -114,29 +116,31 @@ def rules_for_asking(tool_name: str, requester_id: int) -> AskingRules:
 
 
 def settings_of_tools(names: Collection[str]) -> dict[str, ToolSettings]:
-    """Return the settings of these tools by name, in one statement; tools without settings are missing."""
-    wanted = {name for name in names if name}
-    if not wanted:
+    """Return the settings of these tools by name as it is written here, in one statement; tools without any are missing."""
+    canonical = {name: fold(name) for name in names if name}
+    if not canonical:
         return {}
-    return {row.tool_name: row for row in ToolSettings.objects.filter(tool_name__in=any_of(wanted, str))}
+    chosen = ToolSettings.objects.filter(tool_name__in=any_of(set(canonical.values()), str))
+    rows = {row.tool_name: row for row in chosen}
+    return {name: rows[key] for name, key in canonical.items() if key in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class ReasonRules:
-    """The tools and the priorities whose approvals can be rejected only with a message."""
+    """The tools, by canonical name, and the priorities whose approvals can be rejected only with a message."""
 
     tools: Collection[str] = ()
     priorities: Collection[str] = ()
 
     def apply_to(self, request: ApprovalRequest) -> bool:
         """Whether a rejection of this request needs a message."""
-        named = request.tool_name in self.tools or request.priority in self.priorities
+        named = fold(request.tool_name) in self.tools or request.priority in self.priorities
         return named and request.kind == Kind.APPROVAL
 
 
 def reason_rules(tool_names: Collection[str]) -> ReasonRules:
     """Return which of these tools and which priorities can be rejected only with a message, in one statement."""
-    tools = ToolSettings.objects.filter(tool_name__in=any_of(set(tool_names), str), reason_required=True)
+    tools = ToolSettings.objects.filter(tool_name__in=any_of(set(map(fold, tool_names)), str), reason_required=True)
     wanted = tools.order_by().values_list(Value("tool"), "tool_name")
     priorities = PrioritySettings.objects.filter(reason_required=True).order_by()
     rules = list(wanted.union(priorities.values_list(Value("priority"), "priority"), all=True))

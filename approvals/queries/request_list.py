@@ -35,21 +35,21 @@ from approvals.states import Status
 
 PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
-SHOWN = ("kind", "title", "tool_name", "input_digest", "agent", "priority", "urgency", "deadline_at", "status", "created_at",
-         "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
-         "policy_version", "rule", "repeats",
+SHOWN = ("kind", "title", "tool_name", "canonical_tool", "input_digest", "agent", "priority", "urgency", "deadline_at",
+         "status", "created_at", "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
+         "policy_version", "rule", "other_rules", "repeats", "attachments",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip
 #: What a row also shows of a decision, and what the heading of a group says of its workflow.
 SHOWN_OF_DECISION = ("decision__verdict", "decision__by_name", "decision__via", "decision__comment", "decision__decided_at",
                      "decision__request_id")  # fmt: skip
 SHOWN_OF_WORKFLOW = ("workflow__title", "workflow__key", "workflow__owner_id")
-#: How many characters of an input and of a message a row reads.
+#: How many characters of an input, of a message and of a context a row reads.
 GIST = 400
 #: Columns that a row does not show, or shows only the beginning of.
 HEAVY = ("message", "input", "response_schema", "options", "suggestions", "context", "default_response",
          "decision__answer", "decision__edited_input")  # fmt: skip
-COLUMNS = {"agent": "agent", "tool": "tool_name", "workflow": "workflow_id"}
+COLUMNS = {"agent": "agent", "tool": "canonical_tool", "workflow": "workflow_id"}
 
 
 def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
@@ -76,7 +76,7 @@ def _apply(
     exact = {
         "kind": filters.kind,
         "priority": filters.priority,
-        "tool_name": filters.tool,
+        "canonical_tool": filters.tool,
         "agent": filters.agent,
         "decision__by_name": filters.by,
     }
@@ -121,7 +121,7 @@ def _midnight(day: str) -> datetime:
 
 
 def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[list[ApprovalRequest], ListCursor | None]:
-    """Return one page, with `gist` and `opening` on each request, and the cursor of the next page or None.
+    """Return one page, with the beginnings of what a row shows on each request, and the cursor of the next page or None.
 
     `only` leaves out rows that the page shows elsewhere.
     """
@@ -182,7 +182,7 @@ def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[App
 
 
 def listed(requests: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
-    """Annotate what a row shows: `gist` and `opening`, the beginnings of input and message, and the `described` input.
+    """Annotate what a row shows: the beginnings of input, message and context, and the `described` input.
 
     Columns that may be large are read only if `whole`.
     """
@@ -193,6 +193,7 @@ def _with_beginnings(requests: QuerySet[ApprovalRequest], *, decided: bool) -> Q
     beginnings = {
         "gist": beginning_of_input(GIST, decided=decided),
         "opening": Substr(F("message"), 1, GIST, output_field=TextField()),
+        "surroundings": Substr(F("context"), 1, GIST, output_field=TextField()),
         "described": description(),
     }
     return requests.annotate(**beginnings)

@@ -6,8 +6,9 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from approvals.access.permissions import Person
-from approvals.models import Decision
+from approvals.models import ApprovalRequest, Decision
 from approvals.models.keys import MAX_ACTOR_NAME
+from approvals.text.canonical_names import fold
 
 MAX_SUGGESTIONS = 50
 #: Texts of an answer that are looked up as usernames.
@@ -20,12 +21,22 @@ OFFERED = 3
 #: Goes from one name to the next in an index that begins with the column.
 NAMES = """
     WITH RECURSIVE names(name) AS (
-        SELECT min({column}) FROM approvals_approvalrequest WHERE {column} > %s
+        SELECT min({column}) FROM {table} WHERE {column} > %s
         UNION ALL
-        SELECT (SELECT min({column}) FROM approvals_approvalrequest WHERE {column} > names.name)
+        SELECT (SELECT min({column}) FROM {table} WHERE {column} > names.name)
         FROM names WHERE names.name IS NOT NULL
     )
 """
+#: The tools in the spelling of the latest request of each.
+_TOOLS = (
+    NAMES
+    + """
+    SELECT (
+        SELECT tool_name FROM {table} WHERE {column} = names.name
+        ORDER BY changed_at DESC, id DESC LIMIT 1
+    ) FROM names WHERE name IS NOT NULL LIMIT %s
+"""
+)
 
 
 def people_with(text: str) -> list[str]:
@@ -51,17 +62,15 @@ def usernames_in(value: object) -> set[str]:
 
 
 def tools_with(text: str) -> list[str]:
-    """Return the names of tools that contain a text."""
-    folded = text.lower()
-    return [name for name in tool_names(MAX_TOOLS) if folded in name.lower()][:MAX_SUGGESTIONS]
+    """Return the names of tools that contain a text, each once, as its latest request has it."""
+    folded = fold(text)
+    return [name for name in tool_names(MAX_TOOLS) if folded in fold(name)][:MAX_SUGGESTIONS]
 
 
 def tool_names(limit: int) -> list[str]:
-    """Return the names of the first tools by name."""
+    """Return the names of the first tools by name, each once, as its latest request has it."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"{NAMES} SELECT name FROM names WHERE name IS NOT NULL LIMIT %s".format(column="tool_name"), ["", limit]
-        )
+        cursor.execute(_TOOLS.format(table=ApprovalRequest._meta.db_table, column="canonical_tool"), ["", limit])
         return [name for (name,) in cursor.fetchall()]
 
 
@@ -70,6 +79,8 @@ def last_messages(user: Person, tool_name: str) -> list[str]:
     if not tool_name:
         return []
     latest = Decision.objects.filter(by_name=user.get_username()).order_by("-decided_at", "-request")
-    sent = Decision.objects.filter(pk__in=latest.values("pk")[:SEARCHED], by_id=user.pk, request__tool_name=tool_name)
+    sent = Decision.objects.filter(
+        pk__in=latest.values("pk")[:SEARCHED], by_id=user.pk, request__canonical_tool=tool_name
+    )
     texts = sent.exclude(comment="").order_by("-decided_at").values_list("comment", flat=True)
     return list(dict.fromkeys(texts[: 5 * OFFERED]))[:OFFERED]

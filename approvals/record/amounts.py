@@ -10,19 +10,25 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from approvals.db.json_pointer import value_at
+from approvals.db.json_pointer import ABSENT, value_at
 
 #: Where the amount is, unless one of the tool's key fields is a number.
 DEFAULT = "/amount"
 #: A plain decimal number as text; longer ones are rather account numbers.
 DECIMAL = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+#: Names of members that say that an amount is meant.
+_AMOUNT = re.compile(r"amount|total|price|cost|sum(?!mary)|betrag", re.IGNORECASE)
 #: Longer pointers are not stored with a request; forms refuse them.
 MAX_POINTER = 200
 
 
 def amount_at(value: Any, pointer: str | None) -> float | None:
-    """Return the number at a pointer, by default at DEFAULT, where the text of a decimal number counts too."""
-    return _number(value_at(value, pointer or DEFAULT), texts=not pointer)
+    """Return the number at a pointer, by default at DEFAULT; where an amount is named, also that of a text."""
+    return _number(value_at(value, pointer or DEFAULT), texts=_names_amount(pointer or DEFAULT))
+
+
+def _names_amount(pointer: str) -> bool:
+    return _AMOUNT.search(pointer.rpartition("/")[2]) is not None
 
 
 def _number(value: Any, *, texts: bool) -> float | None:
@@ -37,10 +43,20 @@ def _number(value: Any, *, texts: bool) -> float | None:
 
 
 def amount_pointer(value: Any, key_fields: Iterable[str]) -> str | None:
-    """Return the first of these pointers that points to a number; None if it is DEFAULT, or none does."""
+    """Return the first of these pointers that points to a number, or to anything if it names an amount.
+
+    None if it is DEFAULT, or none does. Whoever sends an amount as text, or not as a number at all, does not choose a smaller
+    number elsewhere: such an amount counts as it says, or as missing.
+    """
     usable = (pointer for pointer in key_fields if 0 < len(pointer) <= MAX_POINTER)
-    first = next((pointer for pointer in usable if amount_at(value, pointer) is not None), None)
+    first = next((pointer for pointer in usable if _is_amount(value, pointer)), None)
     return None if first == DEFAULT else first
+
+
+def _is_amount(value: Any, pointer: str) -> bool:
+    if _names_amount(pointer):
+        return value_at(value, pointer) is not ABSENT
+    return amount_at(value, pointer) is not None
 
 
 def numbers_in(value: Any) -> Iterator[float]:

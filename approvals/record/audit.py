@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from secrets import token_hex
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +28,7 @@ FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
 
 COLUMNS = [
     "id", "at", "event", "scope", "run_id", "request_id", "chat", "agent", "tool",
-    "tool_call_id", "actor_id", "person", "via", "amount", "data", "digest", "retry_count", "last_seen_at",
+    "tool_call_id", "actor_id", "person", "via", "amount", "data", "digest", "salt", "retry_count", "last_seen_at",
 ]  # fmt: skip
 
 
@@ -197,7 +198,9 @@ def _row(
     held = {name: value for name, value in columns.items() if name != "amount"}
     if subject.amount is not None:
         held["amount"] = plain(subject.amount)
-    body = canonical({**held, "at": utc(at), "data": dict(data)}, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
+    # Without the salt, which is shown only where nothing is hidden, a hidden value could be found by trying all of them.
+    held |= {"at": utc(at), "data": dict(data), "salt": token_hex(16)}
+    body = canonical(held, max_depth=MAX_DEPTH + 8, max_bytes=8 * MAX_BYTES)
     digest = "sha256:" + hashlib.sha256(body).hexdigest()
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
     return {**columns, "at": at, "last_seen_at": at, "verdict": verdict, "body": body.decode(), "digest": digest}
@@ -205,6 +208,7 @@ def _row(
 
 def export_row(entry: AuditEntry) -> dict[str, Any]:
     """Return an entry under the names of COLUMNS, times in UTC as ISO 8601; secrets are masked, and the digest covers them."""
+    body = shown_body(entry)
     return {
         "id": entry.pk,
         "at": utc(entry.at),
@@ -220,11 +224,21 @@ def export_row(entry: AuditEntry) -> dict[str, Any]:
         "person": entry.actor_name,
         "via": entry.via,
         "amount": None if entry.amount is None else plain(entry.amount),
-        "data": masked_data(entry.data),
+        "data": body["data"],
         "digest": entry.digest,
+        "salt": body.get("salt"),
         "retry_count": entry.retry_count,
         "last_seen_at": utc(entry.last_seen_at),
     }
+
+
+def shown_body(entry: AuditEntry) -> dict[str, Any]:
+    """Return the body of an entry as people read it: with masks, and without its salt if anything is masked."""
+    body: dict[str, Any] = json.loads(entry.body)
+    data = masked_data(body["data"])
+    if any(data[name] is not value for name, value in body["data"].items()):
+        body.pop("salt", None)
+    return body | {"data": data}
 
 
 def jsonl_line(entry: AuditEntry) -> str:

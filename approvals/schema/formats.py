@@ -11,6 +11,8 @@ from typing import Any
 PERSON = "person"
 #: The annotation of amounts with their currency (ISO 4217).
 CURRENCY = "x-currency"
+#: How deep currencies are looked for in the objects of a schema.
+MAX_LEVELS = 4
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 # Each takes linear time.
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -29,6 +31,22 @@ def currency_of(schema: Mapping[str, Any]) -> str:
     """Return the currency of the amounts that a schema describes; empty if it names none."""
     code = schema.get(CURRENCY)
     return code if isinstance(code, str) and _CURRENCY.fullmatch(code) else ""
+
+
+def currencies_in(schema: Mapping[str, Any] | None, levels: int = MAX_LEVELS) -> dict[str, str]:
+    """Return the currencies of the amounts in an object and in the objects within it, by the names on the way to each."""
+    currencies: dict[str, str] = {}
+    properties = (schema or {}).get("properties")
+    if not isinstance(properties, Mapping):
+        return currencies
+    for name, below in properties.items():
+        if not isinstance(below, Mapping):
+            continue
+        if currency := currency_of(below):
+            currencies[name] = currency
+        if levels:
+            currencies |= {f"{name}.{inner}": code for inner, code in currencies_in(below, levels - 1).items()}
+    return currencies
 
 
 def _is_day(text: str) -> bool:

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from confusable_homoglyphs import categories, utils
 from django.utils.translation import gettext as _
 
+from approvals.text.canonical_names import fold
 from approvals.text.text import INVISIBLE, code_point, visible, visible_name
 
 #: Scripts that may be mixed within one word ("Highly Restrictive" in UTS 39).
@@ -19,6 +20,8 @@ TOGETHER = (
     frozenset({"LATIN", "HAN", "BOPOMOFO"}),
     frozenset({"LATIN", "HAN", "HANGUL"}),
 )
+#: Characters of the name of a tool: its canonical form, which is stored too, may be longer than the name.
+MAX_TOOL_NAME = 100
 #: Characters that belong to every script, and combining marks.
 _ANY = frozenset({"COMMON", "INHERITED", "Unknown"})
 _word = re.compile(r"\w+")
@@ -30,6 +33,8 @@ def tool_name_problem(name: str) -> str:
         return _("contains an invisible character")
     if visible_name(name) != (name or '""'):
         return _("contains an invisible space")
+    if len(fold(name)) > MAX_TOOL_NAME:
+        return _("is longer than %(limit)s characters in its canonical form") % {"limit": MAX_TOOL_NAME}
     if letters := foreign_letters(name):
         return _("mixes letters of different alphabets: %(names)s") % {
             "names": ", ".join(map(describe_letter, letters))

@@ -58,6 +58,7 @@ def fill(number: int, *, asker: User, scope_sets: Sequence[int] = ()) -> None:
         idempotency_key="NULL",
         title="'Refund order ' || n || '?'",
         tool_name="'tool-' || (n %% 20)",
+        canonical_tool="'tool-' || (n %% 20)",
         urgency="n %% 4",
         scope_set_id=f"{scope_sets[0]} + (n + n / {ONE_WAITS_OF}) %% {len(scope_sets)}" if scope_sets else "NULL",
         status=f"CASE WHEN {waits} THEN 'pending' ELSE 'approved' END",

@@ -96,7 +96,7 @@ def _apply_decision(locked: Locked, call_id: str, request: ApprovalRequest) -> l
     decision = request.decision
     if request.status == Status.APPROVED:
         locked.progress = transitions.approve_unasked(
-            locked.progress, call_id, decision.approved_digest, by_rule=decision.by_rule
+            locked.progress, call_id, decision.approved_digest, decision.digest_salt, by_rule=decision.by_rule
         )
         return []
     locked.progress = transitions.deny_unasked(locked.progress, call_id, decision.comment)

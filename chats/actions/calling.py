@@ -19,7 +19,7 @@ from chats.actions import transitions
 from chats.actions.attachments import keep_files
 from chats.actions.locking import Claim, Locked, Recorded, claimed_turn, lock_turn
 from chats.actions.resuming import resume_locked
-from chats.actions.storing import store
+from chats.actions.storing import store, unasked_salt
 from chats.actions.writes import lock_workflow, notify_after_commit, write_events
 from chats.agent import events
 from chats.agent.tools import Tool
@@ -129,7 +129,9 @@ def start_calls(claim: Claim, tools: Tools, recorded: Sequence[Recorded]) -> Wri
 def begin_calls(locked: Locked, tools: Tools) -> list[Execution]:
     """Start the ready calls of these tools of a locked turn. The caller stores the turn."""
     before = locked.progress
-    locked.progress = transitions.start(before, tools)
+    unasked = [call for call in before.calls if call.state == CallState.READY and not call.request_id]
+    salts = {call.tool_call_id: unasked_salt(locked.turn, call) for call in unasked}
+    locked.progress = transitions.start(before, tools, salts)
     pairs = zip(before.calls, locked.progress.calls, strict=True)
     running = [call for was, call in pairs if call.attempt > was.attempt]
     runs = _runs(locked.turn, tools, {call.name for call in running})

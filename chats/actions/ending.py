@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
+from approvals.access.standing import read_again
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import after_commit
 from approvals.exceptions import NotAllowed
@@ -136,11 +137,15 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
 
     Raises NotAllowed for people who may only read.
     """
-    if not permissions.may_stop(by, chat.owner_id):
-        raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
+    _require_may_stop(by, chat)
     with transaction.atomic():
         turn = queries.unfinished_turn(chat)
         return turn is not None and _stop(turn.pk, by=by, via=via)
+
+
+def _require_may_stop(by: Actor, chat: Chat) -> None:
+    if not permissions.may_stop(by, chat.owner_id):
+        raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
 
 
 def halt_turn(turn_id: int) -> bool:
@@ -166,6 +171,9 @@ def _stop(turn_id: int, *, by: Actor | None, via: str, reason: str = STOPPED) ->
     if locked is None or not locked.turn.unfinished or locked.turn.stopped:
         return False
     turn = locked.turn
+    if by is not None:
+        read_again(by)
+        _require_may_stop(by, turn.chat)
     turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""
     turn.save(update_fields=["stopped", "stopped_by"])
     audit.record("turn.stopped", audit_subject(turn), data={"state": turn.state}, actor=by, via=via)

@@ -9,7 +9,8 @@ from typing import Any
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.db.canonical_json import digest
+from approvals.asking.digests import salt_of
+from approvals.db.input_digest import input_digest
 from approvals.models.actors import Signatory
 from approvals.outbound import outbox
 from approvals.record import audit
@@ -116,13 +117,20 @@ def _state_of(call: CallView) -> dict[str, Any]:
     }
 
 
+def unasked_salt(turn: Turn, call: CallView) -> str:
+    """Return the salt in the digests of a call that nobody was asked about, so that no request says what is hidden of it."""
+    return salt_of(f"call {turn.chat_id} {call.tool_call_id}")
+
+
 def record_result(locked: Locked, call: CallView, *, actor: Signatory | None, via: str) -> None:
     """Record the one `tool.result` audit entry of a call; a repetition is only counted."""
     turn = locked.turn
+    request = queries.request_of(call)
+    digest = input_digest(call.input, salt=unasked_salt(turn, call)) if request is None else request.input_digest
     result = desk.ToolResult(
         state=call.state,
         input=call.input,
-        input_digest=digest(call.input),
+        input_digest=digest,
         executed_digest=call.executed_digest,
         output=call.output,
         error_text=call.error_text,
@@ -130,7 +138,6 @@ def record_result(locked: Locked, call: CallView, *, actor: Signatory | None, vi
     )
     event = _event_data(turn) | {"tool_name": call.name}
     subject = audit_subject(turn, call)
-    request = queries.request_of(call)
     desk.record_tool_result(result, subject, event=event, actor=actor, via=via, request=request)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from approvals.db.canonical_json import clean_json, digest
+from approvals.db.canonical_json import clean_json
+from approvals.db.input_digest import input_digest
 from chats.agent import events
 from chats.agent.loop import PlannedCall
 from chats.queries.progress import Progress
@@ -85,13 +86,16 @@ def _new_call(call: PlannedCall, *, cut_off: bool) -> CallView:
     )
 
 
-def start(progress: Progress, names: Collection[str]) -> Progress:
-    """The ready calls of these tools are about to run. One whose input is not the approved one fails instead."""
+def start(progress: Progress, names: Collection[str], salts: Mapping[str, str]) -> Progress:
+    """The ready calls of these tools are about to run. One whose input is not the approved one fails instead.
+
+    `salts` are for the digests of calls that nobody was asked about, by toolCallId.
+    """
 
     def start_call(call: CallView) -> CallView:
         if call.state != CallState.READY or call.name not in names:
             return call
-        executed = digest(input_of(call))
+        executed = input_digest(input_of(call), salt=salts.get(call.tool_call_id, call.digest_salt))
         if call.request_id and call.approved_digest != executed:
             return _to(call, CallState.FAILED, error_text=NOT_APPROVED)
         return _to(call, CallState.EXECUTING, attempt=call.attempt + 1, executed_digest=executed)
@@ -186,11 +190,14 @@ def approve(progress: Progress, tool_call_id: str) -> Progress:
     return _one_call(progress, tool_call_id, lambda call: _to(call, CallState.READY))
 
 
-def approve_unasked(progress: Progress, tool_call_id: str, approved_digest: str, *, by_rule: bool) -> Progress:
+def approve_unasked(
+    progress: Progress, tool_call_id: str, approved_digest: str, digest_salt: str | None, *, by_rule: bool
+) -> Progress:
     """A grant or a rule has approved a call as its request was stored."""
 
     def approve_call(call: CallView) -> CallView:
-        decided = replace(call, approved=True, decided=True, approved_digest=approved_digest, by_rule=by_rule)
+        decided = replace(call, approved=True, decided=True, by_rule=by_rule)
+        decided = replace(decided, approved_digest=approved_digest, digest_salt=digest_salt)
         return _to(decided, CallState.READY)
 
     return _one_call(progress, tool_call_id, approve_call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from secrets import token_hex
 from typing import Any
 
 from django.db.models import BigAutoField, CharField
@@ -87,6 +88,7 @@ def write_checkpoint(
     """
     last = None if is_first else _LAST_CHECKPOINT.first(chat=turn.chat_id, message=turn.message_id)
     kept, tail = _since(last, parts)
+    salt = token_hex(16)
     rows.CHECKPOINT.row(
         chat_pk=turn.chat_id,
         turn_pk=turn.pk,
@@ -99,7 +101,8 @@ def write_checkpoint(
         error=turn.error,
         kept=kept,
         tail=tail,
-        digest=checkpoints.digest_of(parts, canonical_parts(steps)),
+        digest=checkpoints.digest_of(parts, canonical_parts(steps), salt=salt),
+        digest_salt=salt,
     )
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from approvals.background.sweep import Walk
@@ -26,13 +26,16 @@ BATCH = 100
 WORKFLOWS = 500
 
 _running, _calls_below, _turns_below = Walk(), Walk(), Walk()
+_stuck_below, _stuck_above = Walk(), Walk()
 
 
 def wake_stuck_turns() -> None:
     """Notify runners of turns without one; sub-agents' turns come first, because others wait for them."""
-    stuck = stuck_turns(Now()).order_by(F("root").asc(nulls_last=True), "id")
-    for turn_id, root in list(stuck.values_list("pk", "root")[:BATCH]):
-        doorbell.notify_queued(turn_id, below=root is not None)
+    stuck = stuck_turns(Now()).only("root")
+    # In batches that go on where the last one ended, so that turns that no runner can take hold up no others.
+    below = _stuck_below.next(stuck.filter(root__isnull=False), BATCH)
+    for turn in [*below, *_stuck_above.next(stuck.filter(root=None), BATCH)]:
+        doorbell.notify_queued(turn.pk, below=turn.root_id is not None)
 
 
 def stuck_turns(now: Any) -> QuerySet[Turn]:

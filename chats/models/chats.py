@@ -241,7 +241,10 @@ class TurnCheckpoint(models.Model):
     error = models.TextField(blank=True)
     kept = models.PositiveIntegerField()
     tail = ExactJSONField(default=list)
+    #: The digest of all parts, and the salt in it, which only programs of the owner read; null for checkpoints from before
+    #: there were salts, whose digest is that of the canonical form of the parts alone.
     digest = models.CharField(max_length=71)
+    digest_salt = models.CharField(max_length=32, null=True)  # noqa: DJ001 - nullable, so no table is rebuilt
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

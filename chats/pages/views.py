@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals.db.cursors import number_from
 from approvals.exceptions import Refusal
-from approvals.http import SignedIn, refusals_as_pages
+from approvals.http import SignedIn, actor_of, refusals_as_pages
 from approvals.states import Door
 from approvals.text.secrets import masked
 from approvals.text.tables import pretty
@@ -74,7 +74,7 @@ def new_chat(request: SignedIn) -> HttpResponse:
     with transaction.atomic():  # so that a refused message does not leave an empty chat
         chat = actions.open_chat(owner=request.user, agent=agent)
         if text.strip():
-            actions.post_message(chat, text, by=request.user, agent=agent, via=Door.CHAT)
+            actions.post_message(chat, text, by=actor_of(request), agent=agent, via=Door.CHAT)
     return redirect(chat)
 
 
@@ -128,7 +128,7 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
         actions.post_message(
             chat,
             text,
-            by=request.user,
+            by=actor_of(request),
             agent=agent_named(chat.agent),
             via=Door.CHAT,
             files=files,
@@ -161,7 +161,7 @@ def _composer(request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, **c
 @refusals_as_pages
 def stop(request: SignedIn, pk: int) -> HttpResponse:
     chat = queries.get_chat_for(request.user, pk)
-    actions.stop_turn(chat, by=request.user, via=Door.CHAT)
+    actions.stop_turn(chat, by=actor_of(request), via=Door.CHAT)
     if request.headers.get("HX-Request"):
         # The push updates the page. It may arrive first and remove the button, so there would be no target to swap.
         return HttpResponse(status=HTTPStatus.NO_CONTENT)

@@ -12,6 +12,11 @@ from django.utils.translation import gettext as _
 from chats.agent.provider import Provider, ProviderError
 from chats.providers.scripted import ScriptedProvider
 
+
+class NoProvider(ProviderError):
+    """No provider is named, as on a desk whose agents all run elsewhere."""
+
+
 #: As in the extra `openai` of pyproject.toml.
 OPENAI_PACKAGE = '"openai>=3.54,<4"'
 
@@ -42,7 +47,8 @@ def _make(name: str, api_key: str, model: str, patience: int, base_url: str) -> 
         make = _openai(name).PROVIDERS[name]
         provider = make(api_key=api_key, model=model, base_url=base_url, patience=patience)
         return provider
-    raise ProviderError(_("No model provider is configured. Set HITL_PROVIDER."))
+    message = _("No model provider is configured. Set HITL_PROVIDER.")
+    raise ProviderError(message) if name else NoProvider(message)
 
 
 def _openai(name: str) -> Any:

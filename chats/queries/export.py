@@ -25,7 +25,7 @@ from chats.models import Attachment, Chat, Message, Step, ToolCall, Turn, TurnCh
 from chats.queries.recoveries import recoveries_of
 from chats.queries.secrets import secret_names_of
 
-FORMAT, VERSION = "pausepoint.chat", 1
+FORMAT, VERSION = "pausepoint.chat", 2
 #: Rows per query, and the number of characters from which a piece is sent: a row may be a megabyte.
 PAGE, PIECE = 20, 250_000
 #: Relations of a request that its document needs.
@@ -55,7 +55,7 @@ async def pieces(chat: Chat, *, masks: bool = True) -> AsyncIterator[bytes]:
     It holds secrets only if nothing `masks` them: for a program of the owner, which sent or received them.
     """
     opening = {"format": FORMAT, "version": VERSION, "exported_at": utc(timezone.now()), "chat": chat_document(chat)}
-    secrets = await pool.run(secret_names_of, chat) if masks else None
+    secrets = [*await pool.run(secret_names_of, chat), "digest_salt"] if masks else None
     yield _json(opening).encode()[:-1]
     name = comma = ""
     for section in sections(chat):
@@ -179,14 +179,25 @@ def _call(row: ToolCall) -> dict[str, Any]:
 
 
 def _checkpoint(row: TurnCheckpoint) -> dict[str, Any]:
-    names = ("message_id", "ordinal", "kind", "finish_reason", "stopped", "error", "kept", "tail", "digest")
+    names = (
+        "message_id",
+        "ordinal",
+        "kind",
+        "finish_reason",
+        "stopped",
+        "error",
+        "kept",
+        "tail",
+        "digest",
+        "digest_salt",
+    )
     known = {"checkpoint": row.pk, "chat": row.chat_pk, "turn": row.turn_pk, "run_id": str(row.run_id)}
     return known | _fields(row, *names, "created_at")
 
 
 def _request(row: ApprovalRequest) -> dict[str, Any]:
     names = ("scope", "kind", "title", "message", "tool_name", "tool_call_id", "attempt", "step_path", "input",
-             "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name", "suggestions",
+             "input_digest", "digest_salt", "response_schema", "options", "multiple", "allow_text", "field_name", "suggestions",
              "context", "priority", "has_default", "default_response", "status", "created_at", "deadline_at")  # fmt: skip
     people = {
         "requested_by": row.requested_by.get_username(),
@@ -197,10 +208,12 @@ def _request(row: ApprovalRequest) -> dict[str, Any]:
 
 
 def _decision(row: Decision) -> dict[str, Any]:
-    names = ("verdict", "via", "comment", "edited_input", "approved_digest", "answer")
+    names = ("verdict", "via", "comment", "edited_input", "approved_digest", "digest_salt", "answer")
     return {"by": row.by_name or None} | _fields(row, *names) | {"decided_at": utc(row.decided_at)}
 
 
 def _fields(row: Any, *names: str) -> dict[str, Any]:
     values = {name: getattr(row, name) for name in names}
+    if "digest_salt" in values:
+        values["digest_salt"] = values["digest_salt"] or None
     return {name: utc(value) if name in _TIMES and value is not None else value for name, value in values.items()}

@@ -52,6 +52,7 @@ _ASKED = (
     "approval__decision__comment",
     "approval__decision__edited_input",
     "approval__decision__approved_digest",
+    "approval__decision__digest_salt",
     "approval__decision__via",
 )
 
@@ -129,6 +130,7 @@ def _call(
     comment: str | None,
     edited_input: Any,
     approved_digest: str | None,
+    digest_salt: str | None,
     via: str | None,
 ) -> CallView:
     asks_approval = kind == Kind.APPROVAL
@@ -151,6 +153,7 @@ def _call(
         request_id=str(request_id or ""),
         recovery_id=str(recovery_id or ""),
         approved_digest=(approved_digest or "") if decided else "",
+        digest_salt=digest_salt if decided else "",
         by_rule=decided and via == Door.RULE,
         executed_digest=executed_digest,
         attempt=attempt,
@@ -169,6 +172,7 @@ def call_view(call: ToolCall) -> CallView:
         decision.comment if decision is not None else None,
         decision.edited_input if decision is not None else None,
         decision.approved_digest if decision is not None else None,
+        decision.digest_salt if decision is not None else None,
         decision.via if decision is not None else None,
     ]
     return _call(*columns)

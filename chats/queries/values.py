@@ -37,6 +37,8 @@ class CallView:
     request_id: str = ""
     recovery_id: str = ""
     approved_digest: str = ""
+    #: The salt in it (`approvals.db.input_digest`); None for a request from before there were salts.
+    digest_salt: str | None = ""
     by_rule: bool = False
     executed_digest: str = ""
     attempt: int = 0

@@ -23,6 +23,7 @@ from approvals.db import append_only
 from approvals.models import ApprovalRequest, processes
 from approvals.outbound import outbox
 from approvals.states import FINAL, Channel, Status
+from approvals.text.canonical_names import fold
 
 if apps.is_installed("chats"):
     from chats.queries import unfinished_turns
@@ -46,7 +47,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._tools: set[str] = set()
+        self._tools: dict[str, str] = {}
         self._created_after = self._changed_after = (timezone.now(), "")
         names = ["tool", "status"]
         self._requests = Counter(
@@ -78,7 +79,7 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """Yield the gauges."""
         yield _gauge("up", "Whether the database answers.", 1)
-        protected = not append_only.find_switch_rows(connection)
+        protected = append_only.is_protected(connection)
         yield _gauge("record_protected", "Whether the append-only triggers are on; 0 means act now.", protected)
         yield self._open_requests()
         yield _oldest_requests()
@@ -88,10 +89,11 @@ class Metrics:
             yield from _turns()
 
     def _tool(self, name: str) -> str:
-        if name in self._tools or len(self._tools) < MAX_TOOLS:
-            self._tools.add(name)
-            return name
-        return OTHER
+        """Return the label of a tool: the name under which this process met it first, however it is written now."""
+        canonical = fold(name)
+        if canonical not in self._tools and len(self._tools) >= MAX_TOOLS:
+            return OTHER
+        return self._tools.setdefault(canonical, name)
 
     def _open_requests(self) -> Metric:
         metric = GaugeMetricFamily(

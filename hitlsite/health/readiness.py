@@ -15,6 +15,7 @@ from approvals.db import append_only
 from approvals.live.liveness import RoundTrip
 from approvals.models import processes
 from approvals.models.processes import WorkerKind
+from hitlsite.storage import unwritable_folder
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,10 @@ def find_problems() -> list[str]:
             _("record: %(problem)s; see `manage.py check --database default`")
             % {"problem": append_only.switch_warning()}
         ]
+    if append_only.missing_triggers(connection):
+        return [_("record: triggers that protect it are missing; see `manage.py check --database default`")]
+    if unwritable_folder() is not None:
+        return [_("files: this process cannot write to their folder; see `manage.py check`")]
     if workers_run_turns() and not processes.alive().filter(kind=WorkerKind.WORKER).exists():
         seconds = int(processes.ALIVE.total_seconds())
         return [

@@ -34,6 +34,7 @@ from approvals.outbound import outbox, push
 from approvals.states import Channel
 from hitlsite import __version__
 from hitlsite.health import readiness
+from hitlsite.storage import unwritable_folder
 
 if apps.is_installed("chats"):
     from chats.queries import unfinished_turns
@@ -163,6 +164,16 @@ def _disk() -> Iterator[Line]:
         yield Line(_("Disk of this process"), OK, message)
 
 
+def _files() -> Iterator[Line]:
+    folder = unwritable_folder()
+    if folder is None:
+        yield Line(_("Files of requests"), OK, _("Can be stored"))
+    else:
+        message = _("This process cannot write to %(folder)s") % {"folder": folder}
+        advice = _("Make the folder writable for the user of the processes, or set ATTACHMENTS_OPTIONS.")
+        yield Line(_("Files of requests"), BAD, message, advice)
+
+
 def _mail() -> Iterator[Line]:
     if settings.HITL_MAIL:
         yield Line(_("Mail"), OK, _("Set up. Send yourself a test under Notifications."))
@@ -204,6 +215,7 @@ PARTS: tuple[Callable[[], Iterator[Line]], ...] = (
     _sweep,
     _deliveries,
     _disk,
+    _files,
     _mail,
     _push,
     _model,

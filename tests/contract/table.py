@@ -2,6 +2,8 @@
 
     @pytest.mark.shows("langchain", "approve", "reject")
 
+`lacks` marks a test that shows what a protocol cannot promise, with the reason in words.
+
 The tests are read and not imported: those of a framework need its package. `python -m tests.contract.table` writes the
 page anew; a test compares it.
 """
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.support.root import ROOT
@@ -49,6 +51,16 @@ POLICY_ABILITIES = {
     "advice": "advise",
 }
 
+#: In which cases nothing runs unasked, blind or twice through an adapter.
+SAFETY_ABILITIES = {
+    "readable": "each kind of call is shown as it runs",
+    "agents": "sub-agents",
+    "names": "no names, or unknown ones",
+    "raises": "a tool that raises",
+    "pauses": "two pauses at once",
+    "together": "two processes",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
@@ -62,12 +74,13 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A test that shows one ability of one protocol."""
+    """A test that shows one ability of one protocol, or with a `reason` that it lacks it, at least in part."""
 
     protocol: str
     ability: str
     path: Path
     test: str
+    reason: str = ""
 
 
 HOW_TO = "../how-to/"
@@ -158,6 +171,36 @@ GROUPS = {
     ],
 }
 
+ONE_KIND = "It asks about functions alone, and has no other kind of tool that asks."
+AT_THE_TOOL = "The tool says whether it asks, not a list of names."
+UNTESTED = "No test shows it."
+NEEDS_ITS_OWN = "It is of one agent: an agent within a tool needs its own. No test shows what happens without it."
+ONE_AFTER_ANOTHER = "It asks about the calls of a message one after the other."
+OWN_CALLS = "It runs its calls itself: the adapter answers whether one may run, and is not told what it did."
+
+#: What adapters are not shown to promise, by their names.
+SAFETY_LIMITS = {
+    "langchain": {},
+    "pydantic-ai": {"readable": ONE_KIND, "agents": NEEDS_ITS_OWN, "names": AT_THE_TOOL},
+    "openai-agents": {"names": AT_THE_TOOL},
+    "claude-agent-sdk": {
+        "readable": UNTESTED,
+        "agents": UNTESTED,
+        "names": AT_THE_TOOL,
+        "raises": OWN_CALLS,
+        "pauses": ONE_AFTER_ANOTHER,
+        "together": ONE_SESSION,
+    },
+    "google-adk": {"agents": UNTESTED},
+    "agent-framework": {},
+    "crewai": {"readable": ONE_KIND, "agents": UNTESTED},
+    "llamaindex": {"readable": ONE_KIND, "agents": UNTESTED, "names": AT_THE_TOOL},
+    "ai-sdk-agents": {"readable": ONE_KIND, "agents": NEEDS_ITS_OWN, "names": UNTESTED},
+    "openai-agents-js": {"names": AT_THE_TOOL},
+}
+#: The rows of the table of safety.
+SAFETY = [replace(each, cannot=SAFETY_LIMITS[each.name]) for each in GROUPS["Framework"]]
+
 #: The rows of the table of grants.
 GRANTS = [
     Protocol("pages", "Pages", HOW_TO + "approve-for-an-hour.md", {"unasked": PEOPLE_ONLY}),
@@ -207,6 +250,7 @@ Table = tuple[str, Sequence[Protocol], Mapping[str, str]]
 #: Each group of rows with its columns.
 TABLES: Sequence[Table] = [
     *((title, rows, ABILITIES) for title, rows in GROUPS.items()),
+    ("Safety", SAFETY, SAFETY_ABILITIES),
     ("Grants", GRANTS, GRANT_ABILITIES),
     ("Policy", POLICY, POLICY_ABILITIES),
 ]
@@ -215,7 +259,7 @@ TABLES: Sequence[Table] = [
 def marks(path: Path) -> Iterator[Shown]:
     """Yield what the tests of a file show."""
     source = path.read_text()
-    if "pytest.mark.shows" not in source:
+    if "pytest.mark.shows" not in source and "pytest.mark.lacks" not in source:
         return
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -224,6 +268,9 @@ def marks(path: Path) -> Iterator[Shown]:
             if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.shows":
                 protocol, *abilities = (ast.literal_eval(word) for word in mark.args)
                 yield from (Shown(protocol, ability, path, node.name) for ability in abilities)
+            elif isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.lacks":
+                protocol, ability, reason = (ast.literal_eval(word) for word in mark.args)
+                yield Shown(protocol, ability, path, node.name, reason)
 
 
 def shown() -> list[Shown]:
@@ -233,16 +280,16 @@ def shown() -> list[Shown]:
 
 def table(tables: Sequence[Table], found: list[Shown]) -> str:
     """Return the tables, one for each group, and the notes below them. A cell without test and reason is empty."""
-    tests: dict[tuple[str, str], Shown] = {}
+    tests: dict[tuple[str, str], list[Shown]] = {}
     for each in found:
-        tests.setdefault((each.protocol, each.ability), each)
+        tests.setdefault((each.protocol, each.ability), []).append(each)
     notes: list[str] = []
     parts = []
     for title, protocols, abilities in tables:
         heads = [title, *abilities.values(), "shown by"]
         rows = [f"| {' | '.join(heads)} |", "|---" + "|:---:" * len(abilities) + "|---|"]
         for protocol in protocols:
-            cells = [_cell(protocol, ability, tests, notes) for ability in abilities]
+            cells = [_cell(protocol, ability, tests.get((protocol.name, ability), []), notes) for ability in abilities]
             files = _files(protocol, abilities, tests)
             rows.append(f"| [{protocol.title}]({protocol.page}) | {' | '.join(cells)} | {files} |")
         parts.append("\n".join(rows))
@@ -250,20 +297,22 @@ def table(tables: Sequence[Table], found: list[Shown]) -> str:
     return "\n\n".join(parts)
 
 
-def _cell(protocol: Protocol, ability: str, tests: dict[tuple[str, str], Shown], notes: list[str]) -> str:
-    if (protocol.name, ability) in tests:
-        return "✓"
-    reason = protocol.cannot.get(ability)
-    if not reason:
-        return ""
-    if reason not in notes:
-        notes.append(reason)
-    return f"no ({notes.index(reason) + 1})"
+def _cell(protocol: Protocol, ability: str, tests: list[Shown], notes: list[str]) -> str:
+    shows = any(not test.reason for test in tests)
+    reasons = [test.reason for test in tests if test.reason]
+    if not shows and not reasons and (reason := protocol.cannot.get(ability)):
+        reasons = [reason]
+    notes.extend(reason for reason in dict.fromkeys(reasons) if reason not in notes)
+    numbers = ", ".join(str(notes.index(reason) + 1) for reason in reasons)
+    if shows:
+        return f"✓, but ({numbers})" if reasons else "✓"
+    return f"no ({numbers})" if reasons else ""
 
 
-def _files(protocol: Protocol, abilities: Iterable[str], tests: dict[tuple[str, str], Shown]) -> str:
-    """Return links to the files with the tests of a row."""
-    paths = dict.fromkeys(test.path for ability in abilities if (test := tests.get((protocol.name, ability))))
+def _files(protocol: Protocol, abilities: Iterable[str], tests: dict[tuple[str, str], list[Shown]]) -> str:
+    """Return links to the files with the first test of each cell of a row."""
+    found = (tests.get((protocol.name, ability)) for ability in abilities)
+    paths = dict.fromkeys(each[0].path for each in found if each)
     return ", ".join(f"[{path.stem}](../../{path.relative_to(ROOT).as_posix()})" for path in paths)
 
 

@@ -36,11 +36,11 @@ _looked_at = float("-inf")
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What counts as similar here: the requests of one agent of one person for one tool."""
+    """What counts as similar here: the requests of one agent of one person for one tool, by its canonical name."""
 
     requested_by_id: int
     agent: str
-    tool_name: str
+    canonical_tool: str
 
     @property
     def waiting(self) -> QuerySet[ApprovalRequest]:
@@ -48,8 +48,14 @@ class Stream:
             status=Status.PENDING,
             requested_by=self.requested_by_id,
             agent=self.agent,
-            tool_name=self.tool_name,
+            canonical_tool=self.canonical_tool,
         )
+
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool as the latest of them has it."""
+        latest = self.waiting.order_by("-created_at", "-id").values_list("tool_name", flat=True).first()
+        return latest or self.canonical_tool
 
 
 def new_requests(now: Any) -> QuerySet[ApprovalRequest]:
@@ -71,8 +77,9 @@ def tell_of_floods() -> None:
 
 def find_floods() -> Iterator[Stream]:
     """Yield the streams with new requests of which more than HITL_FLOOD wait. Each count stops there."""
-    columns = ("requested_by_id", "agent", "tool_name")
-    for values in new_requests(Now()).order_by().values_list(*columns).distinct()[:MOST_KINDS]:
+    columns = ("requested_by_id", "agent", "canonical_tool")
+    named = new_requests(Now()).filter(canonical_tool__isnull=False)
+    for values in named.order_by().values_list(*columns).distinct()[:MOST_KINDS]:
         stream = Stream(*values)
         if stream.waiting.order_by()[: settings.HITL_FLOOD + 1].count() > settings.HITL_FLOOD:
             yield stream
@@ -81,28 +88,29 @@ def find_floods() -> Iterator[Stream]:
 def tell_of(stream: Stream) -> bool:
     """Tell the person who runs the agent, on record; return False if they were told within AGAIN."""
     now = timezone.now()
-    key = {"requested_by_id": stream.requested_by_id, "agent": stream.agent, "tool_name": stream.tool_name}
+    key = {"requested_by_id": stream.requested_by_id, "agent": stream.agent, "tool_name": stream.canonical_tool}
     with transaction.atomic():
         flood, new = Flood.objects.get_or_create(**key, defaults={"told_at": now})
         # The condition lets one of several processes tell them.
         if not new and not Flood.objects.filter(pk=flood.pk, told_at__lt=now - AGAIN).update(told_at=now):
             return False
         person = User.objects.get(pk=stream.requested_by_id)
-        subject = audit.Subject(scope="desk", agent=stream.agent, tool_name=stream.tool_name)
+        tool_name = stream.tool_name
+        subject = audit.Subject(scope="desk", agent=stream.agent, tool_name=tool_name)
         data = {"requested_by": person.get_username(), "more_than": settings.HITL_FLOOD}
         audit.record("agent.flooded", subject, data=data, actor=None, via=Door.SYSTEM)
         if settings.HITL_MAIL and person.email and person.is_active:
-            after_commit(send_later, _mail(person, stream))
+            after_commit(send_later, _mail(person, stream.agent, tool_name))
     return True
 
 
-def _mail(person: User, stream: Stream) -> EmailMessage:
+def _mail(person: User, agent: str, tool_name: str) -> EmailMessage:
     with in_language_of(person.pk):
         context = {
             "name": person.get_username(),
             "number": settings.HITL_FLOOD,
-            "agent": _in_one_line(stream.agent),
-            "tool": _in_one_line(stream.tool_name),
+            "agent": _in_one_line(agent),
+            "tool": _in_one_line(tool_name),
             "site": settings.PUBLIC_URL,
         }
         body = render_to_string("approvals/attention/flood.txt", context)

@@ -21,9 +21,10 @@ from approvals.access import permissions
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotFound
 from approvals.models import CheckCase, CheckSettings, Decision, SeededCheck
+from approvals.queries.attention.people import on_pages
 from approvals.queries.attention.seeded import check_for
 from approvals.record import audit
-from approvals.states import OWN_PAGES, Door, Verdict
+from approvals.states import Door, Verdict
 
 #: What someone did who neither approved nor rejected: wrote a note, assigned it, or the like. It is no approval.
 OTHER = "other"
@@ -82,7 +83,7 @@ def _plant(person: User, chosen: CheckSettings, cases: list[CheckCase]) -> bool:
 
 
 def _on_pages() -> QuerySet[Decision]:
-    return Decision.objects.filter(via__in=sorted(OWN_PAGES), grant__isnull=True, by_id__isnull=False)
+    return Decision.objects.filter(on_pages())
 
 
 def _about(every: int) -> int:

@@ -15,7 +15,9 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.permissions import Named
+from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
+from approvals.actions.recounting import ask_for_recount
 from approvals.db.canonical_json import clean_text, utc
 from approvals.db.transactions import after_commit
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
@@ -52,16 +54,15 @@ class Away:
 
 def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
     """Store that a person is away, on record. NotAllowed, Invalid, and Conflict if they are away already at some of the time."""
-    administers = permissions.may_administer(by)
     if not isinstance(person, User) or not person.is_active:
-        if administers:
+        if permissions.may_administer(by):
             raise Invalid(_("The absence is not possible."), {"person": _("is not the name of an active person")})
         raise _not_yours()
-    if person.pk != by.pk and not administers:
-        raise _not_yours()
+    _require_own(person, by)
     with transaction.atomic():
-        # One absence of a person after the other, so that no two overlap.
-        User.objects.select_for_update(of=("self",), no_key=True).get(pk=person.pk)
+        # One absence after the other: those of a person never overlap, and who stands in for whom is part of who may do what.
+        lock_standing(by)
+        _require_own(person, by)
         now = timezone.now()
         starts_at = away.starts_at or now
         delegate = default_delegate_of(person) if away.by_default else away.delegate
@@ -76,6 +77,7 @@ def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
             set_by_id=by.pk,
             set_by_name=by.get_username(),
         )
+        ask_for_recount()
         _record("absence.set", absence, by, via)
         after_commit(_tell_pages, absence)
     return absence
@@ -84,13 +86,14 @@ def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
 def end_absence(absence_id: int, *, by: Actor, via: Door) -> Absence:
     """End an absence, or cancel one that has not started, on record. NotFound, NotAllowed."""
     with transaction.atomic():
-        rows = absences_seen_by(person_behind(by)).select_for_update(of=("self",), no_key=True)
-        absence = rows.filter(pk=absence_id).first()
+        lock_standing(by)
+        absence = absences_seen_by(person_behind(by)).filter(pk=absence_id).first()
         if absence is None:
             raise NotFound(_("Absence not found. It may have ended."))
         if absence.person_id != by.pk and not permissions.may_administer(by):
             raise NotAllowed(_("Only the person who is away, or an administrator, can end an absence."))
         Absence.objects.filter(pk=absence.pk).delete()
+        ask_for_recount()
         _record("absence.ended", absence, by, via)
         after_commit(_tell_pages, absence)
     return absence
@@ -117,6 +120,11 @@ def _tell_pages(absence: Absence) -> None:
     for person in (absence.person_id, absence.delegate_id):
         if person is not None:
             doorbell.notify(doorbell.user_group(person), {"type": "absence.changed", "person": absence.person_id})
+
+
+def _require_own(person: User, by: Actor) -> None:
+    if person.pk != by.pk and not permissions.may_administer(by):
+        raise _not_yours()
 
 
 def _not_yours() -> NotAllowed:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.permissions import Named
+from approvals.access.standing import read_again
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
@@ -73,13 +74,14 @@ def _store(row: TeamSettings, columns: dict[str, Any]) -> None:
 
 def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Actor, via: Door) -> TeamSettings:
     """Store that these members of a team are on duty from now on, until a moment. NotAllowed, NotFound, Invalid, Conflict."""
-    if not permissions.may_administer(by):
-        raise NotAllowed(_("Only administrators can set who is on duty."))
+    _require_administrator(by)
     with transaction.atomic():
         team = Group.objects.filter(name=name, role=None).first() if "\x00" not in name else None
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
         row = TeamSettings.objects.select_for_update(of=("self",), no_key=True).filter(team=team).first()
+        read_again(by)
+        _require_administrator(by)
         row = row or TeamSettings(team=team)
         if row.duty_url:
             raise Conflict(_("A calendar says who is on duty in this team. Remove its address first."))
@@ -92,6 +94,11 @@ def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Acto
         data = {"team": team.name, "people": names, "until": utc(until)}
         audit.record("duty.set", SUBJECT, data=data, actor=by, via=via)
     return row
+
+
+def _require_administrator(by: Actor) -> None:
+    if not permissions.may_administer(by):
+        raise NotAllowed(_("Only administrators can set who is on duty."))
 
 
 def _check(team: Group, people: Sequence[Named], until: datetime) -> None:

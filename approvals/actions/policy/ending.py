@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -11,20 +12,22 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access.standing import read_again
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.publishing import publish_grant
 from approvals.db.canonical_json import clean_text
+from approvals.db.due import for_each_due
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import AskAlways, Grant
 from approvals.models.actors import Actor
 from approvals.outbound import outbox
 from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.conditions import due_grants, endings
+from approvals.queries.policy.givers import NOTHING, powers_of_givers
 from approvals.queries.policy.grants import find_grant, may_end, may_stop_grants
 from approvals.record import audit
 from approvals.states import Door, GrantEnd
-
-BATCH = 100
+from approvals.text.secrets import mask_text
 
 
 def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> Grant:
@@ -35,6 +38,7 @@ def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> G
     with transaction.atomic():
         # The lock first, so that no use is between what is read and what is written.
         Grant.objects.select_for_update(no_key=True).filter(pk=grant_id).first()
+        read_again(by)
         grant = find_grant(by, grant_id)
         if not may_end(by, grant):
             raise NotAllowed(_("You can see this grant, but you cannot end it."))
@@ -49,8 +53,7 @@ def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> G
 
 def end_due_grants() -> None:
     """End the grants whose time is over, whose giver may no longer decide, or that the settings of their tool forbid."""
-    for grant_id in due_grants(Now()).order_by("given_at").values_list("pk", flat=True)[:BATCH]:
-        _end_if_due(grant_id)
+    for_each_due(due_grants(Now()).order_by("given_at"), _end_if_due)
 
 
 def _end_if_due(grant_id: UUID) -> None:
@@ -61,17 +64,36 @@ def _end_if_due(grant_id: UUID) -> None:
         grant = locked.annotate(why_now=why_now).first()
         if grant is None or not (why := vars(grant).pop("why_now")):
             return
-        grant.ended_at, grant.ended_why = timezone.now(), why
-        grant.save(update_fields=["ended_at", "ended_why"])
-        publish_grant("grant.ended", grant, actor=None, via=Door.SYSTEM, more={"why": why})
+        _end(grant, why)
 
 
-def ask_about_everything(*, on: bool, reason: str = "", by: User, via: Door) -> None:
+def end_lost_grants(before: Mapping[UUID, float]) -> None:
+    """End the grants whose givers may decide less than `before`, in the transaction in which they lost it, for good.
+
+    So no grant comes back with its giver, however soon, and whether or not the sweep has run meanwhile.
+    """
+    if not before:
+        return
+    after = powers_of_givers()
+    lost = [pk for pk, power in before.items() if after.get(pk, NOTHING) < power]
+    active = set(User.objects.filter(is_active=True).values_list("pk", flat=True)) if lost else set()
+    for grant in Grant.objects.filter(pk__in=lost, ended_at=None).order_by("pk").select_for_update(no_key=True):
+        _end(grant, GrantEnd.RIGHT_LOST if grant.given_by_id in active else GrantEnd.GIVER_LEFT)
+
+
+def _end(grant: Grant, why: GrantEnd) -> None:
+    grant.ended_at, grant.ended_why = timezone.now(), why
+    grant.save(update_fields=["ended_at", "ended_why"])
+    publish_grant("grant.ended", grant, actor=None, via=Door.SYSTEM, more={"why": why})
+
+
+def ask_about_everything(*, on: bool, reason: str = "", by: Actor, via: Door) -> None:
     """Switch *Ask about everything* on or off, on record: while it is on, no grant is used. NotAllowed, Conflict."""
-    if not may_stop_grants(by):
-        raise NotAllowed(_("Only people who can decide, and administrators, can stop or resume grants."))
     reason = clean_text(reason.strip())[:MAX_REASON]
     with transaction.atomic():
+        read_again(by)
+        if not may_stop_grants(by):
+            raise NotAllowed(_("Only people who can decide, and administrators, can stop or resume grants."))
         if on:
             values = {"since": timezone.now(), "by_id": by.pk, "by_name": by.get_username(), "reason": reason}
             _row, changed = AskAlways.objects.get_or_create(pk=1, defaults=values)
@@ -81,5 +103,5 @@ def ask_about_everything(*, on: bool, reason: str = "", by: User, via: Door) -> 
             raise Conflict(_("It is on already.") if on else _("It is off already."))
         event = "grant.stopped" if on else "grant.resumed"
         heard = audit.record(event, SUBJECT, data={"reason": reason}, actor=by, via=via)
-        data = {"reason": reason, "by": by.get_username(), "via": via}
+        data = {"reason": mask_text(reason), "by": by.get_username(), "via": via}
         outbox.enqueue(event, stream="grants", data=data, heard=heard)

@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 
 from approvals.actions.locking import Locked, lock_request
 from approvals.actions.publishing import publish_handling
+from approvals.db.due import for_each_due
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, FollowUp
 from approvals.outbound import outbox
@@ -24,8 +25,6 @@ from approvals.policy.terms import People, Terms, terms_of
 from approvals.policy.working_hours import moment_after
 from approvals.queries.policy.teams import hours_of
 from approvals.states import Door
-
-BATCH = 100
 
 
 def schedule_follow_ups(request: ApprovalRequest) -> None:
@@ -42,9 +41,12 @@ def due_follow_ups(now: Any) -> QuerySet[FollowUp]:
 
 def carry_out_follow_ups() -> None:
     """Carry out every reminder and step of escalation that is due; what is locked is looked at again a second later."""
-    for request_id in due_follow_ups(Now()).order_by("due_at").values_list("pk", flat=True)[:BATCH]:
-        while _carry_out_next(request_id):
-            pass
+    for_each_due(due_follow_ups(Now()).order_by("due_at"), _carry_out)
+
+
+def _carry_out(request_id: UUID) -> None:
+    while _carry_out_next(request_id):
+        pass
 
 
 def _carry_out_next(request_id: UUID) -> bool:

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from approvals.actions.locking import Locked
 from approvals.actions.policy.publishing import publish_grant
 from approvals.asking.answers import Answer
+from approvals.asking.digests import fingerprints_of, grant_target
 from approvals.exceptions import Invalid
 from approvals.models import Grant
 from approvals.models.actors import Actor
@@ -16,6 +17,7 @@ from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
 from approvals.queries.policy.cases import case_of
 from approvals.states import Door, Verdict, Width
+from approvals.text.canonical_names import fold
 from approvals.text.translatable import Sentence, gettext_noop
 from approvals.text.translation import translated
 
@@ -52,8 +54,9 @@ def give_grant(locked: Locked, terms: GrantTerms, case: Case, *, by: Actor, via:
         via=via,
         reason=terms.reason,
         tool_name=request.tool_name,
+        canonical_tool=fold(request.tool_name),
         width=terms.width,
-        target=grants.target_of(terms.width, request.input_digest, fields),
+        target=grant_target(terms.width, fingerprints_of(request)[0], fields),
         fields=[field["pointer"] for field in fields] if fields else None,
         audience=terms.audience,
         requested_by_id=request.requested_by_id,

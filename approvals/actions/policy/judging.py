@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +13,8 @@ from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.asks import Ask, most_urgent
 from approvals.db.canonical_json import utc
 from approvals.models import Workflow
-from approvals.policy.rules import AtDeadline, Then, Verdict, evaluate
+from approvals.policy.asks import AtDeadline
+from approvals.policy.rules import Then, Verdict, evaluate
 from approvals.queries.policy.repeats import Rejection, earlier_rejection
 from approvals.queries.policy.ruling import requester_of, rule_facts, rules_of
 from approvals.queries.preferences import AskingRules
@@ -61,7 +64,14 @@ def answer_of(verdict: Verdict) -> Answer | None:
 
 
 def rejected_before(
-    verdict: Verdict, rules: AskingRules, ask: Ask, workflow: Workflow, *, by: User, now: datetime
+    verdict: Verdict,
+    rules: AskingRules,
+    ask: Ask,
+    workflow: Workflow,
+    fingerprints: Sequence[str],
+    *,
+    by: User,
+    now: datetime,
 ) -> Rejection | None:
     """Return the earlier rejection that answers a request too, if the policy says so; None if people are to be asked.
 
@@ -73,7 +83,7 @@ def rejected_before(
         return None
     if not rules_of(rules.policy_version, rules.policy_digest).repeat_rejections:
         return None
-    return earlier_rejection(ask.input_digest, requester=by.pk, tool=ask.tool_name, agent=workflow.agent, now=now)
+    return earlier_rejection(fingerprints, requester=by.pk, tool=ask.tool_name, agent=workflow.agent, now=now)
 
 
 def repeated_answer(earlier: Rejection) -> Answer:
@@ -86,15 +96,16 @@ def repeated_answer(earlier: Rejection) -> Answer:
 def fields_of(verdict: Verdict, rules: AskingRules, ask: Ask, now: datetime) -> dict[str, Any]:
     """Return what the policy and the settings of the tool make of a request, by column."""
     asking = verdict.asking
-    pointer = amount_pointer(ask.input, asking.key_fields or rules.key_fields)
+    pointer, amount = _amount_under(verdict, rules, ask)
     strict = verdict.control == Control.FOUR_EYES and ask.kind not in ASKS
     fields: dict[str, Any] = {
         "amount_pointer": pointer,
-        "amount": amount_at(ask.input, pointer),
+        "amount": amount,
         "control": (Control.FOUR_EYES if strict else rules.control) or None,
         "terms": asking.terms.document() or None,
         "policy_version": rules.policy_version,
         "rule": verdict.rule.name if verdict.rule is not None else None,
+        "other_rules": [rule.name for rule in verdict.others] or None,
         "asked_priority": ask.priority if priority_of(verdict, ask) != ask.priority else None,
     }
     if (deadline := asking.deadline) is not None:
@@ -103,6 +114,16 @@ def fields_of(verdict: Verdict, rules: AskingRules, ask: Ask, now: datetime) -> 
         if deadline.then != AtDeadline.DEFAULT and ask.default is not ABSENT:
             fields |= {"has_default": False, "default_response": None}
     return fields
+
+
+def _amount_under(verdict: Verdict, rules: AskingRules, ask: Ask) -> tuple[str | None, float | None]:
+    """Return where the amount of a request is, and the amount: of several rules by that which the limits of fewest people allow.
+
+    Without an amount a request is beyond every limit.
+    """
+    pointers = [amount_pointer(ask.input, asking.key_fields or rules.key_fields) for asking in verdict.askings]
+    amounts = [(pointer, amount_at(ask.input, pointer)) for pointer in pointers]
+    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
 
 
 def priority_of(verdict: Verdict, ask: Ask) -> Priority:

@@ -12,6 +12,7 @@ from approvals.outbound import outbox
 from approvals.record import audit
 from approvals.record.audit import Entry
 from approvals.states import Door, Width
+from approvals.text.secrets import mask_text
 
 #: The words of a width in documents and on record.
 WIDTHS: Mapping[Width, Literal["input", "fields", "tool"]] = {
@@ -92,4 +93,7 @@ def _send(
     heard: bool,
 ) -> None:
     sent = {**data, "request_id": request_id, "by": actor.get_username() if actor else None, "via": via}
+    if "reason" in sent:
+        # The record keeps it as it was written, and masks it for whoever reads it.
+        sent["reason"] = mask_text(sent["reason"])
     outbox.enqueue(event, stream=f"grant:{grant.pk}", data=sent, heard=heard)

@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access.permissions import may_administer
+from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import clean_text, digest
-from approvals.db.transactions import lock_name
 from approvals.exceptions import Conflict, Invalid, NotAllowed
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
@@ -26,9 +26,6 @@ from approvals.record import audit
 from approvals.states import Door
 from approvals.text.numbers import grouped
 from approvals.text.translation import translated
-
-#: Held by whoever changes which version is live.
-LOCK = "policy"
 
 
 def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, via: Door) -> PolicyVersion:
@@ -51,7 +48,8 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
     # By digest, as in a match: to Python, `true` is 1.
     stored_digest = digest(stored, max_bytes=2 * MAX_BYTES)
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
+        _require_administrator(by)
         live = live_version()
         _require_current(live, based_on)
         if stored_digest == (live.digest if live is not None else digest(EMPTY)):
@@ -81,7 +79,8 @@ def confirm_policy(number: int, *, by: User, via: Door) -> PolicyVersion:
     """Make a proposed version live, as a second person. NotFound, NotAllowed, Conflict."""
     _require_administrator(by)
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
+        _require_administrator(by)
         version = find_version(number)
         _require_proposed(version)
         if version.author_id == by.pk:
@@ -96,7 +95,8 @@ def decline_policy(number: int, *, by: User, via: Door) -> PolicyVersion:
     """Decline a proposed version, or take one's own back. NotFound, NotAllowed, Conflict."""
     _require_administrator(by)
     with transaction.atomic():
-        lock_name(LOCK)
+        lock_standing(by)
+        _require_administrator(by)
         version = find_version(number)
         _require_proposed(version)
         _settle(version, VersionState.DECLINED, by=by)

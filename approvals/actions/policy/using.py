@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from django.db.models import BigIntegerField, Case, CharField, F, Q, TextField, UUIDField, Value, When
 from django.db.models.functions import Now
 
+from approvals.asking.digests import grant_targets
 from approvals.db import transactions
+from approvals.db.canonical_name import CanonicalNameField
+from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
-from approvals.policy.grants import never_granted, targets_of
+from approvals.policy.grants import never_granted
 from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
 from approvals.queries.policy.conditions import usable_grants
@@ -32,8 +35,8 @@ _COVERING: Prepared[Grant] = Prepared(
             | Q(audience=Audience.WORKFLOW, scope=_SCOPE, workflow_key=Parameter("workflow", CharField()))
             | Q(audience=Audience.THREAD, scope=_SCOPE, thread_id=Parameter("thread", CharField())),
             requested_by_id=Parameter("requester", BigIntegerField()),
-            tool_name=Parameter("tool", CharField()),
-            target__in=[Parameter(name, CharField()) for name in ("exact", "fields", "any")],
+            canonical_tool=Parameter("tool", CanonicalNameField()),
+            target__in=any_of(Parameter("targets", Values()), str),
         )
         .order_by("width", "given_at")
     )
@@ -50,21 +53,19 @@ _USE = Update(
 )
 
 
-def covering_grants(request: ApprovalRequest, workflow: Workflow, key_fields: Sequence[str]) -> list[Grant]:
+def covering_grants(
+    request: ApprovalRequest, workflow: Workflow, fingerprints: Sequence[str], key_fields: Sequence[str]
+) -> list[Grant]:
     """Return the grants that cover a request that is about to be stored, in the order in which they are used."""
     if never_granted(request.kind, request.priority, request.tool_name) or needs_person(terms_of(request.terms)):
         return []
     if request.deadline_at is not None and request.deadline_at <= request.created_at:
         return []
-    exact, fields, any_input = targets_of(
-        request.input, request.input_digest, key_fields, has_files=bool(request.attachments)
-    )
+    targets = grant_targets(request.input, fingerprints, key_fields, has_files=bool(request.attachments))
     return _COVERING.all(
         requester=request.requested_by_id,
         tool=request.tool_name,
-        exact=exact,
-        fields=fields,
-        any=any_input,
+        targets=targets,
         agent=request.agent,
         scope=request.scope,
         workflow=workflow.key,

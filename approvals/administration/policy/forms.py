@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from approvals.administration.forms import json_list_in, lines_in
 from approvals.administration.people.queries import teams
 from approvals.models.people import RoleName
+from approvals.policy.asks import AtDeadline
 from approvals.policy.expressions import MAX_LENGTH
-from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, AtDeadline, Then
+from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, Then
 from approvals.policy.terms import Reason
 from approvals.states import Kind, Priority
 from approvals.text.text import visible
@@ -68,7 +69,10 @@ class RuleForm(forms.Form):
     priorities = _several(_("Priorities"), Priority.choices)
     values = forms.CharField(
         label=_("Values of the input"), required=False, widget=forms.Textarea(attrs={**_LINES, "class": "json"}),
-        help_text=_('A JSON list, such as [{"pointer": "/amount", "at_most": 100}]. Empty for any.'),
+        help_text=_(
+            'A JSON list, such as [{"pointer": "/amount", "type": "amount", "at_most": 100}]. Empty for any. Types are address, '
+            "addresses, amount, path, host, line and text."
+        ),
     )  # fmt: skip
     when = forms.CharField(
         label=_("Condition"), required=False, max_length=MAX_LENGTH,

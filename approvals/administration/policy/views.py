@@ -27,13 +27,15 @@ from approvals.policy.policy_text import difference, write_text
 from approvals.policy.rules import MAX_RULES
 from approvals.queries.insights.values import duration
 from approvals.queries.policy import ruling
-from approvals.queries.policy.replay import MAX_DAYS, Worry, replay
-from approvals.queries.policy.suggested import Suggestion, suggestions_for
+from approvals.queries.policy.replay import MAX_DAYS, Replay, Worry, replay
+from approvals.queries.policy.suggested import Suggestion, decisions_behind, suggestions_for
 from approvals.states import Door
 
 DAYS = 30
 #: Versions that the page of the policy lists.
 LISTED = 20
+#: Characters of the name of a tool.
+MAX_TOOL = 100
 #: The members of the document that are one switch each.
 SWITCHES = ("four_eyes", "repeat_rejections")
 
@@ -58,6 +60,23 @@ def policy(request: SignedIn) -> HttpResponse:
 
 
 @administrators_only
+@require_safe
+def suggestion_cases(request: SignedIn) -> HttpResponse:
+    """The decisions behind the suggestion for a tool: all of them, or with `?for=yes` those that speak for it."""
+    tool = request.GET.get("tool", "").replace("\0", "")[:MAX_TOOL]
+    only_for = request.GET.get("for") == "yes"
+    shown, total = decisions_behind(request.user, tool, only_for=only_for)
+    context = {
+        "here": "policy",
+        "tool": tool,
+        "only_for": only_for,
+        "rows": [(each, "") for each in shown],
+        "total": total,
+    }
+    return render(request, "approvals/administration/policy/suggestion_cases.html", context)
+
+
+@administrators_only
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: SignedIn) -> HttpResponse:
     """The draft of a version: the rules in order, a form for one of them, the document as JSON, and what it would have done."""
@@ -75,13 +94,13 @@ def change(request: SignedIn) -> HttpResponse:
     elif action in SWITCHES and draft.document is not None:
         rest = {name: value for name, value in draft.document.items() if name != action}
         draft = draft_of(write_text({action: not draft.document.get(action, False)} | rest))
-    elif draft.policy is not None and action in {"preview", "apply"}:
+    elif draft.policy is not None and action in {"preview", "apply", "cases"}:
         previewed = digest(draft.stored, max_bytes=2 * MAX_BYTES)
         if action == "apply" and request.POST.get("previewed") == previewed:
             applied = _apply(request, draft, context)
             if applied is not None:
                 return applied
-        context |= {"previewed": previewed, "replay": _replayed(request, draft)}
+        context |= {"previewed": previewed, "replay": _replayed(request, draft, number if action == "cases" else "")}
     return _page(request, draft, context)
 
 
@@ -226,27 +245,37 @@ def _days(request: SignedIn) -> int:
     return min(max(1, int(days)), MAX_DAYS) if days.isdecimal() and len(days) < 4 else DAYS
 
 
-def _replayed(request: SignedIn, draft: Draft) -> dict[str, Any]:
-    """Return what a draft would have done, for the page."""
+def _replayed(request: SignedIn, draft: Draft, figure: str) -> dict[str, Any]:
+    """Return what a draft would have done, for the page, with the cases of the figure that was pressed."""
     assert draft.policy is not None
-    done = replay(draft.policy, request.user, days=_days(request))
+    done = replay(draft.policy, request.user, days=_days(request), figure=figure)
     labels = {
         Worry.ALLOWED_REJECTED: _("Would have been allowed, but a person rejected it"),
         Worry.ALLOWED_CHANGED: _("Would have been allowed as it was asked, but a person changed it"),
+        Worry.ALLOWED_REFUSED_BY_KEY: _(
+            "Would have been allowed as it was asked, but a program rejected or changed it with an API key"
+        ),
         Worry.DENIED_APPROVED: _("Would have been denied, but was approved"),
         Worry.ASKED_AGAIN: _("Would have been asked, but was decided without a person"),
     }
-    worries = [(labels[worry], done.worries[worry], done.cases[worry]) for worry in Worry if done.worries[worry]]
     counts = [count for name, count in done.rules.items() if name is not None or count.total]
-    times = {
-        _("People would have needed %(time)s less."): done.saved,
-        _("People would have needed %(time)s more."): done.added,
-        _("Agents would have waited %(time)s less."): done.waited,
-    }
     return {
         "done": done,
-        "worries": worries,
+        "worries": [(labels[worry], done.worries[worry], done.cases[worry]) for worry in Worry if done.worries[worry]],
         "counts": counts,
         "unclear": any(count.unclear for count in counts),
-        "times": [text % {"time": duration(seconds)} for text, seconds in times.items() if seconds],
+        "net": _net(done),
+        "saved": duration(done.saved.seconds),
+        "added": duration(done.added.seconds),
+        "waited": duration(done.waited),
     }
+
+
+def _net(done: Replay) -> str:
+    """Return in one sentence how much less or more time people would have needed; empty if no decision would have changed."""
+    if not (done.saved.requests or done.added.requests):
+        return ""
+    time = {"time": duration(abs(done.net))}
+    if done.net < 0:
+        return _("People would have needed %(time)s more in all.") % time
+    return _("People would have needed %(time)s less in all.") % time

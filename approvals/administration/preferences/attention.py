@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -17,11 +18,8 @@ from approvals.administration.preferences.forms import BudgetForm
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.http import SignedIn
 from approvals.queries.attention.seeded import results_of_person
-from approvals.queries.attention.signs import LIMIT, SERIES, decided_today, own_signs
+from approvals.queries.attention.signs import DAYS, LIMIT, SERIES, decided_today, own_signs
 from approvals.queries.preferences import preferences_of
-
-#: How far the page looks back.
-DAYS = 30
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -45,5 +43,6 @@ def attention(request: SignedIn) -> HttpResponse:
         "speed": WORDS_PER_SECOND,
         "checks": results_of_person(request.user, since=since),
         "today": decided_today(request.user),
+        "cases": f"{reverse('approvals:own-cases')}?of=",
     }
     return render(request, "approvals/administration/preferences/attention.html", context, status=status_of(form))

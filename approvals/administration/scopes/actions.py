@@ -14,11 +14,13 @@ from approvals.access import standing_in
 from approvals.access.rights import DECIDE
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
-from approvals.actions.policy.undecidable import ask_for_check
+from approvals.actions.policy.standing_changes import standing_changed
+from approvals.administration.changeable import lock_people
 from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApproverScope, ScopeWalk
 from approvals.models.policy.scopes import May
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
 
@@ -42,9 +44,11 @@ class ScopeTerms:
 def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope:
     """Make a scope, or change one; with another match, it becomes another scope. NotFound, NotAllowed."""
     with transaction.atomic():
+        lock_people(by)
         lock_name(LOCK)
         stored = None if scope_id is None else _known(scope_id)
         before = None if stored is None else terms_of(stored)
+        powers = powers_of_givers()
         if ApproverScope.objects.exists():
             _require_other(by, *(each for each in (before, terms) if each is not None))
         if stored is not None and before is not None and before.match != terms.match:
@@ -58,7 +62,7 @@ def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
         scope.teams.set(terms.teams)
         if stored is None:
             _begin_walk(scope)
-        ask_for_check()
+        standing_changed(powers)
         event = "scope.created" if before is None else "scope.changed"
         record = {"before": _record(before)} if before is not None else {}
         audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
@@ -68,6 +72,7 @@ def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
 def delete_scope(scope_id: int, *, by: User, via: Door) -> None:
     """Delete a scope. NotFound, NotAllowed."""
     with transaction.atomic():
+        lock_people(by)
         lock_name(LOCK)
         stored = _known(scope_id)
         terms = terms_of(stored)
@@ -76,8 +81,9 @@ def delete_scope(scope_id: int, *, by: User, via: Door) -> None:
                 _("Without the last scope, you could decide everything. Ask an administrator who does not decide.")
             )
         _require_other(by, terms)
+        powers = powers_of_givers()
         stored.delete()
-        ask_for_check()
+        standing_changed(powers)
         data = {"scope_id": scope_id, "before": _record(terms)}
         audit.record("scope.deleted", SUBJECT, data=data, actor=by, via=via)
 

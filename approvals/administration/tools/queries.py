@@ -13,6 +13,7 @@ from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.preferences import settings_of_tools
 from approvals.queries.suggestions import NAMES
+from approvals.text.canonical_names import fold
 
 PAGE = 50
 #: The names with the latest request of each.
@@ -20,12 +21,13 @@ _SEEN = (
     NAMES
     + """
     SELECT name, (
-        SELECT id FROM approvals_approvalrequest WHERE {column} = names.name
+        SELECT id FROM {table} WHERE {column} = names.name
         ORDER BY changed_at DESC, id DESC LIMIT 1
     ) FROM names WHERE name IS NOT NULL LIMIT %s
 """
 )
-_SHOWN = ("id", "title", "kind", "changed_at", "agent", "requested_by", "assigned_to", "scope_set", "amount", "control")
+_SHOWN = ("id", "title", "kind", "changed_at", "agent", "tool_name", "requested_by", "assigned_to", "scope_set", "amount",
+          "control")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,14 @@ class Seen:
 
 
 def tools_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
-    """Return a page of tools by name, and the name to continue after; empty if there are no more."""
-    names, latest, more = _seen("tool_name", after)
+    """Return a page of tools by name, and the name to continue after; empty if there are no more.
+
+    A tool that is written in several ways is one, with the name that its latest request has.
+    """
+    names, latest, more = _seen("canonical_tool", fold(after))
     settings = settings_of_tools(names)
-    return [Seen(name, latest[name], _within(viewer, latest[name]), settings.get(name)) for name in names], more
+    rows = [(latest[name], settings.get(name)) for name in names]
+    return [Seen(request.tool_name, request, _within(viewer, request), chosen) for request, chosen in rows], more
 
 
 def agents_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
@@ -56,12 +62,12 @@ def agents_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
 
 def latest_of_tool(viewer: User, name: str) -> ApprovalRequest | None:
     """Return the latest request of a tool with its input; None if none has asked that scopes let the viewer see."""
-    requests = ApprovalRequest.objects.filter(tool_name=name).order_by("-changed_at", "-id")
+    requests = ApprovalRequest.objects.filter(canonical_tool=name).order_by("-changed_at", "-id")
     return (requests.filter(seen_by(viewer)) if permissions.is_limited(viewer) else requests).first()
 
 
 def has_asked(name: str) -> bool:
-    return ApprovalRequest.objects.filter(tool_name=name).exists()
+    return ApprovalRequest.objects.filter(canonical_tool=name).exists()
 
 
 def _within(viewer: User, request: ApprovalRequest) -> bool:
@@ -70,7 +76,7 @@ def _within(viewer: User, request: ApprovalRequest) -> bool:
 
 def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest], str]:
     with connection.cursor() as cursor:
-        cursor.execute(_SEEN.format(column=column), [after, PAGE + 1])
+        cursor.execute(_SEEN.format(table=ApprovalRequest._meta.db_table, column=column), [after, PAGE + 1])
         rows = [(name, UUID(str(pk))) for name, pk in cursor.fetchall()]
     shown = rows[:PAGE]
     ids = [pk for _name, pk in shown]

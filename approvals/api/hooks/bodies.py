@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pydantic import AfterValidator, AliasChoices, ConfigDict, Field
 from approvals.api.bodies import Body, Text
 from approvals.api.hooks.agents import Agent, Event
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
+from approvals.asking.origins import key_of_calls
 from approvals.db.canonical_json import NotCanonical, canonical, clean_text, digest
 from approvals.exceptions import Invalid
 from approvals.text.confusables import tool_name_problem
@@ -67,8 +67,9 @@ class HookCall:
         if self.tool_use:
             turn = "" if self.deferred or not self.prompt else f"{self.prompt}:"
             key = f"{self.session}:{turn}{self.tool_use}"
-            return key if len(key) <= MAX_ID else "call:" + _hash(key)
-        return f"{self.event.lower()}:" + _hash(f"{self.session} {self.prompt} {self.digest}")
+            return key if len(key) <= MAX_ID else key_of_calls("call:", self.session, turn, self.tool_use)
+        # People see it: without a key of the desk, hidden values of the input could be found by trying all of them.
+        return key_of_calls(f"{self.event.lower()}:", self.session, self.prompt, self.digest)
 
     @property
     def problem(self) -> str:
@@ -92,10 +93,6 @@ class HookCall:
             "elicitation": [self.server, self.message, self.address, self.requested_schema],
         }
         return digest(about)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _tool_name(value: str) -> str:

@@ -24,8 +24,8 @@ from approvals.api.hooks.asks import ask_from
 from approvals.api.hooks.bodies import HookCall, parse
 from approvals.api.long_poll import read_due_request, respond_when_ended
 from approvals.asking.answers import ABSENT
+from approvals.asking.digests import digest_for
 from approvals.asking.origins import EqualCalls, Origin, key_of_calls
-from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
 from approvals.states import Door, Kind, Status
@@ -104,7 +104,8 @@ def _report(call: HookCall, caller: Caller) -> HttpResponse:
     request = _reported(call, caller)
     if request is not None and request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
-        result = actions.Result(input_digest=digest(dict(call.input)), output=output, error_text=call.error)
+        digest = digest_for(request, call.input, request.decision).text
+        result = actions.Result(input_digest=digest, output=output, error_text=call.error)
         actions.report_result(request.pk, result, scope=caller.scope, by=caller.actor, via=Door.REST)
         return JsonResponse(answers.told_afterwards(call, request))
     return JsonResponse({})

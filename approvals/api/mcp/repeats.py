@@ -6,7 +6,6 @@ tool with the same arguments is the same request for as long as that waits, and 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,7 +32,7 @@ def named_in(meta: Mapping[str, Any], names: frozenset[str]) -> str:
 def name_of_call(session: str, call_id: str) -> str:
     """Return what a call with an id of its own is known by. Some models number their calls anew in each conversation."""
     name = f"{session}:{call_id}" if session else call_id
-    return name if len(name) <= MAX_LENGTHS["tool_call_id"] else "call:" + hashlib.sha256(name.encode()).hexdigest()
+    return name if len(name) <= MAX_LENGTHS["tool_call_id"] else key_of_calls("call:", session, call_id)
 
 
 def equal_calls(caller: Caller, call: Call, *parts: Any, call_id: str, returns_results: bool = False) -> EqualCalls:

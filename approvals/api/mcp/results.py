@@ -120,7 +120,10 @@ def taken(request: ApprovalRequest) -> dict[str, Any]:
         f"A person approved one call, and another call has already used that approval: {request.taken}. Do not run "
         "it because of this. If it has to run once more, call request_approval again."
     )
-    return {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url, "message": message}
+    document: dict[str, Any] = {"request_id": str(request.pk), "status": TAKEN, "url": request.public_url}
+    if (reported := report(request)) is not None:
+        return document | {"message": _HAS_RUN, "result": reported.model_dump(mode="json", exclude_none=True)}
+    return document | {"message": message}
 
 
 def foreign(request: ApprovalRequest) -> dict[str, Any]:

@@ -18,12 +18,11 @@ from approvals.api.mcp.arguments import AskHuman, CheckRequest, Permission, Repo
 from approvals.api.mcp.messages import Call
 from approvals.api.requests import ask_from
 from approvals.asking.answers import ABSENT
-from approvals.asking.attachments import approved_digest
+from approvals.asking.digests import digest_for
 from approvals.asking.origins import Origin
 from approvals.db.canonical_json import MAX_BYTES, digest
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import ApprovalRequest
-from approvals.models.attachments import files_of
 from approvals.record.audit import Subject
 from approvals.states import MCP, Door
 
@@ -124,9 +123,12 @@ def _report(caller: Caller, arguments: ReportResult, call: Call) -> dict[str, An
     if has_output == (arguments.error is not None):
         raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
     request = queries.get_request_for(caller.user, arguments.request_id)
-    approved = "" if request.pending else request.decision.approved_digest
+    decided = None if request.pending else request.decision
+    digest = "" if decided is None else decided.approved_digest
+    if arguments.input is not None:
+        digest = digest_for(request, arguments.input, decided).text
     result = actions.Result(
-        input_digest=approved if arguments.input is None else approved_digest(arguments.input, files_of(request)),
+        input_digest=digest,
         output=arguments.output if has_output else ABSENT,
         error_text=arguments.error or "",
     )

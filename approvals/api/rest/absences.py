@@ -20,6 +20,7 @@ from approvals.models import Absence
 from approvals.models.policy.absence import MAX_REASON
 from approvals.queries.policy.absences import absences_seen_by
 from approvals.states import Door
+from approvals.text.secrets import mask_text
 
 router = Router(tags=["Absences"])
 
@@ -148,6 +149,6 @@ def _document(absence: Absence) -> AbsenceDocument:
         delegate=absence.delegate.get_username() if absence.delegate else None,
         starts_at=absence.starts_at,
         until=absence.until,
-        reason=absence.reason,
+        reason=mask_text(absence.reason),
         set_by=absence.set_by_name,
     )

@@ -153,6 +153,10 @@ class RequestDocument(Brief):
     message: str
     input: dict[str, Any]
     input_digest: str
+    digest_salt: str | None = Field(
+        description="The `salt` in the text of `input_digest`. Null if nothing in the input is hidden, and for programs that "
+        "read masks in its place."
+    )
     response_schema: dict[str, Any] | None
     options: list[dict[str, Any]]
     multiple: bool

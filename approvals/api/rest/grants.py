@@ -21,6 +21,7 @@ from approvals.policy.grants import MAX_REASON
 from approvals.queries.policy.grants import GrantCursor, find_grant, grants_for
 from approvals.queries.policy.unusable import why_unusable
 from approvals.states import Audience, Door, GrantEnd, Width
+from approvals.text.secrets import mask_text
 
 router = Router(tags=["Grants"])
 
@@ -133,7 +134,7 @@ def _document(grant: Grant, unusable: Mapping[UUID, str]) -> GrantDocument:
         request_id=str(grant.request_id),
         given_by=grant.given_by_name,
         given_at=grant.given_at,
-        reason=grant.reason,
+        reason=mask_text(grant.reason),
         tool_name=grant.tool_name,
         covers=WIDTHS[Width(grant.width)],
         fields=grant.fields,

@@ -33,6 +33,7 @@ from approvals.queries.policy.ruling import (
 )
 from approvals.queries.preferences import rules_for_asking
 from approvals.states import CLIENT
+from approvals.text.secrets import mask_text
 from approvals.text.translation import translated
 
 router = Router(tags=["Policy"])
@@ -104,7 +105,10 @@ class Evaluation(BaseModel):
     """What the policy says about a call."""
 
     then: Then
-    rule: str | None = Field(description="The rule that fits; null if none does.")
+    rule: str | None = Field(description="The rule that matches, or the first that could; null if none does.")
+    other_rules: list[str] = Field(
+        description="Further rules on whose terms people are asked, because it is not certain which rule matches."
+    )
     why: str | None = Field(description="Why the rule asks, though it says something else.")
     control: str | None = Field(description="`four_eyes` if who runs the agent may not decide.")
     terms: dict[str, Any] | None = Field(description="On which terms people are asked; ids of people and groups.")
@@ -186,6 +190,7 @@ def evaluate_policy(caller: Caller, sent: Annotated[NewCall, JsonBody(...)]) -> 
     return Evaluation(
         then=verdict.then,
         rule=verdict.rule.name if verdict.rule is not None else None,
+        other_rules=[rule.name for rule in verdict.others],
         why=translated(WHY[Why(verdict.why)]) if verdict.why is not None else None,
         control=verdict.control,
         terms=(verdict.asking.terms.document() or None) if asks else None,
@@ -203,7 +208,7 @@ def _of(version: PolicyVersion) -> dict[str, Any]:
         "state": VersionState(version.state),
         "based_on": version.based_on,
         "author": version.author_name,
-        "reason": version.reason,
+        "reason": mask_text(version.reason),
         "created_at": version.created_at,
         "settled_at": version.settled_at,
         "settled_by": version.settled_by_name or None,

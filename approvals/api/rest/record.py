@@ -18,6 +18,7 @@ from approvals.api.rest.people_documents import ActorName
 from approvals.exceptions import NotAllowed
 from approvals.live.streaming import streamed_response
 from approvals.models import AuditEntry
+from approvals.queries.audit import of_tool
 from approvals.record import export
 
 router = Router(tags=["Audit"])
@@ -69,7 +70,6 @@ def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries
         "run_id": wanted.workflow,
         "request_id": wanted.request,
         "thread_id": wanted.thread,
-        "tool_name": wanted.tool,
         "tool_call_id": wanted.tool_call_id,
         "actor_name": wanted.person,
         "at__gte": wanted.at_from,
@@ -77,5 +77,7 @@ def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries
         "pk__gt": wanted.after,
     }
     entries = AuditEntry.objects.filter(**{name: value for name, value in lookups.items() if value is not None})
+    if wanted.tool is not None:
+        entries = entries.filter(of_tool(wanted.tool))
     lines = (line.encode() async for line in export.lines(entries, wanted.format) if line)
     return streamed_response(request, lines, content_type=export.TYPES[wanted.format], headers={})

@@ -131,7 +131,7 @@ def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Pa
         after=after,
         status=filters.status,
         kind=filters.kind,
-        tool_name=filters.tool,
+        canonical_tool=filters.tool,
         priority=filters.priority,
         workflow__key=filters.workflow,
         workflow__thread_id=filters.thread,

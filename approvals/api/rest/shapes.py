@@ -94,6 +94,7 @@ def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> 
     return RequestDocument(
         **_brief(request),
         **{name: getattr(request, name) for name in names + more},
+        digest_salt=None if request.is_masked else request.digest_salt or None,
         attachments=[AttachmentDocument(**file) for file in public_documents(request)],
         messages=request.said_before,
         callback_url=request.callback_url or None,

@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.json_field import ExactJSONField
 from approvals.models.actors import RecordedActor
 from approvals.models.keys import MAX_ACTOR_NAME
@@ -36,9 +37,12 @@ class Grant(models.Model):
     via = models.CharField(max_length=20)
     reason = models.TextField(blank=True)
 
+    #: As the agent wrote it in that request, and as it is compared: the grant holds for every spelling.
     tool_name = models.CharField(max_length=100)
+    canonical_tool = CanonicalNameField(max_length=100, null=True)  # nullable, so no table is rebuilt
     width = models.PositiveSmallIntegerField(choices=Width)
-    #: The digest of what it covers: of the input with its files, or of the key fields; empty if any input of the tool.
+    #: By what it knows what it covers (`approvals.asking.digests`), shown to no one: the input with its files, or the key fields;
+    #: empty if any input of the tool.
     target = models.CharField(max_length=71, blank=True)
     #: The JSON pointers of the key fields; null of any other width. Their values are those of the request: some may be secret.
     fields = ExactJSONField(null=True)
@@ -77,7 +81,9 @@ class Grant(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(
-                fields=["requested_by_id", "tool_name", "target"], name="grant_live", condition=Q(ended_at__isnull=True)
+                fields=["requested_by_id", "canonical_tool", "target"],
+                name="grant_live",
+                condition=Q(ended_at__isnull=True),
             ),
             models.Index(fields=["until"], name="grant_due", condition=Q(ended_at__isnull=True, until__isnull=False)),
             models.Index(fields=["-given_at", "-id"], name="grant_newest"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.utils import timezone
 
+from approvals.db.json_field import ExactJSONField
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.states import Door, Verdict
 
@@ -57,3 +59,20 @@ class Vote(models.Model):
     def door(self) -> str:
         """The name of `via` for people."""
         return str(Door(self.via).label) if self.via in Door.values else self.via
+
+
+class VoteRecount(models.Model):
+    """Says that who may decide has changed, so that the votes on all that waits have to be counted anew.
+
+    A change only adds a row. The oldest row says how far the count is; the rows go with the count that answers them.
+    """
+
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: The ids of the rows that were there when the count began; null before.
+    answers = ExactJSONField(null=True)
+    #: The last request that was counted; null before the first one.
+    counted_created_at = models.DateTimeField(null=True)
+    counted_id = models.UUIDField(null=True)
+
+    def __str__(self) -> str:
+        return f"asked {self.asked_at}, counted up to {self.counted_created_at}"

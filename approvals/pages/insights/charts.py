@@ -46,7 +46,8 @@ class Days:
 
 
 def days_chart(measures: Sequence[Measure], links: Mapping[str, str] | None = None) -> Days:
-    """Return a column for each day: approved, answered, rejected or declined, and ended without a decision."""
+    """Return a column for each day: approved, answered, rejected or declined, by rule and the like, and ended
+    without a decision."""
     top = max((measure.ended for measure in measures), default=0)
     step = WIDTH / max(len(measures), 1)
     gap = 1 if len(measures) > 40 else 3
@@ -63,7 +64,8 @@ def _stack(measure: Measure, x: int, width: int, top: int) -> Iterable[Rect]:
         "yes": measure.yes,
         "answered": measure.answered,
         "no": measure.rejected + measure.declined,
-        "nobody": measure.undecided,
+        "automatic": measure.automatic,
+        "nobody": measure.undecided - measure.automatic,
     }
     below = 0
     for kind, count in parts.items():

@@ -24,6 +24,7 @@ COLUMNS = [
     "expired",
     "cancelled",
     "settled",
+    "automatic",
     "approval_rate_percent",
     "median_seconds",
     "p95_seconds",
@@ -77,6 +78,6 @@ def _note(text: str) -> list[object]:
 
 def _cells(sort: str, name: str, of: Measure) -> list[object]:
     counts = [of.ended, of.approved, of.edited, of.rejected, of.answered, of.declined, of.expired, of.cancelled]
-    counts.append(of.settled)
+    counts += [of.settled, of.automatic]
     times = [None if seconds is None else round(seconds, 1) for seconds in (of.median, of.p95)]
     return [sort, name, None, *counts, of.approval_rate, *times, of.readable, of.hasty]

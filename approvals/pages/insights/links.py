@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -23,25 +22,9 @@ def waiting(age: str) -> str:
     return _address("approvals:requests", age=age)
 
 
-def totals(insights: Insights, *, record: bool) -> Mapping[str, str]:
-    """Return the address behind each total: for people who may read the audit log, exactly what the period counts."""
-    if record:
-        period = {"since": f"{insights.since:%Y-%m-%d}"}
-        return {
-            "decided": _address("approvals:audit", event="request.decided", **period),
-            "approved": _address("approvals:audit", verdict="approve", **period),
-            "edited": _address("approvals:audit", verdict="edit", **period),
-            "expired": _address("approvals:audit", verdict="expire", **period),
-            "cancelled": _address("approvals:audit", verdict="cancel", **period),
-        }
-    status = {"decided": "decided", "approved": "approved", "expired": "expired", "cancelled": "cancelled"}
-    return {name: _address("approvals:requests", status=value) for name, value in status.items()}
-
-
-def days(insights: Insights) -> Mapping[str, str]:
-    """Return the address of what was decided on each day, by its name."""
-    names = [measure.name for measure in insights.per_day]
-    return {name: _address("approvals:audit", event="request.decided", since=name, until=name) for name in names}
+def cases(insights: Insights, **filters: str) -> str:
+    """Return the beginning of the address of the cases of a figure, to which its name is added."""
+    return f"{_address('approvals:insights-cases', days=str(insights.days), **filters)}&of="
 
 
 def _address(name: str, **filters: str) -> str:

@@ -21,7 +21,7 @@ from approvals.pages.insights.csv_export import to_csv
 from approvals.queries.attention.seeded import results_of_all
 from approvals.queries.attention.signs import SERIES, signs_of_all
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
-from approvals.queries.insights.values import Insights, Measure, Ranking, duration
+from approvals.queries.insights.values import Insights, Measure, duration
 from approvals.queries.insights.working_hours import shown_hours
 
 DEFAULT_PERIOD = 30
@@ -39,6 +39,8 @@ class Line:
     p95_bar: int
     #: The requests that it counts, in the inbox; and what to do about it.
     link: str = ""
+    #: The beginning of the address of the cases of each of its figures.
+    cases: str = ""
     advice: str = ""
 
 
@@ -64,7 +66,6 @@ def insights(request: SignedIn) -> HttpResponse:
 def _page(request: SignedIn) -> HttpResponse:
     now, days = timezone.now(), _period(request)
     figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
-    reads_record = permissions.reads_record(request.user)
     context = {
         "insights": figures,
         "periods": PERIODS,
@@ -74,11 +75,13 @@ def _page(request: SignedIn) -> HttpResponse:
             (name, count, charts.share(count, max(ages.counts)), links.waiting(age))
             for name, count, age in zip(_ages(), ages.counts, links.AGES, strict=True)
         ],
-        "links": links.totals(figures, record=reads_record),
+        "cases": links.cases(figures),
         "time_zone": timezone.get_current_timezone_name(),
         "working_hours": shown_hours(),
         "waiting": ages,
-        "days": charts.days_chart(figures.per_day, links.days(figures) if reads_record else None),
+        "days": charts.days_chart(
+            figures.per_day, {each.name: links.cases(figures, day=each.name) for each in figures.per_day}
+        ),
         "tables": _tables(figures),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
@@ -128,18 +131,20 @@ def _tables(figures: Insights) -> list[Table]:
         "by": gettext("The people who decide will be listed here, with how long their decisions take."),
     }
     return [
-        _table(gettext("By tool"), gettext("Tool"), figures.tools, "tool", gettext("(no tool)"), empty),
-        _table(gettext("By agent"), gettext("Agent"), figures.agents, "agent", gettext("(no agent)"), empty),
-        _table(gettext("By person"), gettext("Person"), figures.people, "by", "", empty),
+        _table(figures, gettext("By tool"), gettext("Tool"), "tool", gettext("(no tool)"), empty),
+        _table(figures, gettext("By agent"), gettext("Agent"), "agent", gettext("(no agent)"), empty),
+        _table(figures, gettext("By person"), gettext("Person"), "by", "", empty),
     ]
 
 
-def _table(title: str, column: str, ranking: Ranking, by: str, nameless: str, empty: Mapping[str, str]) -> Table:
+def _table(figures: Insights, title: str, column: str, by: str, nameless: str, empty: Mapping[str, str]) -> Table:
+    ranking = {"tool": figures.tools, "agent": figures.agents, "by": figures.people}[by]
     longest = max((measure.p95 or 0 for measure in ranking.measures), default=0)
     lines = [
         replace(
             _line(measure, measure.name or nameless, longest),
             link=links.decided(**{by: measure.name}) if measure.name else "",
+            cases=links.cases(figures, **{by: measure.name}),
             advice=advice_for(measure) if by == "tool" else "",
         )
         for measure in ranking.measures

@@ -22,6 +22,7 @@ from approvals.asking.secrets import masked_input
 from approvals.asking.titles import is_made
 from approvals.models import ApprovalRequest, Decision, ToolSettings
 from approvals.pages.key_fields import key_values, read_beginning
+from approvals.pages.lists.likeness import likeness_of
 from approvals.pages.lists.short_times import brief
 from approvals.queries.described import read_schema
 from approvals.queries.filters import Filters
@@ -63,6 +64,8 @@ class InboxRow:
     section: str
     values: Sequence[tuple[str, str]]
     address: str = ""
+    #: The same for requests that are one row if they are many; None for one that always has its own.
+    likeness: Hashable | None = None
     #: The votes, if it is decided by them and waits.
     ballot: Ballot | None = None
     #: The vote of the person, if it counts: the request then waits for others.
@@ -74,14 +77,6 @@ class InboxRow:
         """Return the row with what differs between people of the same rights: its section, and their own vote."""
         voted = None if self.ballot is None else self.ballot.standing_vote_of(user)
         return replace(self, section=VOTED if voted else section_of(user, self.request), voted=voted)
-
-    @property
-    def likeness(self) -> Hashable:
-        """Equal for requests of one agent and requester that differ in values alone: the same tool, and the same names shown."""
-        request = self.request
-        what = request.tool_name or request.title
-        names = tuple(name for name, _value in self.values)
-        return request.agent, request.requested_by_id, request.kind, request.urgency, what, names
 
     @property
     def picks(self) -> str:
@@ -180,7 +175,7 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     settings = settings_of_tools({request.tool_name for request in requests})
     rules = rules_of_requests(requests)
     settings_of = {
-        request.pk: settings_under(rules.get(request.pk), settings.get(request.tool_name)) for request in requests
+        request.pk: settings_under(rules.get(request.pk, ()), settings.get(request.tool_name)) for request in requests
     }
     longer = _longer_beginnings(requests, settings_of)
     ballots = ballots_of(request for request in requests if request.pending)
@@ -194,6 +189,7 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
             section=section_of(user, request),
             values=_values(request, settings_of[request.pk], longer.get(str(request.pk), request.gist)),
             address=f"{home}{request.pk}/",
+            likeness=_likeness(request, settings_of[request.pk]),
             ballot=ballots.get(request.pk),
         ).seen_by(user)
         for request in requests
@@ -206,11 +202,11 @@ def fold_alike(rows: Sequence[InboxRow]) -> list[InboxRow]:
         return list(rows)
     by_likeness: dict[Hashable, list[InboxRow]] = {}
     for row in rows:
-        by_likeness.setdefault(row.likeness if row.request.pending else row.request.pk, []).append(row)
+        by_likeness.setdefault(row.likeness, []).append(row)
     folded: list[InboxRow] = []
     for row in rows:
-        like = by_likeness[row.likeness if row.request.pending else row.request.pk]
-        if len(like) <= site_settings.HITL_FLOOD:
+        like = by_likeness[row.likeness]
+        if row.likeness is None or len(like) <= site_settings.HITL_FLOOD:
             folded.append(row)
         elif like[0] is row:
             folded.append(replace(row, alike=tuple(like[1:])))
@@ -219,6 +215,13 @@ def fold_alike(rows: Sequence[InboxRow]) -> list[InboxRow]:
 
 def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
     return request.pending and not permissions.only_on_own_pages(request) and permissions.may_close(user, request)
+
+
+def _likeness(request: ApprovalRequest, settings: ToolSettings | None) -> Hashable | None:
+    if not site_settings.HITL_FLOOD:
+        return None
+    beginning = json.dumps(request.proposal["input"]) if request.proposal else request.gist
+    return likeness_of(request, beginning, settings.key_fields if settings is not None else ())
 
 
 def _values(request: ApprovalRequest, settings: ToolSettings | None, beginning: str) -> list[tuple[str, str]]:

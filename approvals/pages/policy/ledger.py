@@ -14,8 +14,9 @@ from django.views.decorators.http import require_GET, require_POST
 from approvals.actions.policy import ask_about_everything, revoke_grant
 from approvals.db.cursors import number_from
 from approvals.exceptions import Conflict
-from approvals.http import SignedIn, refusals_as_pages, sent_address
+from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
 from approvals.policy.grants import MAX_REASON
+from approvals.queries.policy.covered import waiting_with
 from approvals.queries.policy.grants import (
     GrantCursor,
     asking_always,
@@ -81,6 +82,7 @@ def granted(request: SignedIn, pk: UUID) -> HttpResponse:
         "uses": shown[:PAGE],
         "next": shown[PAGE - 1].decision.grant_use if len(shown) > PAGE else None,
         "unusable": why_unusable([grant]).get(grant.pk, ""),
+        "waiting": waiting_with(request.user, grant),
         "may_end": grant.ended_at is None and may_end(request.user, grant),
         "max_reason": MAX_REASON,
         "here": "grants",
@@ -92,7 +94,7 @@ def granted(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def revoke(request: SignedIn, pk: UUID) -> HttpResponse:
     """End a grant, and return to the page that asked for it."""
-    revoke_grant(pk, reason=request.POST.get("reason", ""), by=request.user, via=Door.DASHBOARD)
+    revoke_grant(pk, reason=request.POST.get("reason", ""), by=actor_of(request), via=Door.DASHBOARD)
     messages.success(request, _("The grant is revoked. Its calls wait for a person again."))
     return redirect(sent_address(request, "next") or "approvals:grants")
 
@@ -103,7 +105,7 @@ def switch(request: SignedIn) -> HttpResponse:
     """Switch *Ask about everything* on or off; what is so already stays."""
     on = request.POST.get("on") == "yes"
     try:
-        ask_about_everything(on=on, reason=request.POST.get("reason", ""), by=request.user, via=Door.DASHBOARD)
+        ask_about_everything(on=on, reason=request.POST.get("reason", ""), by=actor_of(request), via=Door.DASHBOARD)
     except Conflict as refusal:
         messages.info(request, str(refusal))
     else:

@@ -1,4 +1,5 @@
-"""The panel of *Approve for…*: its form, one sentence that says what will run, and what that would have approved so far."""
+"""The panel of *Approve for…*: its form, one sentence that says what will run, what that would have approved so far,
+and what waits already."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from approvals.pages.policy.forms import GrantForm
 from approvals.policy import grants
 from approvals.policy.grants import GrantTerms
 from approvals.queries.policy.cases import case_of, database_time
+from approvals.queries.policy.covered import NONE_WAITING, Waiting, coverage_of, waiting_under
 from approvals.queries.policy.grants import Preview, asking_always, preview
 from approvals.queries.policy.suggested import Evidence, suggested_grant
 from approvals.text.text import visible
@@ -35,6 +37,8 @@ class Granting:
     #: What the terms mean, and what they would have approved; empty while the form has errors.
     sentence: str = ""
     preview: Preview | None = None
+    #: What waits now though the grant covers it; it is offered after the approval.
+    waiting: Waiting = NONE_WAITING
     #: Whether *Ask about everything* is on, so that the grant would not be used for now.
     stopped: bool = False
     #: What speaks for the terms, if earlier decisions suggest them.
@@ -63,7 +67,8 @@ def granting_of(
     if not form.is_valid():
         return granting
     sentence = _sentence(request, form.terms, case.key_fields)
-    return replace(granting, sentence=sentence, preview=preview(user, request, form.terms))
+    waiting = waiting_under(user, coverage_of(request, form.terms, case.key_fields))
+    return replace(granting, sentence=sentence, preview=preview(user, request, form.terms), waiting=waiting)
 
 
 def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> GrantTerms | None:

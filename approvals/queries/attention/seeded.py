@@ -11,10 +11,11 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, Q, QuerySet
 
 from approvals.access import permissions
-from approvals.asking import attachments
 from approvals.asking.asks import URGENCY
+from approvals.asking.digests import salt_for
 from approvals.asking.reading_time import words_to_read
 from approvals.db.canonical_json import canonical
+from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, CheckCase, CheckSettings, SeededCheck, Workflow
 from approvals.states import Kind, Priority, Status, Verdict, WorkflowState
 
@@ -69,6 +70,7 @@ def as_request(check: SeededCheck) -> ApprovalRequest:
         owner=check.requested_by,
     )
     workflow.state, workflow.open_count = WorkflowState.SUSPENDED, 1
+    salt = salt_for(check.pk, case.input)
     request = ApprovalRequest(
         id=check.pk,
         workflow=workflow,
@@ -79,7 +81,8 @@ def as_request(check: SeededCheck) -> ApprovalRequest:
         message=case.message,
         tool_name=case.tool_name,
         input=case.input,
-        input_digest=attachments.approved_digest(case.input, []),
+        input_digest=input_digest(case.input, salt=salt),
+        digest_salt=salt,
         priority=priority,
         urgency=URGENCY[priority],
         requested_by=check.requested_by,

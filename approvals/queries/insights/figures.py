@@ -1,4 +1,5 @@
-"""The figures of the insights page, computed by the database: one query for ended requests, one for waiting ones.
+"""The figures of the insights page, computed by the database: one query for ended requests, one for waiting ones; and one for
+decisions on pages, of which `attention.people` says whether they were faster than reading.
 
 The SQL is the same on SQLite and PostgreSQL. The median and the 95th percentile use nearest rank, by window functions. At most
 the latest LIMIT rows are read, by an index, so the cost is bounded.
@@ -7,6 +8,7 @@ the latest LIMIT rows are read, by an index, so the cost is bounded.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,13 +19,14 @@ from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min
 from django.utils import timezone
 
 from approvals.access import permissions, scopes
-from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.db.literal import literal
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries.attention.people import by_keys, by_people, made, on_pages
 from approvals.queries.insights.values import Ages, Insights, Measure, Ranking
 from approvals.queries.insights.working_hours import WeekSeconds, worked_seconds
 from approvals.queries.policy.visible import seen_by
-from approvals.states import Kind, Status, Verdict
+from approvals.states import Door, Kind, Status
+from approvals.text.canonical_names import fold
 
 PERIODS = (7, 30, 90)
 #: The most rows that a query reads.
@@ -33,39 +36,45 @@ TOP = 20
 #: The limits between the ages of waiting requests.
 AGES = (timedelta(minutes=5), timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
-PEOPLES = (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT, Verdict.RESPOND)
+#: How many decisions were faster than reading, and of how many that can be said, by axis and name.
+Paces = Mapping[tuple[str, str], tuple[int, int]]
+#: Decided by a rule, a grant, or a program with an API key.
+AUTOMATIC = by_keys() | Q(via__in=[Door.RULE, Door.GRANT])
+#: The figures that the database counts.
+_READ = [each.name for each in fields(Measure) if each.name not in {"hasty", "readable"}]
 
-#: `base` holds the decisions, `timed` adds the working time until each,
+#: `base` holds the decisions, `timed` adds the working time until each and one spelling of its tool,
 #: `seen` each of them once per axis, and `ranked` the rank of each duration among its like.
 FIGURES = """
 WITH base AS ({base}),
-timed AS (SELECT base.*, {worked} AS worked FROM base),
+timed AS (
+  SELECT base.*, {worked} AS worked, MAX(tool) OVER (PARTITION BY canonical_tool) AS spelled FROM base
+),
 seen AS (
-  SELECT 'all' AS axis, '' AS name, verdict, approval, human, words, seconds, worked FROM timed
-  UNION ALL SELECT 'tool', tool, verdict, approval, human, words, seconds, worked FROM timed
-  UNION ALL SELECT 'agent', agent, verdict, approval, human, words, seconds, worked FROM timed
-  UNION ALL SELECT 'person', person, verdict, approval, human, words, seconds, worked FROM timed WHERE human = 1
-  UNION ALL SELECT 'day', day, verdict, approval, human, words, seconds, worked FROM timed
+  SELECT 'all' AS axis, '' AS name, verdict, approval, human, automatic, worked FROM timed
+  UNION ALL SELECT 'tool', spelled, verdict, approval, human, automatic, worked FROM timed
+  UNION ALL SELECT 'agent', agent, verdict, approval, human, automatic, worked FROM timed
+  UNION ALL SELECT 'person', person, verdict, approval, human, automatic, worked FROM timed WHERE human = 1
+  UNION ALL SELECT 'day', day, verdict, approval, human, automatic, worked FROM timed
 ),
 ranked AS (
-  SELECT axis, name, verdict, approval, human, words, seconds, worked,
+  SELECT axis, name, verdict, approval, human, automatic, worked,
     ROW_NUMBER() OVER (PARTITION BY axis, name, human ORDER BY worked) AS place,
     COUNT(*) OVER (PARTITION BY axis, name, human) AS size
   FROM seen
 ),
 measured AS (
   SELECT axis, name, COUNT(*) AS ended,
-    SUM(CASE WHEN approval = 1 AND verdict = 'approve' THEN 1 ELSE 0 END) AS approved,
-    SUM(CASE WHEN verdict = 'edit' THEN 1 ELSE 0 END) AS edited,
+    SUM(CASE WHEN approval = 1 AND verdict = 'approve' AND human = 1 THEN 1 ELSE 0 END) AS approved,
+    SUM(CASE WHEN verdict = 'edit' AND human = 1 THEN 1 ELSE 0 END) AS edited,
     SUM(CASE WHEN approval = 1 AND verdict = 'reject' AND human = 1 THEN 1 ELSE 0 END) AS rejected,
     SUM(CASE WHEN human = 1 AND approval = 0 AND verdict <> 'reject' THEN 1 ELSE 0 END) AS answered,
     SUM(CASE WHEN human = 1 AND approval = 0 AND verdict = 'reject' THEN 1 ELSE 0 END) AS declined,
     SUM(CASE WHEN verdict = 'expire' THEN 1 ELSE 0 END) AS expired,
     SUM(CASE WHEN verdict = 'cancel' THEN 1 ELSE 0 END) AS cancelled,
+    SUM(automatic) AS automatic,
     MAX(CASE WHEN human = 1 AND place = (size + 1) / 2 THEN worked END) AS median,
-    MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN worked END) AS p95,
-    SUM(CASE WHEN human = 1 AND words IS NOT NULL THEN 1 ELSE 0 END) AS readable,
-    SUM(CASE WHEN human = 1 AND words > seconds * {speed} THEN 1 ELSE 0 END) AS hasty
+    MAX(CASE WHEN human = 1 AND place = (95 * size + 99) / 100 THEN worked END) AS p95
   FROM ranked GROUP BY axis, name
 ),
 placed AS (
@@ -111,12 +120,14 @@ class Day(Func):
 
 def insights_for(user: User, *, days: int, now: datetime) -> Insights:
     """Return the figures of the requests that ended in the last `days` days and that this person may see."""
-    # Begin at midnight, so that the first bar covers a whole day.
-    since = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
-    rows: dict[str, list[Mapping[str, Any]]] = {}
+    since = period_of(now, days)
+    paces = _paces(user, since)
+    rows: dict[str, list[Measure]] = {}
+    names: dict[str, int] = {}
     for row in _rows(_ended(user, since)):
-        rows.setdefault(row["axis"], []).append(row)
-    total = _measure(rows["all"][0]) if "all" in rows else Measure(name="", ended=0)
+        rows.setdefault(row["axis"], []).append(_measure(row, paces))
+        names[row["axis"]] = row["names"]
+    total = rows["all"][0] if "all" in rows else Measure(name="", ended=0)
     capped = total.ended == LIMIT
     return Insights(
         days=days,
@@ -124,11 +135,16 @@ def insights_for(user: User, *, days: int, now: datetime) -> Insights:
         until=now,
         total=total,
         per_day=_per_day(rows.get("day", []), since, days, known_only=capped),
-        tools=_ranking(rows.get("tool", [])),
-        agents=_ranking(rows.get("agent", [])),
-        people=_ranking(rows.get("person", [])),
+        tools=Ranking(measures=rows.get("tool", []), names=names.get("tool", 0)),
+        agents=Ranking(measures=rows.get("agent", []), names=names.get("agent", 0)),
+        people=Ranking(measures=rows.get("person", []), names=names.get("person", 0)),
         capped=capped,
     )
+
+
+def period_of(now: datetime, days: int) -> datetime:
+    """Return when a period of so many days begins: at midnight, so that the first bar covers a whole day."""
+    return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
 
 
 def ages_for(user: User, *, now: datetime) -> Ages:
@@ -149,7 +165,7 @@ def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRe
     return rows if permissions.sees_everything(user) else rows.filter(seen_by(user))
 
 
-def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
+def decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
     """Return the decisions that this person may see: all, or those on their own, on assigned and on requests in their scopes.
 
     Each of these is read by an index.
@@ -169,17 +185,18 @@ def _decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
 
 
 def _ended(user: User, since: datetime) -> QuerySet[Any]:
-    def flag(**condition: Any) -> Case:
-        return Case(When(**condition, then=Value(1)), default=Value(0), output_field=IntegerField())
+    def flag(condition: Q) -> Case:
+        return Case(When(condition, then=Value(1)), default=Value(0), output_field=IntegerField())
 
-    shown = _decisions_for(user, since).values(
+    shown = decisions_for(user, since).values(
         "verdict",
         tool=F("request__tool_name"),
+        canonical_tool=F("request__canonical_tool"),
         agent=F("request__workflow__agent"),
         person=F("by_name"),
-        words=F("request__words"),
-        approval=flag(request__kind=Kind.APPROVAL),
-        human=flag(verdict__in=PEOPLES, by_id__isnull=False, grant__isnull=True),
+        approval=flag(Q(request__kind=Kind.APPROVAL)),
+        human=flag(by_people()),
+        automatic=flag(AUTOMATIC),
         seconds=Waited("decided_at", "request__created_at"),
         day=Day("decided_at"),
         created=WeekSeconds("request__created_at"),
@@ -194,22 +211,38 @@ def _rows(ended: QuerySet[Any]) -> list[dict[str, Any]]:
     except EmptyResultSet:  # inactive users see nothing
         return []
     with connection.cursor() as cursor:
-        cursor.execute(FIGURES.format(base=base, speed=WORDS_PER_SECOND, top=TOP, worked=worked_seconds()), values)
+        cursor.execute(FIGURES.format(base=base, top=TOP, worked=worked_seconds()), values)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def _measure(row: Mapping[str, Any]) -> Measure:
-    return Measure(**{name: row[name] for name in Measure.__dataclass_fields__})
+def _measure(row: Mapping[str, Any], paces: Paces) -> Measure:
+    known_as = fold(row["name"]) if row["axis"] == "tool" else row["name"]
+    hasty, readable = paces.get((row["axis"], known_as), (0, 0))
+    return Measure(**{name: row[name] for name in _READ}, hasty=hasty, readable=readable)
 
 
-def _ranking(rows: list[Mapping[str, Any]]) -> Ranking:
-    return Ranking(measures=[_measure(row) for row in rows], names=rows[0]["names"] if rows else 0)
+def _paces(user: User, since: datetime) -> Paces:
+    """Return how many decisions on pages were faster than reading, and of how many that can be said, by axis and name.
+
+    Tools by their canonical names.
+    """
+    latest = decisions_for(user, since).filter(on_pages()).order_by("-decided_at", "-id")[:LIMIT]
+    counts: dict[tuple[str, str], tuple[int, int]] = {}
+    for each in made(latest):
+        if not each.is_readable:
+            continue
+        day = f"{timezone.localtime(each.decided_at):%Y-%m-%d}"
+        names = {"all": "", "tool": fold(each.tool), "agent": each.agent, "person": each.by_name, "day": day}
+        for place in names.items():
+            hasty, readable = counts.get(place, (0, 0))
+            counts[place] = (hasty + each.is_hasty, readable + 1)
+    return counts
 
 
-def _per_day(rows: list[Mapping[str, Any]], since: datetime, days: int, *, known_only: bool) -> list[Measure]:
+def _per_day(rows: list[Measure], since: datetime, days: int, *, known_only: bool) -> list[Measure]:
     """Return every day of the period in order, also empty ones; with `known_only`, not those before the first known day."""
-    known = {row["name"]: _measure(row) for row in rows}
+    known = {measure.name: measure for measure in rows}
     names = [f"{since + timedelta(days=place):%Y-%m-%d}" for place in range(days)]
     if known_only:
         names = [name for name in names if name >= min(known)]

@@ -13,8 +13,9 @@ from django.utils.translation import gettext
 class Measure:
     """The outcomes of the requests of one tool, agent, person or day that ended in a period.
 
-    `median` and `p95` are in seconds from request to decision, by people only; None if no one decided. `readable` counts
-    decisions on requests whose number of words is known, `hasty` those made faster than one can read them.
+    `approved` to `declined` were decided by people, `automatic` by a rule, a grant or a program with an API key. `median` and
+    `p95` are in seconds from request to decision, by people only; None if no one decided. `readable` counts decisions of
+    people on pages of which it can be said whether they were faster than reading, `hasty` those that were.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Measure:
     declined: int = 0
     expired: int = 0
     cancelled: int = 0
+    automatic: int = 0
     median: float | None = None
     p95: float | None = None
     readable: int = 0
@@ -63,7 +65,7 @@ class Measure:
     @property
     def settled(self) -> int:
         """How many unknown outcomes were resolved because the result of the call arrived."""
-        return self.undecided - self.expired - self.cancelled
+        return self.undecided - self.expired - self.cancelled - self.automatic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

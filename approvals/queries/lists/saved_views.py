@@ -14,6 +14,7 @@ from approvals.models import SavedView
 from approvals.models.preferences import ListPage
 from approvals.queries import COUNT_LIMIT, request_list
 from approvals.queries.filters import Filters, filters_from
+from approvals.text.canonical_names import fold
 
 #: How many views a page shows.
 MAX_SHOWN = 30
@@ -50,4 +51,16 @@ def suggested_values(user: User, filters: Filters, name: str, limit: int = 50) -
     ]
     requests = request_list.matching(user, replace(filters, after=None, **{name: ""}))
     values = requests.order_by().values_list(column, flat=True)[:COUNT_LIMIT]
-    return [(value, number) for value, number in Counter(filter(None, values)).most_common(limit)]
+    counted = Counter(filter(None, values))
+    if name == "tool":
+        counted = _joined(counted)
+    return counted.most_common(limit)
+
+
+def _joined(counted: Counter[str]) -> Counter[str]:
+    """Count a tool that is written in several ways once, under the most frequent of them."""
+    spellings: dict[str, str] = {}
+    joined = Counter[str]()
+    for name, number in counted.most_common():
+        joined[spellings.setdefault(fold(name), name)] += number
+    return joined

@@ -167,14 +167,20 @@ def votes_on(*ids: UUID) -> list[Vote]:
     return list(Vote.objects.filter(request__in=ids).order_by("voted_at", "pk"))
 
 
+def votes_by_request(ids: Iterable[UUID]) -> dict[UUID, list[Vote]]:
+    """Return the votes on these requests, those on each in order of time."""
+    votes: dict[UUID, list[Vote]] = {pk: [] for pk in ids}
+    for vote in votes_on(*votes) if votes else ():
+        votes[vote.request_id].append(vote)
+    return votes
+
+
 def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None) -> dict[UUID, Ballot]:
     """Return the ballots of those requests that are decided by votes; nothing is read if none of them is."""
     terms = {request: terms_of(request.terms) for request in requests if takes_votes(request)}
     if not terms:
         return {}
-    votes: dict[UUID, list[Vote]] = {request.pk: [] for request in terms}
-    for vote in votes_on(*votes):
-        votes[vote.request_id].append(vote)
+    votes = votes_by_request(request.pk for request in terms)
     cast = [vote for of_request in votes.values() for vote in of_request]
     voters = {pk for vote in cast for pk in (vote.person_id, vote.for_id) if pk is not None}
     known = people_among(voters, viewer, terms)

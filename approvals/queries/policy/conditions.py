@@ -34,7 +34,7 @@ def endings(now: Any) -> Mapping[GrantEnd, Q]:
         | Q(widest__lt=OuterRef("width"))
         | Q(grant_seconds__lt=_endless("seconds"))
         | Q(grant_uses__lt=_endless("uses")),
-        tool_name=OuterRef("tool_name"),
+        tool_name=OuterRef("canonical_tool"),
     )
     return {
         GrantEnd.EXPIRED: Q(until__lte=now),

@@ -29,7 +29,7 @@ _ANYONE: Prepared[tuple[int]] = Prepared(
 _AMONG: Prepared[tuple[int]] = Prepared(
     lambda: (
         Decided.parameters()
-        .deciders()
+        .deciders(in_own_right=True)
         .filter(pk__in=any_of(Parameter("people", Values()), int))
         .order_by()
         .values_list("pk")
@@ -59,5 +59,5 @@ def warnings_of(request: ApprovalRequest) -> list[str]:
 
 
 def deciders_among(request: ApprovalRequest, people: Collection[int]) -> set[int]:
-    """Return which of the people with these ids may decide a request."""
+    """Return which of the people with these ids may decide a request in their own right, not only because others are away."""
     return {pk for (pk,) in _AMONG.all(**asdict(Decided.of(request)), people=people)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 from uuid import UUID
 
@@ -90,6 +90,48 @@ def electorates_among(known: Mapping[int, Person], requests: Mapping[ApprovalReq
         )
         for request, terms in requests.items()
     }
+
+
+def electorates_of(
+    requests: Mapping[ApprovalRequest, Terms], votes: Mapping[UUID, Sequence[Vote]]
+) -> dict[UUID, Electorate]:
+    """Return the electorates by which these votes are counted, by id of the request, in as many statements for many as for one.
+
+    Only a rejection makes people count who have not voted: without one, only those who have voted are looked at.
+    """
+    groups = [group for terms in requests.values() for stage in terms.stages for group in stage.groups]
+    members = _members_of({team for group in groups for team in group.teams})
+    rejected = {pk for pk, cast in votes.items() if any(not vote.approves for vote in cast)}
+    anyone: set[int] = set()
+    if any(_is_open(terms) for request, terms in requests.items() if request.pk in rejected):
+        anyone = set(permissions.deciders().values_list("pk", flat=True))
+    looked_at = {
+        request: {pk for vote in votes[request.pk] for pk in (vote.person_id, vote.for_id) if pk is not None}
+        | (_named_by(terms, members, anyone) | _runners(request) if request.pk in rejected else set())
+        for request, terms in requests.items()
+    }
+    known = {user.pk: user for user in _with_rights(set[int]().union(*looked_at.values()))}
+    changes = _proposed(requests)
+    electorates = {}
+    for request, terms in requests.items():
+        people = [known[pk] for pk in looked_at[request] if pk in known]
+        may = {user.pk for user in people if _may_decide(user, request, changes.get(request.pk))}
+        delegates = {user.pk for user in people if _may_stand_in(user, request)}
+        electorates[request.pk] = Electorate(_grouped(terms, may, members), delegates)
+    return electorates
+
+
+def _is_open(terms: Terms) -> bool:
+    """Return whether anyone who may decide is in a group of these terms."""
+    return any(not group.people and not group.teams for stage in terms.stages for group in stage.groups)
+
+
+def _named_by(terms: Terms, members: Mapping[int, Set[int]], anyone: Set[int]) -> set[int]:
+    """Return everyone who may be in a group of these terms; `anyone` is everyone who may decide."""
+    groups = [group for stage in terms.stages for group in stage.groups]
+    named = {pk for group in groups for pk in group.people}
+    named = named.union(*(members[team] for group in groups for team in group.teams))
+    return named | anyone if _is_open(terms) else named
 
 
 def seats_of(viewer: Person | None, requests: Iterable[ApprovalRequest]) -> set[int]:

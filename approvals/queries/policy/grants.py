@@ -22,15 +22,15 @@ from django.utils.translation import gettext as _
 from approvals.access.keys import KEY_SCOPE
 from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
 from approvals.access.scopes import in_scope
-from approvals.db.canonical_json import canonical
 from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
-from approvals.policy.grants import GrantTerms, fields_of
+from approvals.policy.grants import GrantTerms
 from approvals.queries.policy.cases import case_of
+from approvals.queries.policy.covered import coverage_of
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
-from approvals.states import Audience, Kind, Priority, Status, Width
+from approvals.states import Door, Status, Width
 
 PREVIEWED, MAX_INPUT = timedelta(days=30), 20_000
 #: Requests that a preview looks at, the latest first.
@@ -56,7 +56,7 @@ def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | N
     Who sees every request sees all of them; others see those for their calls, those that they gave, and those that were given
     with a request in their scopes.
     """
-    wanted = {"tool_name": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
+    wanted = {"canonical_tool": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
     grants = Grant.objects.filter(**{name: value for name, value in wanted.items() if value})
     grants = grants.order_by("-given_at", "-id")
     if not user.is_active:
@@ -107,7 +107,7 @@ def asking_always() -> AskAlways | None:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The requests of the last 30 days that a grant would have approved: those that people rejected, and how many in all.
+    """The requests of the last 30 days that a grant would have approved: those that someone rejected, and how many in all.
 
     `complete` is false if there were more than are looked at, or inputs too long to be compared.
     """
@@ -122,36 +122,22 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
 
     One statement, or two for key fields. The requests have no messages and no conversation.
     """
-    workflow = request.workflow
-    narrowed = {
-        Audience.AGENT: Q(agent=request.agent),
-        Audience.KEY: Q(scope=request.scope),
-        Audience.WORKFLOW: Q(workflow=workflow),
-        Audience.THREAD: Q(scope=request.scope, workflow__thread_id=workflow.thread_id),
-    }[terms.audience]
-    earlier = ApprovalRequest.objects.filter(
-        narrowed,
-        tool_name=request.tool_name,
-        requested_by=request.requested_by_id,
-        kind=Kind.APPROVAL,
-        created_at__gte=Now() - PREVIEWED,
-    ).exclude(Q(pk=request.pk) | Q(priority=Priority.CRITICAL) | Q(status=Status.PENDING))
+    pointers = case_of(request, request.workflow).key_fields if terms.width == Width.FIELDS else ()
+    coverage = coverage_of(request, terms, pointers)
+    earlier = ApprovalRequest.objects.filter(coverage.condition, created_at__gte=Now() - PREVIEWED)
+    earlier = earlier.exclude(Q(pk=request.pk) | Q(status=Status.PENDING))
     if not sees_everything(user):
         earlier = earlier.filter(seen_by(user))
-    if terms.width == Width.INPUT:
-        earlier = earlier.filter(input_digest=request.input_digest)
-    else:
-        earlier = earlier.filter(attachments__isnull=True)
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
-    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared})
+    refused = Q(status=Status.REJECTED) & ~Q(decision__via=Door.RULE)
+    flag = Case(When(refused, then=Value(True)), default=Value(False))
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared, "refused": flag})
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
     complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
-        pointers = case_of(request, workflow).key_fields
-        fields = fields_of(request.input, pointers)
-        inputs = ((row, json.loads(row.short_input or "{}")) for row in rows if fields)
-        rows = [row for row, value in inputs if canonical(fields_of(value, pointers)) == canonical(fields)]
-    return Preview([row for row in rows if row.status == Status.REJECTED], len(rows), complete)
+        rows = [row for row in rows if coverage.has_fields(json.loads(row.short_input or "{}"))]
+    # What a rule denies would not get to a grant.
+    return Preview([row for row in rows if row.refused], len(rows), complete)

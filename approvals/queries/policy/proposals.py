@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from approvals.asking.digests import Digest
 from approvals.models import ApprovalRequest
 from approvals.record.amounts import amount_at
 
 
-def proposal(value: Any, digest: str, by: str) -> dict[str, Any]:
+def proposal(value: Any, digest: Digest, by: str) -> dict[str, Any]:
     """Return the stored form of a proposed input."""
-    return {"input": value, "digest": digest, "by": by}
+    return {"input": value, "digest": digest.text, "salt": digest.salt, "by": by}
 
 
 def as_proposed(request: ApprovalRequest) -> ApprovalRequest:
@@ -23,5 +24,6 @@ def as_proposed(request: ApprovalRequest) -> ApprovalRequest:
         return request
     shown = copy.copy(request)
     shown.input, shown.input_digest = request.proposal["input"], request.proposal["digest"]
+    shown.digest_salt = request.proposal.get("salt")
     shown.amount = amount_at(shown.input, request.amount_pointer)
     return shown

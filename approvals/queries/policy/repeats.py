@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db.models import BigIntegerField, CharField, DateTimeField, Q, QuerySet
+from django.db.models.functions import Coalesce
 
+from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.literal import literal
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import Decision
@@ -31,15 +34,17 @@ def _latest() -> QuerySet[Decision, tuple[UUID, str, str, datetime, str]]:
         # In the words of the index `request_same_decided`, which leaves out what was rejected only as before.
         Decision.objects.filter(
             request__requested_by_id=Parameter("requester", BigIntegerField()),
-            request__input_digest=Parameter("digest", CharField()),
+            request__input_fingerprint=Parameter("fingerprint", CharField()),
             request__kind=literal(Kind.APPROVAL),
             request__status__in=[literal(Status.APPROVED), literal(Status.REJECTED)],
             request__repeats__isnull=True,
             request__changed_at__gte=Parameter("since", DateTimeField()),
         )
+        # So that no planner prefers the index of the tool to that one.
+        .alias(tool=Coalesce("request__canonical_tool", "request__tool_name", output_field=CanonicalNameField()))
         .filter(
             Q(verdict__in=[Verdict.APPROVE, Verdict.EDIT]) | by_person,
-            request__tool_name=Parameter("tool", CharField()),
+            tool=Parameter("tool", CanonicalNameField()),
             request__agent=Parameter("agent", CharField()),
             request__attachments__isnull=True,
         )
@@ -52,10 +57,16 @@ def _latest() -> QuerySet[Decision, tuple[UUID, str, str, datetime, str]]:
 LATEST = Prepared(_latest)
 
 
-def earlier_rejection(digest: str, *, requester: int, tool: str, agent: str, now: datetime) -> Rejection | None:
-    """Return the rejection of the same call by a person in the last days; None if there is none, or if it was approved since."""
-    since = now - timedelta(days=REPEAT_DAYS)
-    row = LATEST.first(requester=requester, digest=digest, since=since, tool=tool, agent=agent)
+def earlier_rejection(
+    fingerprints: Sequence[str], *, requester: int, tool: str, agent: str, now: datetime
+) -> Rejection | None:
+    """Return the rejection of the same call by a person in the last days; None if there is none, or if it was approved since.
+
+    What has the fingerprint of a former key was decided before all that has today's.
+    """
+    known = {"requester": requester, "since": now - timedelta(days=REPEAT_DAYS), "tool": tool, "agent": agent}
+    rows = (LATEST.first(fingerprint=fingerprint, **known) for fingerprint in fingerprints)
+    row = next(filter(None, rows), None)
     if row is None or row[1] != Verdict.REJECT:
         return None
     request_id, _verdict, by_name, at, comment = row

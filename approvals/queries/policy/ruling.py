@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Any
@@ -23,9 +23,9 @@ from approvals.models.people import RoleName
 from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
-from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, evaluate
+from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
 from approvals.policy.words import Names, whole_rule_in_words
-from approvals.states import Status
+from approvals.states import Control, Status
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
@@ -126,33 +126,34 @@ def rules_of(number: int, digest: str) -> Policy:
     return policy_of(PolicyVersion.objects.values_list("document", flat=True).get(number=number, digest=digest))
 
 
-def rule_of(request: ApprovalRequest) -> Rule | None:
-    """Return the rule that a request was asked under; None without one."""
-    return rules_of_requests([request]).get(request.pk)
+def rules_asked_under(request: ApprovalRequest) -> Sequence[Rule]:
+    """Return the rules on whose terms a request was asked; none without one."""
+    return rules_of_requests([request]).get(request.pk, ())
 
 
-def rules_of_requests(requests: Iterable[ApprovalRequest]) -> dict[UUID, Rule]:
-    """Return the rules that requests were asked under, by request id, in one statement; in none if there are no rules."""
-    ruled = {
-        request.pk: (request.policy_version, request.rule)
+def rules_of_requests(requests: Iterable[ApprovalRequest]) -> dict[UUID, Sequence[Rule]]:
+    """Return the rules on whose terms requests were asked, by request id, in one statement; in none if there are no rules."""
+    names = {
+        request.pk: (request.policy_version, [request.rule, *(request.other_rules or ())])
         for request in requests
         if request.policy_version is not None and request.rule
     }
-    numbers = {number for number, _name in ruled.values()}
+    numbers = {number for number, _names in names.values()}
     if not numbers:
         return {}
     rows = PolicyVersion.objects.filter(number__in=any_of(numbers, int)).values_list("number", "digest")
     compiled = {number: rules_of(number, digest) for number, digest in rows}
-    rules = {pk: compiled[number].rule(name) for pk, (number, name) in ruled.items()}
-    return {pk: rule for pk, rule in rules.items() if rule is not None}
+    rules = {pk: map(compiled[number].rule, of_request) for pk, (number, of_request) in names.items()}
+    return {pk: [rule for rule in of_request if rule is not None] for pk, of_request in rules.items()}
 
 
-def settings_under(rule: Rule | None, settings: ToolSettings | None) -> ToolSettings | None:
-    """Return the settings of a tool with the key fields of a rule in place of its own, if the rule has any."""
-    if rule is None or rule.ask is None or not rule.ask.key_fields:
+def settings_under(rules: Iterable[Rule], settings: ToolSettings | None) -> ToolSettings | None:
+    """Return the settings of a tool with the key fields of rules in place of its own, if the rules have any."""
+    key_fields = [pointer for rule in rules if rule.ask is not None for pointer in rule.ask.key_fields]
+    if not key_fields:
         return settings
     under = ToolSettings() if settings is None else copy(settings)
-    under.key_fields = list(rule.ask.key_fields)
+    under.key_fields = list(dict.fromkeys(key_fields))
     return under
 
 
@@ -174,15 +175,15 @@ def in_installation(moment: datetime) -> datetime:
 def problem_of_change(request: ApprovalRequest, value: Mapping[str, Any]) -> str:
     """Return why a request may not be approved with this changed input; empty if it may.
 
-    It is decided on the terms of the rule that it was asked under. So the policy of then must say the same of the changed
-    input, or allow it: else one person could approve what the policy leaves to others, or denies.
+    It is decided on the terms of the rules that it was asked under. So the policy of then must say the same of the changed
+    input, or some of it, or allow it: else one person could approve what the policy leaves to others, or denies.
     """
     if request.policy_version is None:
         return ""
     version = find_version(request.policy_version)
     verdict = evaluate(rules_of(version.number, version.digest), _facts_of(request, value))
     rule = verdict.rule.name if verdict.rule is not None else None
-    if verdict.then == Then.ALLOW or (verdict.then == Then.ASK and rule == request.rule):
+    if verdict.then == Then.ALLOW or (verdict.then == Then.ASK and _asks_no_more(verdict, request)):
         return ""
     again = _("Reject the request, so that the agent can ask again.")
     if rule is None:
@@ -192,6 +193,15 @@ def problem_of_change(request: ApprovalRequest, value: Mapping[str, Any]) -> str
         return _("With these changes, the rule “%(name)s” of the policy denies this.") % {"name": rule}
     words = _("With these changes, the rule “%(name)s” of the policy applies, which says itself who decides.")
     return f"{words % {'name': rule}} {again}"
+
+
+def _asks_no_more(verdict: Verdict, request: ApprovalRequest) -> bool:
+    """Return whether a request was asked on the terms of all rules that would ask about its changed input."""
+    if verdict.rule is None:
+        return request.rule is None
+    names = {request.rule, *(request.other_rules or ())}
+    stricter = verdict.control == Control.FOUR_EYES and request.control != Control.FOUR_EYES
+    return not stricter and {rule.name for rule in verdict.rules} <= names
 
 
 def _facts_of(request: ApprovalRequest, value: Mapping[str, Any]) -> RuleFacts:

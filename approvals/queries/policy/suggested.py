@@ -13,27 +13,31 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from approvals.access.permissions import Person, may_close
+from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
-from approvals.policy.globs import fold
 from approvals.policy.policies import Directory, policy_of, stored_form
 from approvals.policy.rules import Then, evaluate
 from approvals.policy.suggestions import Decided, grant_for, rule_for
 from approvals.policy.terms import terms_of
 from approvals.policy.votes import needs_person
+from approvals.queries.attention.people import by_keys, by_people
 from approvals.queries.policy.cases import case_of
 from approvals.queries.policy.ruling import HAS_FILES, requester_of, rule_facts
 from approvals.queries.requests import requests_for
-from approvals.states import Audience, Door, Kind, Priority, Status, Verdict, Width
+from approvals.states import Audience, Kind, Priority, Status, Verdict, Width
+from approvals.text.canonical_names import fold
 
 #: Days that are looked at, and decisions that are read at most.
 DAYS, MOST = 60, 20_000
 #: Suggestions that are made, decisions that are shown of each, and waiting requests that are compared with one.
 MAX_SUGGESTIONS, SHOWN, MAX_WAITING = 10, 10, 20
+#: Decisions on a page of their own.
+LISTED = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +104,25 @@ def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
     ]
 
 
+def decisions_behind(user: Person, tool: str, *, only_for: bool) -> tuple[list[ApprovalRequest], int]:
+    """Return the decisions that a suggestion for a tool is made of, the latest first, and how many there are.
+
+    With `only_for`, those that speak for it: the approvals that its rule would have allowed.
+    """
+    decided = [each for name, each in _decided(_decisions(user)) if fold(name) == fold(tool)]
+    if only_for:
+        best = rule_for(tool, decided)
+        decided = [] if best is None else list(best[1])
+    latest = [each.pk for each in decided[:LISTED]]
+    shown = requests_for(user).filter(pk__in=latest).select_related("decision").order_by("-created_at", "-id")
+    return list(shown), len(decided)
+
+
 def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -> SuggestedGrant | None:
     """Return the grant that earlier decisions suggest to give with a request; None if there is none, or none can be given."""
     if not _can_be_given(request, case):
         return None
-    same = _decisions(user).filter(tool_name=request.tool_name, requested_by=request.requested_by_id)
+    same = _decisions(user).filter(canonical_tool=request.tool_name, requested_by=request.requested_by_id)
     terms = _terms_of(request, case, [each for _tool, each in _decided(same)])
     if terms is None:
         return None
@@ -113,19 +131,20 @@ def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -
 
 
 def _decisions(user: Person) -> QuerySet[ApprovalRequest]:
-    """Return the approvals that people decided, of those that this person may see, the latest first."""
+    """Return the decisions on approvals that speak for or against a suggestion, of those that this person may see.
+
+    Only people's approvals speak for one. What a program has rejected or changed with an API key speaks against it all the same.
+    """
     return (
         requests_for(user)
         .filter(
+            by_people("decision__") | (by_keys("decision__") & ~Q(decision__verdict=Verdict.APPROVE)),
             created_at__gte=timezone.now() - timedelta(days=DAYS),
             kind=Kind.APPROVAL,
-            decision__by_id__isnull=False,
-            decision__grant=None,
             decision__verdict__in=[Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT],
         )
         .exclude(priority=Priority.CRITICAL)
         .exclude(tool_name="")
-        .exclude(decision__via=Door.RULE)
         .order_by("-created_at", "-id")
     )
 
@@ -142,10 +161,10 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
         "agent",
         "scope",
         "requested_by_id",
-        "input_digest",
+        "input_fingerprint",
         "has_files",
     )
-    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, digest, files in rows[:MOST].iterator(
+    for tool, pk, value, secrets, verdict, by_id, agent, scope, requester, fingerprint, files in rows[:MOST].iterator(
         chunk_size=2_000
     ):
         # The condition has it, but the type of a column that may be null does not.
@@ -161,7 +180,7 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
                 agent=agent,
                 scope=scope,
                 requester=requester,
-                input_digest=digest,
+                fingerprint=fingerprint or "",
                 has_files=files,
             ),
         )
@@ -176,7 +195,7 @@ def _evidence(user: Person, cases: Sequence[Decided]) -> Evidence:
 def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided]) -> ApprovalRequest | None:
     """Return the request that has waited longest of those that a rule fits and with which this person can give a grant."""
     policy = policy_of(stored_form({"rules": [rule]}, Directory()))
-    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, tool_name=tool)
+    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, canonical_tool=tool)
     for request in waiting.select_related("workflow", "requested_by").order_by("created_at", "id")[:MAX_WAITING]:
         facts = rule_facts(
             agent=request.agent,
@@ -210,6 +229,6 @@ def _terms_of(
         case,
         requester=request.requested_by_id,
         scope=request.scope,
-        input_digest=request.input_digest,
+        fingerprints=fingerprints_of(request),
         decided=decided,
     )

@@ -5,7 +5,7 @@
  */
 
 import * as ai from "ai";
-import { checkNames, inputOf } from "./asking.js";
+import { checkNames, checkNotEmpty, inputOf } from "./asking.js";
 import { Calls } from "./calls.js";
 import { Desk } from "./desk.js";
 import { schemaOf } from "./gate.js";
@@ -49,6 +49,7 @@ export interface ToolApproval {
 export function pausepoint(options: GateOptions = {}): ToolApproval {
   requireToolApproval();
   const { tools: named, threadId: thread = "", agent = "" } = options;
+  checkNotEmpty(named);
   const calls = new Calls(options.desk ?? new Desk(), options.asked ?? {});
   const decide = async ({ toolCall, tools }: Asking): Promise<ApprovalStatus> => {
     if (named && tools) checkNames(named, Object.keys(tools));

@@ -54,7 +54,7 @@ async function fields(call: ToolCall): Promise<Asked> {
 async function keyOf({ id, thread }: ToolCall): Promise<string> {
   if (!id) return "";
   const key = thread ? `${thread}:${id}` : id;
-  return key.length <= MAX_CALL_ID ? key : digestOf(key);
+  return key.length <= MAX_CALL_ID ? key : digestOf(JSON.stringify([thread, id]));
 }
 
 /** Whether a call was refused because of this field. */
@@ -66,6 +66,14 @@ function isAbout(field: string, error: unknown): boolean {
 export function inputOf(value: unknown): Input {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? (value as Input) : { arguments: value };
+}
+
+/** Refuse an empty list of names: it may mean all tools or none, and none would run every tool unasked. Throws TypeError. */
+export function checkNotEmpty(named: readonly string[] | undefined): void {
+  if (named?.length !== 0) return;
+  throw new TypeError(
+    "`tools` is an empty list, so no one would be asked about any tool. Leave it out to ask about every tool, or name the tools.",
+  );
 }
 
 /** Refuse names of tools that do not exist: what is not asked about would run. Throws TypeError. */

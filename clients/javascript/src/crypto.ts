@@ -16,6 +16,15 @@ export async function digestOf(text: string): Promise<string> {
   return hex(new Uint8Array(digest));
 }
 
+/** Return a name of 40 digits for a content, which no one can compute without the secret. */
+export async function keyedName(secret: string, content: string): Promise<string> {
+  const { subtle } = await webCrypto();
+  const [keyBytes, bytes] = [secret, content].map((text) => new TextEncoder().encode(text)) as [Uint8Array, Uint8Array];
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await subtle.importKey("raw", keyBytes as BufferSource, algorithm, false, ["sign"]);
+  return hex(new Uint8Array(await subtle.sign("HMAC", key, bytes as BufferSource))).slice(0, 40);
+}
+
 /** Return a random name for a request. */
 export async function newKey(): Promise<string> {
   const bytes = (await webCrypto()).getRandomValues(new Uint8Array(16));

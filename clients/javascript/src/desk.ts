@@ -160,6 +160,14 @@ export class Desk {
     return this.#http.send("POST", path, { body, headers, signal });
   }
 
+  /**
+   * Return a name for a call that is known by its content, the same whenever this key asks. People see the names of calls: from
+   * one that was made without the key, hidden values could be found by trying all.
+   */
+  nameOf(content: string): Promise<string> {
+    return this.#http.nameOf(content);
+  }
+
   /** Ask without waiting; return the request (`id`, `url`, `status`, ...). Throws Refused or Unreachable. */
   async ask(title: string, options: Asked & AskOptions = {}): Promise<RequestDocument> {
     const { idempotencyKey = "", signal, ...asked } = options;

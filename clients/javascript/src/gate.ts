@@ -1,7 +1,7 @@
 /** Tools of the AI SDK 5, 6 and 7 that ask people before they run. */
 
 import * as ai from "ai";
-import { checkNames, inputOf } from "./asking.js";
+import { checkNames, checkNotEmpty, inputOf } from "./asking.js";
 import type { Input } from "./asking.js";
 import type { Asked } from "./desk.js";
 import { Desk } from "./desk.js";
@@ -13,7 +13,7 @@ import type { Approved } from "./runs.js";
 import { change } from "./words.js";
 
 export interface GateOptions {
-  /** The names of the tools to ask about; without it, people are asked about every tool. */
+  /** The names of the tools to ask about; without it, people are asked about every tool. An empty list is an error. */
   tools?: readonly string[];
   /** By default, one with `PAUSEPOINT_URL` and `PAUSEPOINT_KEY` of the environment. */
   desk?: Desk;
@@ -44,6 +44,7 @@ interface Tool {
  * another one waits for its result, and returns it. Throws TypeError if a tool could run unasked.
  */
 export function gate<TOOLS extends Readonly<Record<string, object>>>(tools: TOOLS, options: GateOptions = {}): TOOLS {
+  checkNotEmpty(options.tools);
   const named = options.tools ?? Object.keys(tools);
   checkNames(named, Object.keys(tools));
   const runs = new Runs(options.desk ?? new Desk(), options.asked ?? {});

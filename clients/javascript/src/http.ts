@@ -1,5 +1,6 @@
 /** Calls to the API, retried until there is a final response. */
 
+import { keyedName } from "./crypto.js";
 import { NotUnderstood, Refused, Unreachable } from "./errors.js";
 
 /** Seconds that any call may take in addition to waiting. */
@@ -52,6 +53,11 @@ export class Connection {
     // A browser would have to ask the server first whether it may send this header.
     if (versions.node) this.#headers["User-Agent"] = "pausepoint-javascript";
     this.#fetch = fetcher ?? ((...given) => globalThis.fetch(...given));
+  }
+
+  /** Return a name for a content that no one can compute without the key. */
+  nameOf(content: string): Promise<string> {
+    return keyedName(this.#headers.Authorization as string, content);
   }
 
   /** Return the JSON response of a call. Throws Refused, Unreachable, or the reason of the signal. */

@@ -11,6 +11,8 @@ export type {
   NewFile,
   WaitOptions,
 } from "./desk.js";
+export { inputDigest } from "./digests.js";
+export type { ApprovedFile } from "./digests.js";
 export { DeskError, Halted, HasFailed, NotApproved, NotUnderstood, Refused, StillWaiting, Unreachable } from "./errors.js";
 export { Outcome } from "./outcome.js";
 export type {

@@ -12,13 +12,12 @@ import type {
   RunResult,
   RunState,
   RunStreamEvent,
-  RunToolApprovalItem,
   StreamedRunResult,
 } from "@openai/agents";
-import { inputOf } from "./asking.js";
-import type { Input, ToolCall } from "./asking.js";
+import type { ToolCall } from "./asking.js";
 import { Calls } from "./calls.js";
 import type { Asked, Desk } from "./desk.js";
+import { callOf, idOf, Unreadable } from "./openai-items.js";
 
 /** What the SDK tells the model of a tool that failed, unless the tool has an `errorFunction`. */
 const FAILED = "An error occurred while running the tool. Please try again.";
@@ -69,21 +68,39 @@ export async function runWithDesk<TAgent extends AnyAgent, TContext>(
   }
   const calls = new Calls(desk, options.asked ?? {});
   const runner = new Runner();
-  const reports = reportsOf(runner, calls);
-  for (let next = input; ; ) {
-    const result = await started(runner, agent, next, options).finally(reports.all);
-    await reportOutputs(calls, result.newItems);
-    const items = result.state.getInterruptions();
-    if (items.length === 0) return result;
-    const wanted = items.map((item) => callOf(item, options.threadId ?? ""));
-    const decided = await Promise.all(wanted.map((call) => calls.ask(call)));
-    // Only now: a call that waits for the decision about another one does not run.
-    for (const [place, item] of items.entries()) {
-      const { refused: message } = await calls.settle(wanted[place]!, decided[place]!);
-      if (message) result.state.reject(item, { message });
-      else result.state.approve(item);
+  const reports = reportsOf(calls);
+  reports.watch(runner);
+  try {
+    for (let next = input; ; ) {
+      const result = await started(runner, agent, next, options).finally(reports.all);
+      await reportOutputs(calls, result.newItems);
+      const items = result.state.getInterruptions();
+      if (items.length === 0) return result;
+      const wanted = items.map((item) => readable(() => callOf(item, options.threadId ?? "")));
+      const decided = await Promise.all(wanted.map((call) => (typeof call === "string" ? undefined : calls.ask(call))));
+      // Only now: a call that waits for the decision about another one does not run.
+      for (const [place, item] of items.entries()) {
+        const call = wanted[place]!;
+        const message = typeof call === "string" ? call : (await calls.settle(call, decided[place]!)).refused;
+        if (message) result.state.reject(item, { message });
+        else result.state.approve(item);
+        // It may be of an agent that is a tool of another one, which has a runner of its own.
+        if (item.agent !== agent) reports.watch(item.agent as AnyAgent);
+      }
+      next = result.state;
     }
-    next = result.state;
+  } finally {
+    reports.unwatch();
+  }
+}
+
+/** Return a call, or why no one can read it. */
+function readable(read: () => ToolCall): ToolCall | string {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Unreadable) return error.message;
+    throw error;
   }
 }
 
@@ -100,11 +117,20 @@ async function started<TContext, TAgent extends AnyAgent>(
   return result;
 }
 
+interface Reports {
+  /** Report what a runner or an agent runs from now on. */
+  watch(watched: Runner | AnyAgent): void;
+  unwatch(this: void): void;
+  all(this: void): Promise<void>;
+}
+
 /** Report the results of approved calls when they have run, before the model is asked again. */
-function reportsOf(runner: Runner, calls: Calls): { all(this: void): Promise<void> } {
+function reportsOf(calls: Calls): Reports {
   const failed = new Map<string, string>();
   const reports: Promise<void>[] = [];
-  runner.on("agent_tool_start", (_context, _agent, _tool, { toolCall }) => {
+  const ends: (() => void)[] = [];
+  const watched = new Set<object>();
+  const began = (toolCall: object): void => {
     // The SDK turns an error into a text for the model, and says that it was one to its span only.
     const span = getCurrentSpan();
     const setError = span?.setError.bind(span);
@@ -114,25 +140,49 @@ function reportsOf(runner: Runner, calls: Calls): { all(this: void): Promise<voi
         setError(error);
       };
     }
-  });
-  runner.on("agent_tool_end", (_context, _agent, _tool, text, { toolCall }) => {
-    const isError = failed.has(idOf(toolCall)) || text === FAILED;
-    reports.push(calls.report(idOf(toolCall), isError ? { error: text } : { output: outputOf(text) }));
-  });
+  };
+  const ended = (text: string, toolCall: object): void => {
+    const id = idOf(toolCall);
+    const isError = failed.has(id) || text === FAILED;
+    reports.push(calls.report(id, isError ? { error: text } : { output: outputOf(text) }));
+  };
+  const watch = (emitter: Runner | AnyAgent): void => {
+    if (watched.has(emitter)) return;
+    watched.add(emitter);
+    // The toolCall is the last argument of both; a runner is told the agent, too.
+    const onStart = (...told: unknown[]): void => began((told.at(-1) as { toolCall: object }).toolCall);
+    const onEnd = (...told: unknown[]): void => ended(told.at(-2) as string, (told.at(-1) as { toolCall: object }).toolCall);
+    const { on, off } = emitter as unknown as Record<"on" | "off", (name: string, listener: typeof onStart) => void>;
+    on.call(emitter, "agent_tool_start", onStart);
+    on.call(emitter, "agent_tool_end", onEnd);
+    ends.push(() => {
+      off.call(emitter, "agent_tool_start", onStart);
+      off.call(emitter, "agent_tool_end", onEnd);
+    });
+  };
   const all = async (): Promise<void> => {
     await Promise.all(reports.splice(0));
     // Of a tool whose error ends the run.
     for (const [id, error] of failed) await calls.report(id, { error });
     failed.clear();
   };
-  return { all };
+  const unwatch = (): void => {
+    for (const end of ends.splice(0)) end();
+  };
+  return { watch, unwatch, all };
 }
 
-/** Report the outputs of approved calls of which the SDK has no event. */
+/** Report the outputs of approved calls of which the SDK has no event, such as those that the provider has run. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
 async function reportOutputs(calls: Calls, items: RunResult<any, any>["newItems"]): Promise<void> {
   for (const item of items) {
-    if (item.type === "tool_call_output_item") await calls.report(idOf(item.rawItem), { output: item.output });
+    if (item.type === "tool_call_output_item") {
+      const failed = (item.rawItem as { status?: unknown }).status === "failed";
+      await calls.report(idOf(item.rawItem), failed ? { error: String(item.output) } : { output: item.output });
+    } else if (item.type === "tool_call_item" && item.rawItem.type === "hosted_tool_call") {
+      const { type, approval_request_id: id, error } = item.rawItem.providerData ?? {};
+      if (type === "mcp_call") await calls.report(String(id), error ? { error: String(error) } : { output: item.rawItem.output });
+    }
   }
 }
 
@@ -144,16 +194,4 @@ function outputOf(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function idOf(call: { callId?: unknown } | { id?: unknown }): string {
-  return String(("callId" in call && call.callId) || ("id" in call && call.id) || "");
-}
-
-function callOf(item: RunToolApprovalItem, thread: string): ToolCall {
-  const name = item.name ?? "tool";
-  const used = item.agent.tools.find((tool) => tool.type === "function" && tool.name === name);
-  const schema = used?.type === "function" ? (used.parameters as Input) : undefined;
-  const input = inputOf(JSON.parse(item.arguments || "{}"));
-  return { name, id: idOf(item.rawItem), input, thread, agent: item.agent.name, schema };
 }

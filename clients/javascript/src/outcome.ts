@@ -1,5 +1,6 @@
 /** Requests as the API returns them, and how a request ended. */
 
+import { inputDigest } from "./digests.js";
 import { member } from "./documents.js";
 import { NotUnderstood } from "./errors.js";
 
@@ -31,8 +32,12 @@ export interface DecisionDocument {
   readonly edited_input: Readonly<Record<string, unknown>> | null;
   readonly approved_input: Readonly<Record<string, unknown>> | null;
   readonly approved_digest: string | null;
+  /** The salt in the text of `approved_digest`, for the key that asked; null if nothing is hidden from people. */
+  readonly digest_salt?: string | null;
   /** Whether one person decided what several people had to. */
   readonly break_glass: boolean;
+  /** The rule of the policy that decided it without asking; null if a person did, or no one. */
+  readonly rule?: { readonly name: string; readonly policy_version: number } | null;
   /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */
   readonly halted?: boolean;
 }
@@ -63,6 +68,7 @@ export interface VotesDocument {
   readonly proposal: {
     readonly input: Readonly<Record<string, unknown>>;
     readonly input_digest: string;
+    readonly digest_salt?: string | null;
     readonly by: string;
   } | null;
 }
@@ -137,6 +143,16 @@ export class Outcome {
     return this.document.votes ?? null;
   }
 
+  /**
+   * Whether `digest` is that of `input` with the files. Where anything is hidden from people, Pausepoint tells the key that asked
+   * alone what it takes: for other keys it is false then.
+   */
+  async verified(): Promise<boolean> {
+    if (this.input === null) return false;
+    const files = (this.document.attachments ?? []) as readonly FileDocument[];
+    return (await inputDigest(this.input, files, this.document.decision?.digest_salt ?? null)) === this.digest;
+  }
+
   get approved(): boolean {
     return this.status === "approved" && !this.halted;
   }
@@ -148,6 +164,11 @@ export class Outcome {
 
   get timedOut(): boolean {
     return this.status === "expired";
+  }
+
+  /** The name of the rule of the policy that decided it without asking; null if a person did, or no one. */
+  get rule(): string | null {
+    return this.document.decision?.rule?.name ?? null;
   }
 
   /** Whether the run has to stop: no one decided in time, and the policy says that it stops then. */

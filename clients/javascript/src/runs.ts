@@ -2,7 +2,6 @@
 
 import { askAbout } from "./asking.js";
 import type { Input, ToolCall } from "./asking.js";
-import { digestOf } from "./crypto.js";
 import type { Asked, Desk } from "./desk.js";
 import { Halted, HasFailed, NotApproved } from "./errors.js";
 import { claim } from "./leases.js";
@@ -31,10 +30,10 @@ export class Runs {
 
   /** Return how a call without an id is known within its thread: by its input, and how often it was made. */
   async placeOf(name: string, input: unknown): Promise<string> {
-    const content = `${name} ${JSON.stringify(ordered(input))}`;
+    const content = JSON.stringify([name, ordered(input)]);
     const count = (this.#counts.get(content) ?? 0) + 1;
     this.#counts.set(content, count);
-    return `${(await digestOf(content)).slice(0, 40)}-${count}`;
+    return `${await this.desk.nameOf(content)}-${count}`;
   }
 
   /** Ask about a call, run it with the approved input, and report what it did. Throws as `approved`, and what `run` throws. */

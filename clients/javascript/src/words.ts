@@ -6,9 +6,8 @@ import type { Outcome, Result } from "./outcome.js";
 export const UNKNOWN = "An earlier run of this call ended before it reported a result, so it may have run already.";
 
 /** What a model is told if the policy stops the run. */
-const HALTED =
-  "No one decided in time, so this call was not run, and the policy stops the run now. Do nothing else, and tell the person " +
-  "you work for.";
+const STOPS = "the policy stops the run now. Do nothing else, and tell the person you work for.";
+const HALTED = `No one decided in time, so this call was not run, and ${STOPS}`;
 
 /** Return what a model is told about a call that was not approved, or not again after `earlier` approvals. */
 export function refusal(outcome: Outcome, earlier: readonly Outcome[] = []): string {
@@ -16,6 +15,7 @@ export function refusal(outcome: Outcome, earlier: readonly Outcome[] = []): str
   if (outcome.halted) return HALTED;
   if (outcome.status === "expired") return "No one decided in time, so this call was not run.";
   if (outcome.status === "cancelled") return `This call was cancelled${comment(outcome)} Do not repeat it.`;
+  if (outcome.rule !== null) return `${ruleOf(outcome)} denies this call${comment(outcome)} Do not repeat it.`;
   return `A person declined this call${comment(outcome)} Do not repeat it.`;
 }
 
@@ -24,9 +24,14 @@ export function change(outcome: Outcome): string {
   return `A person changed the input of this call to ${JSON.stringify(outcome.input)}.`;
 }
 
-/** Return the message of the person who approved a call, if there is one. */
+/** Return the message of the person or rule that approved a call, if there is one. */
 export function message(outcome: Outcome): string {
-  return outcome.comment.trim() ? `The person who approved it says${comment(outcome)}` : "";
+  const who = outcome.rule === null ? "The person who approved it" : ruleOf(outcome);
+  return outcome.comment.trim() ? `${who} says${comment(outcome)}` : "";
+}
+
+function ruleOf(outcome: Outcome): string {
+  return `The rule '${outcome.rule}' of the policy`;
 }
 
 /** Return what a model is told with the result of a call that has run: the changes and the message of the person. */
@@ -53,6 +58,7 @@ export function answerText(outcome: Outcome): string {
     return "text" in answer && answer.text ? plain(answer.text) : answer.selected.map(plain).join(", ");
   }
   if (answer !== null && answer !== undefined) return JSON.stringify(answer);
+  if (outcome.halted) return `No one answered in time, and ${STOPS}`;
   if (status === "rejected") return `A person declined to answer${comment(outcome)}`;
   return status === "expired" ? "No one answered in time." : `The question was cancelled${comment(outcome)}`;
 }

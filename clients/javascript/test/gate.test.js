@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Halted, NotApproved } from "@pausepoint/client";
-import { gate } from "@pausepoint/client/ai-sdk";
+import { gate, pausepoint } from "@pausepoint/client/ai-sdk";
 import { tool } from "ai";
 import { z } from "zod";
 import { DECIDED, WAITING, deskThatHears, once, taken } from "./support.js";
@@ -106,6 +106,23 @@ test("a call that was not approved may be asked about again", async () => {
   const { execute, ran } = gated([[201, { ...DECIDED, status: "rejected" }], ...once(APPROVED)]);
   await assert.rejects(execute({ amount: 60 }, CALL), (error) => error instanceof NotApproved);
   assert.deepEqual([await execute({ amount: 60 }, CALL), ran.length], ["done", 1]);
+});
+
+test("an empty list of names is refused, because it would ask about no tool", () => {
+  const { desk } = deskThatHears([]);
+  for (const make of [() => gate({}, { desk, tools: [] }), () => pausepoint({ desk, tools: [] })]) {
+    assert.throws(make, { name: "TypeError", message: /`tools` is an empty list, so no one would be asked/ });
+  }
+});
+
+test("a denial by a rule names the rule, and is not told as a person's", async () => {
+  const rule = { name: "Never", policy_version: 1 };
+  const decision = { ...APPROVED.decision, verdict: "reject", by: null, comment: "Ask finance.", rule };
+  const { execute, ran } = gated([[201, { ...APPROVED, status: "rejected", decision }]]);
+  await assert.rejects(execute({ amount: 60 }, CALL), {
+    message: "The rule 'Never' of the policy denies this call: Ask finance. Do not repeat it.",
+  });
+  assert.deepEqual(ran, []);
 });
 
 test("a call at whose deadline the run stops is halted, in words for the model", async () => {

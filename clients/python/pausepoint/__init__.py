@@ -12,6 +12,7 @@ from pausepoint.desk import (
     Resume,
     StillWaiting,
     Unreachable,
+    input_digest,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Resume",
     "StillWaiting",
     "Unreachable",
+    "input_digest",
 ]

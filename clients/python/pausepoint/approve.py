@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import json
 import threading
@@ -69,7 +68,8 @@ class _Gated:
         thread_id: Named,
         extra: Mapping[str, Any],
     ) -> None:
-        self.function, self.name, self.key, self.thread_id, self.extra = function, name, key, thread_id, extra
+        self.desk, self.function, self.name = desk, function, name
+        self.key, self.thread_id, self.extra = key, thread_id, extra
         self.signature = inspect.signature(function)
         kinds = {parameter.kind for parameter in self.signature.parameters.values()}
         if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY}:
@@ -104,7 +104,7 @@ class _Gated:
         with self._lock:
             self._counts[thread, content] += 1
             count = self._counts[thread, content]
-        return f"{hashlib.sha256(f'{self.name} {content}'.encode()).hexdigest()[:40]}-{count}"
+        return f"{self.desk.name_of(json.dumps([self.name, content]))}-{count}"
 
 
 def _schema(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, Any]:

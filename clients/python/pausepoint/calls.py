@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pausepoint.desk import Asked, Outcome
+from pausepoint import strict_json
+from pausepoint.desk import Asked, DeskError, Outcome
 
 #: Characters; Pausepoint takes no longer ones (`approvals/asking/asks.py`).
 MAX_CALL_ID, MAX_TITLE, MAX_MESSAGE = 200, 200, 20_000
@@ -21,6 +22,31 @@ MAX_LEVELS, MAX_INTEGER = 60, 2**53 - 1
 STOPPED = "It was stopped before it returned, so it may have run in part."
 #: What no database can store: NUL, and halves of surrogate pairs.
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
+
+
+class Unreadable(DeskError):
+    """No one can be shown what a call would do, so no one is asked and it does not run. The text is for the model."""
+
+
+def unreadable(name: str, reason: str) -> Unreadable:
+    return Unreadable(
+        f"This call of {name!r} was not run, and no one was asked about it: {reason}. Make the call again in a form that people "
+        "can read."
+    )
+
+
+def readable_input(name: str, value: Any) -> dict[str, Any]:
+    """Return the input of a call, an object or its JSON, as people are shown it: what runs, whole. Another JSON value is
+    shown as `arguments`. Raise Unreadable if there is none, or if it is no JSON that everyone reads in the same way.
+    """
+    if value is None:
+        raise unreadable(name, "it has no input")
+    try:
+        text = value if isinstance(value, str | bytes) else json.dumps(value, allow_nan=False)
+        plain = strict_json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise unreadable(name, f"its input is not JSON ({error})") from error
+    return plain if isinstance(plain, dict) else {"arguments": plain}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +68,9 @@ class ToolCall:
         if not self.id:
             return ""
         key = f"{self.thread}:{self.id}" if self.thread else self.id
-        return key if len(key) <= MAX_CALL_ID else hashlib.sha256(key.encode()).hexdigest()
+        if len(key) <= MAX_CALL_ID:
+            return key
+        return hashlib.sha256(json.dumps([self.thread, self.id]).encode()).hexdigest()
 
     def approval(self) -> Asked:
         """Return the fields of a request that asks whether the call may run."""
@@ -101,10 +129,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 #: What a model is told if the policy stops the run.
-HALTED = (
-    "No one decided in time, so this call was not run, and the policy stops the run now. Do nothing else, and tell the person "
-    "you work for."
-)
+STOPS = "the policy stops the run now. Do nothing else, and tell the person you work for."
+HALTED = f"No one decided in time, so this call was not run, and {STOPS}"
 
 
 def refusal(outcome: Outcome) -> str:
@@ -115,13 +141,16 @@ def refusal(outcome: Outcome) -> str:
         return "No one decided in time, so this call was not run."
     if outcome.status == "cancelled":
         return f"This call was cancelled{_end(outcome)} Do not repeat it."
+    if outcome.rule is not None:
+        return f"The rule {outcome.rule!r} of the policy denies this call{_end(outcome)} Do not repeat it."
     return f"A person declined this call{_end(outcome)} Do not repeat it."
 
 
 def note(outcome: Outcome) -> str:
     """Return what a model is told about an approved call beside its result: changes, and the words of the person, if any."""
     if not outcome.edited:
-        return f"A person approved this call{_end(outcome)}" if outcome.comment.strip() else ""
+        allowed = "A person approved" if outcome.rule is None else f"The rule {outcome.rule!r} of the policy allows"
+        return f"{allowed} this call{_end(outcome)}" if outcome.comment.strip() else ""
     changed = f"A person changed the input of this call to {json.dumps(dict(outcome.input or {}), ensure_ascii=False)}"
     return f"{changed} and says{_end(outcome)}" if outcome.comment.strip() else f"{changed}."
 
@@ -147,6 +176,8 @@ def answer_text(outcome: Outcome) -> str:
         return str(answer.get("text") or ", ".join(map(str, selected)))
     if answer is not None:
         return json.dumps(answer, ensure_ascii=False)
+    if outcome.halted:
+        return f"No one answered in time, and {STOPS}"
     if outcome.status == "rejected":
         return f"A person declined to answer{_end(outcome)}"
     return "No one answered in time." if outcome.status == "expired" else f"The question was cancelled{_end(outcome)}"

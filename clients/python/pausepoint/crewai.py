@@ -8,7 +8,6 @@ The process waits. Install with `pip install "pausepoint[crewai]"`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import threading
@@ -16,9 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from crewai.flow.async_feedback import HumanFeedbackPending, PendingFeedbackContext
-from crewai.flow.flow import Flow
-from crewai.flow.persistence import FlowPersistence
 from crewai.hooks import (
     ToolCallHookContext,
     register_after_tool_call_hook,
@@ -28,10 +24,13 @@ from crewai.hooks import (
 )
 from crewai.utilities.string_utils import sanitize_tool_name
 
-from pausepoint import calls, gate
+from pausepoint import gate
 from pausepoint.calls import ToolCall
-from pausepoint.desk import Asked, Desk, Outcome
+from pausepoint.crewai_feedback import DeskFeedback, NobodyAnswered, TwoAtOnce, text_of
+from pausepoint.desk import Desk
 from pausepoint.gate import Gate, NotGated, Ruling, logger
+
+__all__ = ["DeskFeedback", "NobodyAnswered", "ToolError", "TwoAtOnce", "ask_before_tools"]
 
 #: What CrewAI gives to the model in place of the result of a tool that raised an error or did not run.
 FAILED = re.compile(
@@ -134,7 +133,7 @@ class _Hooks:
 
     def _call(self, context: ToolCallHookContext) -> ToolCall:
         wanted = dict(context.tool_input)
-        content = _digest([context.tool_name, wanted])
+        content = self.desk.name_of(text_of([context.tool_name, wanted]))
         with self._lock:
             self._counts[content] += 1
             known_by = f"{content}-{self._counts[content]}"
@@ -179,76 +178,3 @@ def _schema(context: ToolCallHookContext) -> dict[str, Any] | None:
         # Such as of a tool that CrewAI does not show, or of a type that JSON Schema does not have.
         return None
     return schema
-
-
-class NobodyAnswered(Exception):
-    """No one gave feedback, and the method has no `default_outcome`. CrewAI would choose its first outcome then."""
-
-
-class DeskFeedback:
-    """The provider of `@human_feedback`: `flow_config.hitl_provider = DeskFeedback(desk)`.
-
-    It asks the message of the decorator, with the output of the method, and offers its outcomes. With `wait=False` the flow is
-    stored and ends, and `resume` goes on with it. `extra` are more fields of each request.
-    """
-
-    def __init__(self, desk: Desk, *, wait: bool = True, **extra: Any) -> None:
-        self.desk, self.wait, self.extra = desk, wait, extra
-        self._counts: Counter[str] = Counter()
-        self._lock = threading.Lock()
-
-    def request_feedback(self, context: PendingFeedbackContext, flow: Flow[Any]) -> str:
-        if self.wait:
-            return _feedback(self.desk.wait(self._ask(context, self._repeatable_key(context))["id"]), context)
-        request = self._ask(context, _stored_key(context))
-        raise HumanFeedbackPending(
-            context=context, callback_info={"request_id": request["id"], "url": request.get("url")}
-        )
-
-    def resume(self, flow_class: type[Flow[Any]], flow_id: str, persistence: FlowPersistence) -> Any:
-        """Wait for the answer to a flow that was stored, go on with it, and return its result or its next pause."""
-        stored = persistence.load_pending_feedback(flow_id)
-        if stored is None:
-            raise LookupError(f"The flow {flow_id} is not waiting for feedback.")
-        _, context = stored
-        outcome = self.desk.wait(self._ask(context, _stored_key(context))["id"])
-        return flow_class.from_pending(flow_id, persistence=persistence).resume(_feedback(outcome, context))
-
-    def _ask(self, context: PendingFeedbackContext, key: str) -> dict[str, Any]:
-        title, message = calls.title_and_message(context.message)
-        fields: Asked = {
-            **message,
-            "kind": "question",
-            "context": json.loads(json.dumps(context.method_output, default=str)),
-            "thread_id": calls.shortened(context.flow_id, 200),
-            "agent": calls.shortened(context.flow_class.rpartition(".")[2], 100),
-        }
-        if context.emit:
-            # No free text: CrewAI would let a model guess which outcome it means.
-            fields["options"] = list(context.emit)
-        return self.desk.ask(title, idempotency_key=key, **{**fields, **self.extra})
-
-    def _repeatable_key(self, context: PendingFeedbackContext) -> str:
-        """Return a key that is the same when a flow with the same id runs again from its start."""
-        content = _digest([context.flow_id, context.method_name, context.method_output, context.message])
-        with self._lock:
-            self._counts[content] += 1
-            return f"{content}-{self._counts[content]}"
-
-
-def _stored_key(context: PendingFeedbackContext) -> str:
-    """Return a key that is the same whenever the stored flow is loaded."""
-    return _digest([context.flow_id, context.method_name, context.requested_at.isoformat()])
-
-
-def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:
-    """Return what CrewAI gets as the feedback, or raise NobodyAnswered."""
-    if outcome.answer is not None:
-        return calls.answer_text(outcome)
-    if context.emit and context.default_outcome is None:
-        raise NobodyAnswered(f"{context.method_name}: {calls.answer_text(outcome)}")
-    return ""
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:40]

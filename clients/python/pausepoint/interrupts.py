@@ -17,7 +17,7 @@ from pausepoint.desk import Asked, DeskError, Outcome
 #: What is allowed where LangChain says nothing.
 ALL = ("approve", "edit", "reject", "respond")
 #: The fields of an outcome that an interrupt with the fields of a request returns.
-TOLD = ("status", "answer", "input", "comment", "by", "request_id")
+TOLD = ("status", "answer", "input", "comment", "by", "request_id", "halted")
 
 
 class CannotTell(DeskError):
@@ -83,7 +83,13 @@ class _Key:
     id: str
 
     def call(self, name: str, args: Any, place: int = 0) -> ToolCall:
-        arguments = args if isinstance(args, Mapping) else {"args": args}
+        """Return a call. Raise Unreadable if people cannot be shown what it would do."""
+        if not name:
+            raise calls.unreadable(name, "it does not name a tool")
+        if args is None:
+            raise calls.unreadable(name, "it has no input")
+        arguments: Mapping[str, Any] = args if isinstance(args, Mapping) else {"args": args}
+        calls.readable_input(name, arguments)
         return ToolCall(name, f"{self.id}:{place}", arguments, self.thread)
 
 
@@ -156,8 +162,11 @@ def _inbox(value: Any) -> Sequence[Mapping[str, Any]]:
 
 def _human_interrupt(value: Mapping[str, Any], key: _Key, place: int) -> Question:
     action, config = value["action_request"], value.get("config") or {}
-    call = key.call(str(action.get("action", "")), action.get("args") or {}, place)
     question = not config.get("allow_accept") and not config.get("allow_edit")
+    args = action.get("args")
+    call = key.call(
+        str(action.get("action") or ("ask" if question else "")), {} if question and args is None else args, place
+    )
     fields = call.question() if question else call.approval()
     if description := value.get("description"):
         _, message = title_and_message(call.question_text if question else "", str(description))
@@ -183,7 +192,7 @@ def _human_interrupt(value: Mapping[str, Any], key: _Key, place: int) -> Questio
 
 
 def _plain(value: Any, schema: Any, key: _Key) -> Question:
-    call = key.call("", {})
+    call = ToolCall("", f"{key.id}:0", {}, key.thread)
     named: Asked = {"tool_call_id": call.key, **({"thread_id": shortened(key.thread, 200)} if key.thread else {})}
     if isinstance(value, Mapping) and isinstance(value.get("title"), str):
         rest = {name: field for name, field in value.items() if name != "title"}

@@ -21,9 +21,10 @@ from langgraph.types import Command
 from pausepoint import gate
 from pausepoint.calls import ToolCall
 from pausepoint.gate import AnyDesk, Gate, Ruling
-from pausepoint.threads import aresume_from_desk, resume_from_desk
+from pausepoint.nested_agents import check_nested, let_through
+from pausepoint.threads import CannotGoOn, RanRejected, aresume_from_desk, resume_from_desk
 
-__all__ = ["DeskApproval", "aresume_from_desk", "resume_from_desk"]
+__all__ = ["CannotGoOn", "DeskApproval", "RanRejected", "aresume_from_desk", "resume_from_desk"]
 
 Ran = ToolMessage | Command[Any]
 
@@ -38,7 +39,8 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
     `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if its agent has no tool of
-    a name that is given here, or if the provider of the model runs it.
+    a name that is given here, if the provider of the model runs it, or if an agent within a tool would run it unasked: each
+    agent needs a middleware of its own.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
@@ -61,13 +63,15 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
         call = _call(request)
         if not self.gate.concerns(call.name):
             self.gate.check_unasked(call.name)
-            return handler(request)
+            with let_through(self.gate, call.name, call.id):
+                return handler(request)
         ruling = self.gate.decided(call, _schema(request.tool))
         if not ruling.runs:
             return _message(request, ruling)
         desk = gate.blocking(self.gate.desk)
         try:
-            ran = handler(_approved(request, ruling))
+            with let_through(self.gate, call.name, call.id):
+                ran = handler(_approved(request, ruling))
         except GraphBubbleUp:
             # The tool has paused the graph, so it has no result yet.
             gate.release(desk, ruling)
@@ -84,12 +88,14 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
         call = _call(request)
         if not self.gate.concerns(call.name):
             self.gate.check_unasked(call.name)
-            return await handler(request)
+            with let_through(self.gate, call.name, call.id):
+                return await handler(request)
         ruling = await self.gate.adecided(call, _schema(request.tool))
         if not ruling.runs:
             return _message(request, ruling)
         try:
-            ran = await handler(_approved(request, ruling))
+            with let_through(self.gate, call.name, call.id):
+                ran = await handler(_approved(request, ruling))
         except GraphBubbleUp:
             await gate.arelease(self.gate.desk, ruling)
             raise
@@ -102,6 +108,7 @@ class DeskApproval(AgentMiddleware[Any, Any, Any]):
     def _check(self, request: ModelRequest[Any]) -> None:
         elsewhere = [_name(tool) for tool in request.tools if _at_provider(tool)]
         self.gate.check(map(_name, request.tools), elsewhere)
+        check_nested(self.gate, request.tools, DeskApproval)
 
 
 def _name(tool: BaseTool | dict[str, Any]) -> str:

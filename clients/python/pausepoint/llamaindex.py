@@ -8,7 +8,6 @@ Install with `pip install "pausepoint[llamaindex]"`.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -41,7 +40,8 @@ async def run_with_desk(
 
     An event with the fields `tool` and `input` asks whether that call may run. Any other asks a question: its `prefix`, with
     its `options`, if it has some. The workflow receives a `HumanResponseEvent` with `response` (the status or the answer),
-    `approved`, `input` (what was approved), `comment`, `by`, `request_id`, and the `id` of the event, if it has one.
+    `approved`, `halted` (whether the policy stops the run), `input` (what was approved), `comment`, `by`, `request_id`, and
+    the `id` of the event, if it has one. Raises Unreadable for a call without an input.
     `run_approved` runs the call.
 
     `thread_id` names the run: a program that is started again with the same one finds its requests. `save` gets the state
@@ -110,7 +110,7 @@ class _Run:
 
     def note(self, event: dict[str, Any]) -> dict[str, Any]:
         """Add an event to those that wait, under a key that is the same whenever the run is repeated."""
-        content = hashlib.sha256(json.dumps(event, sort_keys=True, default=str).encode()).hexdigest()[:32]
+        content = self.desk.name_of(json.dumps(event, sort_keys=True, default=str))
         self.counts[content] += 1
         noted = {"key": str(event.get("id") or f"{content}-{self.counts[content]}"), "event": event}
         self.open.append(noted)
@@ -128,7 +128,8 @@ class _Run:
     async def _ask(self, key: str, event: dict[str, Any]) -> Outcome:
         prefix = str(event.get("prefix") or "")
         if "tool" in event:
-            call = ToolCall(str(event["tool"]), key, event.get("input") or {}, self.thread_id)
+            name = str(event["tool"])
+            call = ToolCall(name, key, calls.readable_input(name, event.get("input")), self.thread_id)
             title, message = calls.title_and_message(prefix or call.title)
             return await gate.await_human(self.desk, title, **{**call.approval(), **message, **self.extra})
         call = ToolCall("ask_human", key, {"question": prefix, "options": event.get("options")}, self.thread_id)
@@ -145,6 +146,7 @@ def _response(event: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
     return {
         "response": outcome.status if "tool" in event else calls.answer_text(outcome),
         "approved": outcome.approved,
+        "halted": outcome.halted,
         "input": None if outcome.input is None else dict(outcome.input),
         "comment": outcome.comment,
         "by": outcome.by,

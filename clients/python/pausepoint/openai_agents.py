@@ -18,11 +18,12 @@ from agents import Agent, Runner, RunResult, RunResultStreaming, RunState
 from agents.items import ToolApprovalItem
 
 from pausepoint import calls, durable, gate
-from pausepoint.calls import ToolCall
+from pausepoint.calls import Unreadable
 from pausepoint.desk import LEASE, AsyncDesk, Outcome
 from pausepoint.durable import NotYet, Resumption, StoredRun
 from pausepoint.gate import AnyDesk, Ruling, Wanted
-from pausepoint.openai_hooks import watched
+from pausepoint.openai_hooks import watch_agent, watched, watching
+from pausepoint.openai_items import HOSTED, SILENT, call_of, raw_item
 
 
 async def run_with_desk(
@@ -81,7 +82,8 @@ class StreamedRun:
         while self.result is None or self.result.interruptions:
             if self.result is not None:
                 self._input = await self._calls.decided(self.result, self._extra)
-            self.result = Runner.run_streamed(self._agent, self._input, **self._run)
+            with watching(self._calls):
+                self.result = Runner.run_streamed(self._agent, self._input, **self._run)
             try:
                 async for event in self.result.stream_events():
                     yield event
@@ -148,13 +150,13 @@ async def _resumed(
             await durable.end_workflow(desk, stored.workflow_id)
             return Resumption("finished", result)
         state = result.to_state()
-        repeated = [(item, kept) for item in state.get_interruptions() if (kept := desk_calls.repeated(item))]
-        if not repeated:
+        known = [(item, answer) for item in state.get_interruptions() if (answer := desk_calls.known(item))]
+        if not known:
             waiting = await _store(state, desk_calls, desk, extra, stored.workflow_id)
             return Resumption("waiting", result, waiting.requests)
         # These run before the others are stored: their results belong to requests of this pause, not of the next one.
-        for item, approval in repeated:
-            _rule(state, item, await desk_calls.refusal(item, approval, extra))
+        for item, answer in known:
+            _rule(state, item, await desk_calls.refusal(item, answer, extra))
 
 
 async def _store(
@@ -167,11 +169,26 @@ async def _store(
     items = state.get_interruptions()
     if not items:
         raise ValueError("This run has no interruptions, so there is nothing to ask.")
-    wanted = [desk_calls.wanted(item, extra) for item in items]
+    unreadable = {item.call_id: text for item in items if isinstance(text := desk_calls.known(item), str)}
+    if len(unreadable) == len(items):
+        raise Unreadable(" ".join(unreadable.values()))
+    for item in items:
+        # The state keeps the refusal, and the model reads it when the run goes on.
+        if item.call_id in unreadable:
+            _rule(state, item, unreadable[item.call_id])
+    wanted = [desk_calls.wanted(item, extra) for item in items if item.call_id not in unreadable]
     changed = [[name, _kept(ruling.outcome)] for name, ruling in desk_calls.changed]
     return await durable.store(
         desk, wanted, {"state": json.loads(state.to_string()), "changed": changed}, workflow_id=workflow_id
     )
+
+
+#: What is reported of a call whose run ended before the SDK told what the call has done.
+UNFINISHED = "The run ended before the result of this call was known, so it may have run."
+
+
+class Unfinished(Exception):
+    """No one knows what an approved call has done, so it must not run again on its approval."""
 
 
 def _kept(outcome: Outcome) -> dict[str, Any]:
@@ -197,11 +214,16 @@ class _Calls:
         self.changed: list[tuple[str, Ruling]] = []
         #: The ids of the calls that run now.
         self.running: set[str] = set()
+        #: The ids of approved calls that no hook is told about, with the names of their tools; None if the provider runs it.
+        self.silent: dict[str, str | None] = {}
+        #: The names of the tools that have begun a call without an id.
+        self.begun: set[str] = set()
 
     async def run(self, agent: Agent[Any], input: Any, run: Mapping[str, Any]) -> RunResult:
         """Run the agent until it pauses or ends, and report what has run."""
         try:
-            result: RunResult = await Runner.run(agent, input, **run)
+            with watching(self):
+                result: RunResult = await Runner.run(agent, input, **run)
         except (Exception, asyncio.CancelledError) as error:
             await self.failed(error)
             raise
@@ -218,48 +240,74 @@ class _Calls:
             _rule(state, item, await self.refusal(item, ruling, extra))
         return state
 
-    async def _ask(self, item: ToolApprovalItem, extra: Mapping[str, Any]) -> Ruling:
-        return self.repeated(item) or await gate.adecided(self.desk, self.wanted(item, extra))
+    async def _ask(self, item: ToolApprovalItem, extra: Mapping[str, Any]) -> Ruling | str:
+        return self.known(item) or await gate.adecided(self.desk, self.wanted(item, extra))
 
-    def repeated(self, item: ToolApprovalItem) -> Ruling | None:
-        """Return the approval of a call that this one repeats exactly as people have changed it; each such one counts once."""
+    def known(self, item: ToolApprovalItem) -> Ruling | str | None:
+        """Return what no one has to be asked about: the approval of a call that this one repeats exactly as people have changed
+        it (each such one counts once), or the words for the model of why people cannot read this one.
+        """
+        try:
+            call = call_of(item, self.thread_id)
+        except Unreadable as error:
+            return str(error)
         for name, ruling in self.changed:
-            if name == (item.name or "tool") and self._fits(item, ruling):
+            if name == call.name and calls.same_input(ruling.input, call.input):
                 self.changed.remove((name, ruling))
                 return ruling
         return None
 
-    def _fits(self, item: ToolApprovalItem, ruling: Ruling) -> bool:
-        """Return whether a call has the input that was approved: the SDK cannot change it."""
-        return calls.same_input(ruling.input, self.call(item).input)
-
-    async def refusal(self, item: ToolApprovalItem, ruling: Ruling, extra: Mapping[str, Any]) -> str:
+    async def refusal(self, item: ToolApprovalItem, ruling: Ruling | str, extra: Mapping[str, Any]) -> str:
         """Return what the model is told if the call may not run, and else nothing."""
-        if self.claims and self._fits(item, ruling):
+        if isinstance(ruling, str):
+            return ruling
+        call = call_of(item, self.thread_id)
+        if self.claims and calls.same_input(ruling.input, call.input):
             ruling = await gate.aclaimed(self.desk, ruling, extra)
         if not ruling.runs:
             known = ruling.outcome.result
             return ruling.text if known is None else ruling.noted(calls.known_result(known))
-        if not self._fits(item, ruling):
+        if not calls.same_input(ruling.input, call.input):
+            # The SDK cannot change the input of a call.
             await gate.arelease(self.desk, ruling)
-            self.changed.append((item.name or "tool", ruling))
+            self.changed.append((call.name, ruling))
             return f"{ruling.note} It was not run. Make the call again with exactly this input."
-        self.approved[item.call_id or ""] = ruling
+        self._approve(item, ruling)
         return ""
+
+    def _approve(self, item: ToolApprovalItem, ruling: Ruling) -> None:
+        call_id = item.call_id or ""
+        self.approved[call_id] = ruling
+        kind = raw_item(item).get("type")
+        if kind == HOSTED:
+            self.silent[call_id] = None
+        elif kind in SILENT:
+            self.silent[call_id] = item.name
+        # It may be of an agent that is a tool of another one, whose runs have hooks of their own.
+        watch_agent(item.agent)
 
     async def report(self, result: RunResult | RunResultStreaming) -> None:
         """Report the outputs of approved calls of which no hook was told."""
         for item in result.new_items:
-            if item.type == "tool_call_output_item" and isinstance(item.raw_item, dict):
-                await self.ended(str(item.raw_item.get("call_id")), item.output)
+            if item.type == "tool_call_output_item":
+                raw, output = raw_item(item), item.output
+                failed = raw.get("status") == "failed"
+                await self.ended(str(raw.get("call_id")), output, RuntimeError(str(output)) if failed else None)
+            elif item.type == "tool_call_item" and (raw := raw_item(item)).get("type") == "mcp_call":
+                error = RuntimeError(str(raw["error"])) if raw.get("error") else None
+                await self.ended(str(raw.get("approval_request_id")), raw.get("output"), error)
 
-    def began(self, call_id: str) -> None:
-        """Note that a tool runs now."""
-        self.running.add(call_id)
+    def began(self, call_id: str, name: str) -> None:
+        """Note that a tool runs now; its call has no id where the SDK does not tell it."""
+        if call_id:
+            self.running.add(call_id)
+        else:
+            self.begun.add(name)
 
     async def ended(self, call_id: str, output: Any, error: BaseException | None = None) -> None:
         """Report the result of a call, if it was approved and not reported yet."""
         self.running.discard(call_id)
+        self.silent.pop(call_id, None)
         if ruling := self.approved.pop(call_id, None):
             await gate.aended(self.desk, ruling, output=output, error=error)
 
@@ -267,6 +315,9 @@ class _Calls:
         """Report the error that has ended the run for the tools that it has ended, and give back what has not begun. Of several
         tools that ran, no one knows whose error it was.
         """
+        for call_id, name in list(self.silent.items()):
+            if name is None or name in self.begun:
+                await self.ended(call_id, None, Unfinished(UNFINISHED))
         for call_id in self.approved.keys() - self.running:
             await gate.arelease(self.desk, self.approved.pop(call_id))
         stopped, alone = not isinstance(error, Exception), len(self.running) == 1
@@ -277,10 +328,7 @@ class _Calls:
                 ruling.lease.stop()
 
     def wanted(self, item: ToolApprovalItem, extra: Mapping[str, Any]) -> Wanted:
-        tool = next((tool for tool in item.agent.tools if tool.name == item.name), None)
-        return Wanted(self.call(item), question=False, extra=extra, schema=getattr(tool, "params_json_schema", None))
-
-    def call(self, item: ToolApprovalItem) -> ToolCall:
-        arguments = json.loads(item.arguments or "{}")
-        wanted = arguments if isinstance(arguments, dict) else {"arguments": arguments}
-        return ToolCall(item.name or "tool", item.call_id or "", wanted, self.thread_id, item.agent.name)
+        # Tools of several namespaces may have the same name.
+        tools = [tool for tool in item.agent.tools if item.name and tool.name == item.name]
+        schema = getattr(tools[0], "params_json_schema", None) if len(tools) == 1 else None
+        return Wanted(call_of(item, self.thread_id), question=False, extra=extra, schema=schema)

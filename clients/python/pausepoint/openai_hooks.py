@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any, Protocol
 
-from agents import FunctionTool, RunHooks, default_tool_error_function
+from agents import Agent, AgentHooks, FunctionTool, RunHooks, default_tool_error_function
 from agents.lifecycle import RunHooksBase
 from agents.run_config import ToolErrorFormatterArgs
 from agents.tool import (
@@ -22,9 +25,29 @@ ERROR = "_pausepoint_error"
 class Watcher(Protocol):
     """Who is told about calls."""
 
-    def began(self, call_id: str) -> None: ...
+    def began(self, call_id: str, name: str) -> None: ...
 
     async def ended(self, call_id: str, output: Any, error: BaseException | None = None) -> None: ...
+
+
+#: Who is told about the calls of agents that are tools of the agent that runs in this context.
+_WATCHER: ContextVar[Watcher | None] = ContextVar("pausepoint_watcher", default=None)
+
+
+@contextlib.contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Tell a watcher about the calls of watched agents in runs that begin in this block."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def watch_agent(agent: Agent[Any]) -> None:
+    """Make an agent tell whoever watches the run about its calls. An agent as a tool runs without the hooks of that run."""
+    if not isinstance(agent.hooks, _AgentHooks):
+        agent.hooks = _AgentHooks(agent.hooks or AgentHooks[Any]())
 
 
 def watched(watcher: Watcher, run: dict[str, Any]) -> dict[str, Any]:
@@ -71,23 +94,53 @@ class _Hooks(RunHooks[Any]):
 
     def __init__(self, watcher: Watcher, hooks: RunHooks[Any]) -> None:
         self.watcher, self.hooks = watcher, hooks
-        for name in dir(hooks):
-            if name.startswith("on_") and name not in vars(_Hooks):
-                setattr(self, name, getattr(hooks, name))
+        _pass_on(self, hooks)
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
-        if call_id := getattr(context, "tool_call_id", None):
-            self.watcher.began(call_id)
-        if isinstance(tool, FunctionTool):
-            handler = resolve_function_tool_failure_error_function(tool)
-            if handler not in (None, default_tool_error_function) and not isinstance(handler, _Handler):
-                set_function_tool_failure_error_function(tool, _Handler(handler))
+        _tell_start(self.watcher, context, tool)
         await self.hooks.on_tool_start(context, agent, tool)
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
-        if call_id := getattr(context, "tool_call_id", None):
-            await self.watcher.ended(call_id, result, _error_of(context, tool, result))
+        await _tell_end(self.watcher, context, tool, result)
         await self.hooks.on_tool_end(context, agent, tool, result)
+
+
+class _AgentHooks(AgentHooks[Any]):
+    """The same for one agent, in whichever run. A call of which both kinds of hooks tell is ended by the first."""
+
+    def __init__(self, hooks: AgentHooks[Any]) -> None:
+        self.hooks = hooks
+        _pass_on(self, hooks)
+
+    async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
+        if watcher := _WATCHER.get():
+            _tell_start(watcher, context, tool)
+        await self.hooks.on_tool_start(context, agent, tool)
+
+    async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
+        if watcher := _WATCHER.get():
+            await _tell_end(watcher, context, tool, result)
+        await self.hooks.on_tool_end(context, agent, tool, result)
+
+
+def _pass_on(wrapper: Any, hooks: Any) -> None:
+    """Give a wrapper all methods of the hooks that it does not have itself."""
+    for name in dir(hooks):
+        if name.startswith("on_") and name not in vars(type(wrapper)):
+            setattr(wrapper, name, getattr(hooks, name))
+
+
+def _tell_start(watcher: Watcher, context: Any, tool: Any) -> None:
+    watcher.began(getattr(context, "tool_call_id", None) or "", tool.name)
+    if isinstance(tool, FunctionTool):
+        handler = resolve_function_tool_failure_error_function(tool)
+        if handler not in (None, default_tool_error_function) and not isinstance(handler, _Handler):
+            set_function_tool_failure_error_function(tool, _Handler(handler))
+
+
+async def _tell_end(watcher: Watcher, context: Any, tool: Any, result: Any) -> None:
+    if call_id := getattr(context, "tool_call_id", None):
+        await watcher.ended(call_id, result, _error_of(context, tool, result))
 
 
 def _error_of(context: Any, tool: Any, result: Any) -> BaseException | None:

@@ -132,7 +132,7 @@
     if (announcements) announcements.textContent = raw.dataset.copied;
   }
 
-  // The button of a page that only confirms has the focus, and the page stays at its top.
+  // A page that only confirms has the focus at its top, so that a second press of Enter confirms nothing.
   document.addEventListener("DOMContentLoaded", () => document.querySelector("[data-first-focus]")?.focus({ preventScroll: true }));
   document.addEventListener("DOMContentLoaded", () => ready(document));
   document.addEventListener("htmx:load", (event) => ready(event.detail.elt.parentElement || document));

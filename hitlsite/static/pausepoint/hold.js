@@ -16,6 +16,7 @@
    * @property {number} until
    * @property {number} sentAt
    * @property {boolean} [left] whether its page was left
+   * @property {string} [votedAt] when this person's earlier vote on the request was stored, as its card said
    */
   const { holdSeconds, person } = document.body.dataset;
   const STORED = `pausepoint.held.${person}`;
@@ -30,6 +31,7 @@
   /** @type {Set<string>} */
   const made = new Set();
 
+  const { show: showToast, makeButton } = window.pausepoint.toasts;
   /** @param {string} id */
   const card = (id) => document.getElementById(`request-${id}`);
   /** @param {string} words */
@@ -83,7 +85,7 @@
     const title = shown.querySelector(`#request-title-${CSS.escape(id)}`)?.textContent.trim() ?? "";
     const words = (event.submitter?.querySelector("b") ?? event.submitter)?.textContent.trim().replace(/\s+/g, " ") ?? "";
     const key = crypto.getRandomValues(new Uint32Array(2)).join("-"), action = form.getAttribute("action");
-    hold(/** @type {Entry} */ ({ key, id, action, body: data.toString(), title, words }));
+    hold(/** @type {Entry} */ ({ key, id, action, body: data.toString(), title, words, votedAt: ownVote(shown)?.at ?? "" }));
   }, true);
 
   /** @param {Event} event */
@@ -177,7 +179,7 @@
       window.pausepoint.typing.keepFocus(shown);
       htmx.swap(shown, text, { swapStyle: "outerHTML" });
     }
-    if (response.ok) endLine(entry, say(gettext("Stored: %(words)s, %(title)s"), entry), { brief: true, done: true });
+    if (response.ok) endAsStored(entry);
     else {
       const page = parse(text), reason = (page.querySelector(".refusal p") ?? page.querySelector(".problem p, p"))?.textContent.trim() ?? "";
       endLine(entry, say(gettext("Not stored: %(title)s. %(reason)s"), { title: entry.title, reason }), { alert: true });
@@ -187,7 +189,8 @@
   /** @param {string} text */
   const parse = (text) => new DOMParser().parseFromString(text, "text/html");
 
-  // --- Not known yet: looked up until the request has ended, or still waits when the server has given up every attempt.
+  // --- Not known yet: looked up until the request has ended or has the vote that was sent, or still waits when the server has
+  // given up every attempt.
   /** @param {Entry} entry */
   function showUnknown(entry) {
     showLine(entry, say(gettext("Not known yet whether your decision was stored: %(words)s, %(title)s."), entry), true)
@@ -204,6 +207,7 @@
     // Meanwhile it was sent again, or this person logged out.
     if (own.get(entry.key) !== entry || entry.sentAt !== sentAt) return false;
     if (page?.querySelector(".outcome p")) return end(entry, page);
+    if (page && isStoredVote(entry, page)) return endAsStored(entry);
     if (page && age(sentAt) > OVER) return offer(entry);
     if (age(sentAt) > SLOW) showUnknown(entry);
     clearTimeout(timers.get(entry.key));
@@ -216,8 +220,32 @@
     endLine(entry, `${entry.title}: ${outcomeOf(shown)}`, { brief: true, done: true });
     return true;
   }
+  /** @param {Entry} entry */
+  function endAsStored(entry) {
+    forget(entry);
+    endLine(entry, say(gettext("Stored: %(words)s, %(title)s"), entry), { brief: true, done: true });
+    return true;
+  }
   /** @param {HTMLElement} shown */
   const outcomeOf = (shown) => shown.querySelector(".outcome p")?.textContent.trim().replace(/\s+/g, " ") ?? "";
+
+  // A vote that was stored leaves its request waiting for others, so the look has to read this person's own vote.
+  /** @typedef {{ at: string, verdict: string, digest: string, comment: string }} OwnVote */
+  /** @param {Element} shown @returns {OwnVote | undefined} */
+  function ownVote(shown) {
+    const kept = shown.querySelector(".votes")?.getAttribute("data-own-vote");
+    return kept ? JSON.parse(kept) : undefined;
+  }
+  /** @param {string} text */
+  const plain = (text) => text.replaceAll("\r\n", "\n").trim();
+  /** @param {Entry} entry @param {Element} shown */
+  function isStoredVote({ body, votedAt }, shown) {
+    const own = ownVote(shown), sent = new URLSearchParams(body), verdict = sent.get("verdict");
+    if (!own || (own.verdict === "reject") !== (verdict === "reject")) return false;
+    // Who votes the same again changes nothing, so the time of the vote stays.
+    const isSame = verdict === own.verdict && sent.get("digest") === own.digest && plain(sent.get("comment") ?? "") === plain(own.comment);
+    return own.at !== (votedAt ?? "") || isSame;
+  }
 
   // --- Not sent: only what is certainly not stored may be discarded.
   /** @param {Entry} entry */
@@ -291,36 +319,10 @@
   }
   for (const name of ["htmx:wsAfterMessage", "htmx:afterSettle", "htmx:load"]) document.addEventListener(name, notice);
 
-  // --- The lines at the edge of the window.
-  /** @param {string} words @param {() => unknown} act */
-  function makeButton(words, act) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = words;
-    button.addEventListener("click", act);
-    return button;
-  }
+  // --- The line of a decision at the edge of the window.
   /** @param {Entry} entry @param {string} words */
   function showLine({ key, id, action }, words, alert = false) {
-    let area = document.getElementById("holds");
-    if (!area) {
-      area = document.createElement("section");
-      area.id = "holds";
-      area.setAttribute("aria-label", gettext("Your decisions"));
-      document.body.append(area);
-    }
-    const line = document.createElement("div"), text = document.createElement("p"), link = document.createElement("a");
-    line.id = `hold-${key}`;
-    line.className = "toast";
-    line.classList.toggle("toast-alert", alert);
-    if (alert) line.setAttribute("role", "alert");
-    text.textContent = words;
-    link.href = pageOf({ action });
-    link.textContent = gettext("Open it");
-    line.append(text, ...(alert && !card(id) ? [link] : []));
-    document.getElementById(line.id)?.remove();
-    area.append(line);
-    return line;
+    return showToast(`hold-${key}`, words, { alert, link: alert && !card(id) ? pageOf({ action }) : undefined });
   }
   /** @param {Entry} entry @param {string} words @param {{ brief?: boolean, alert?: boolean, done?: boolean }} how */
   function endLine(entry, words, { brief, alert, done }) {
@@ -331,14 +333,6 @@
     announce(words);
     setTimeout(() => line.remove(), 5000);
   }
-
-  // --- Decisions that are sent at once are announced to the page, too.
-  document.addEventListener("htmx:afterRequest", (event) => {
-    const form = event.detail.elt;
-    if (!form.matches?.("form[data-decides]") || event.detail.xhr.status >= 400) return;
-    const id = form.getAttribute("action")?.split("/").at(-3);
-    if (id) tell("pausepoint:decided", id);
-  });
 
   if (!person) return;
   document.addEventListener("DOMContentLoaded", () => adopt(true));

@@ -69,6 +69,9 @@
       first?.focus();
       return;
     }
+    if (window.pausepoint.seen.hasJustMoved()) return announce(gettext("The page has just moved. Look at it, then press again."));
+    // First the rest of it, page by page.
+    if (key === "a" && window.pausepoint.seen.readOn([card])) return announce(gettext("You have not seen all of it. Read on, then press a again."));
     const collapsed = button.closest("details:not([open])"), caution = cautionFor(card);
     const name = key === "a" ? button.form?.elements.typed_name : null;
     if (collapsed) {
@@ -91,7 +94,9 @@
   /** @param {HTMLElement} card */
   function cautionFor(card) {
     if (card.matches(".urgency-critical")) return gettext("Critical: press the button to decide it.");
-    const refused = [...document.querySelectorAll(".refusal")].some((shown) => shown.checkVisibility());
+    // What was not in view when it was refused may have been looked at since.
+    const isRead = card.dataset.warned !== undefined && window.pausepoint.seen.isSeen(card);
+    const refused = [...document.querySelectorAll(".refusal")].some((shown) => shown.checkVisibility() && !(isRead && card.contains(shown)));
     return refused ? gettext("Read the message on this page, then press the button.") : undefined;
   }
 

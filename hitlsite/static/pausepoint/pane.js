@@ -9,7 +9,7 @@
   const none = document.getElementById("detail-none"), wide = matchMedia("(min-width: 900px)");
   const ID = /^[0-9a-f-]{36}$/;
   // A key that was meant for the last request must not decide the next one, which has just opened by itself.
-  const PAUSE = 300;
+  const PAUSE = 1000;
 
   /** @param {string} words */
   const announce = (words) => { document.getElementById("announcements").textContent = words; };
@@ -20,10 +20,13 @@
   const rowOf = (id) => page.querySelector(`.inbox-list > [id="row-${id}"]`);
   const rows = () => [...page.querySelectorAll(".inbox-list > .inbox-row")];
   // What j and k step through: in a list of what waits, no row that was decided since, here or elsewhere.
-  const steps = () => rows().filter((row) => row === rowOf(current) || !isFolded(row) && (page.dataset.steps === "all" || isWaiting(row)));
-  // Rows that are like another stand in a fold below it; while it is closed, they are one row.
+  const steps = () => rows().filter((row) => row === rowOf(current) || page.dataset.steps === "all" || isWaiting(row));
+  // Rows that are like another stand in a fold below it, which opens when one of them is reached.
   /** @param {HTMLElement} row */
-  const isFolded = (row) => row.closest("details:not([open])") !== null;
+  function openFold(row) {
+    const fold = row.closest("details.alike");
+    if (fold) fold.open = true;
+  }
   /** @param {HTMLElement} row */
   const isWaiting = (row) => row.matches(".is-pending:not([data-held])");
   const isSplit = () => page.classList.contains("split") && wide.matches;
@@ -196,6 +199,7 @@
   }
   /** @param {HTMLElement} row */
   function choose(row) {
+    openFold(row);
     titleOf(row).focus({ preventScroll: true });
     row.scrollIntoView({ block: "nearest" });
     if (!isSplit() && !current) return;
@@ -219,14 +223,13 @@
   function openNext(id) {
     const found = rows(), place = found.findIndex((row) => idOf(row) === id);
     const left = [...found.slice(place + 1), ...found.slice(0, Math.max(place, 0))].filter((row) => isWaiting(row) && !row.matches(".is-voted") && !decided.has(idOf(row)));
-    const waiting = left.find((row) => !isFolded(row)) ?? left[0], fold = waiting?.closest("details");
-    if (fold) fold.open = true;
-    const more = document.querySelector("#more-rows a");
+    const [waiting] = left, more = document.querySelector("#more-rows a");
     if (more && (!waiting || found.indexOf(waiting) < place)) {
       document.addEventListener("htmx:afterSettle", () => openNext(id), { once: true });
       return more.click();
     }
     if (!waiting) return announce(gettext("Nothing else is waiting in this list."));
+    openFold(waiting);
     titleOf(waiting).focus({ preventScroll: true });
     open(idOf(waiting), { itself: true });
   }
@@ -264,8 +267,9 @@
   /** @param {number} by */
   function step(by) {
     const found = steps(), next = found[found.findIndex((row) => idOf(row) === current) + by];
-    if (next) open(idOf(next));
-    else announce(gettext("There is no other request in this direction."));
+    if (!next) return announce(gettext("There is no other request in this direction."));
+    openFold(next);
+    open(idOf(next));
   }
   wide.addEventListener("change", show);
   document.addEventListener("htmx:wsAfterMessage", () => {
@@ -289,7 +293,7 @@
     open, close, move, selected, isSplit, openNext, idOf, rowOf, titleOf, show,
     current: () => current,
     isLoaded: () => loaded !== "" && loaded === current,
-    isSettled: () => performance.now() - openedItself > PAUSE,
+    isSettled: (pause = PAUSE) => performance.now() - openedItself > pause,
     card,
     wasDecidedHere: (id) => decided.has(id),
   };

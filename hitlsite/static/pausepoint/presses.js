@@ -3,6 +3,8 @@
 (() => {
   "use strict";
 
+  // A pointer is aimed, so it waits for less time than a key after a request has opened by itself.
+  const PAUSE = 300;
   /** @param {Event} event */
   const ignore = (event) => {
     event.preventDefault();
@@ -18,7 +20,7 @@
     if (!event.isTrusted || !button?.form || button.type !== "submit") return;
     if (event.detail > 1) return ignore(event);
     const { pane } = window.pausepoint;
-    if (!pane?.card()?.contains(button) || pane.isSettled()) return;
+    if (!pane?.card()?.contains(button) || pane.isSettled(PAUSE)) return;
     ignore(event);
     document.getElementById("announcements").textContent = gettext("This request has just opened. Look at it, then press again.");
   }, true);

@@ -1,9 +1,13 @@
-// Which parts of a waiting request were in view. Its forms report them, and the server asks once before it approves the rest unseen.
+// Which parts of waiting requests were in view, on their own pages and on the page of a bulk decision. The forms report them, and the
+// server asks once before it approves the rest unseen.
 // Geometry instead of an IntersectionObserver, which says nothing while someone scrolls within a part that fills the window.
 (() => {
   "use strict";
 
-  const CARDS = ".request.is-pending, .confirm", SLACK = 2;
+  const BULK = ".bulk-part", CARDS = `.request.is-pending, .confirm, ${BULK}`, SLACK = 2;
+  // A key that was meant for what was there before must not decide what has just come into view.
+  const PAUSE = 1000;
+  let moved = -Infinity;
   /** @typedef {[number, number][]} Spans of a part, from 0 for its top to 1 for its bottom */
   /** @type {Map<string, { viewed: Set<string>, spans: Map<string, Spans>, opened: Set<string> }>} */
   const reports = new Map();
@@ -15,7 +19,9 @@
   // and refusals replace the card, but not what a person has seen.
   /** @param {Element} card */
   function reportOf(card) {
-    const report = reports.get(card.id) ?? { viewed: new Set(), spans: new Map(), opened: new Set() };
+    // What was in view before the page of a bulk decision was refused.
+    const known = (card.getAttribute("data-seen") ?? "").split(" ").filter(Boolean);
+    const report = reports.get(card.id) ?? { viewed: new Set(known), spans: new Map(), opened: new Set() };
     reports.set(card.id, report);
     return report;
   }
@@ -45,7 +51,7 @@
     }
     const heading = headingOf(card);
     if (heading) top = Math.max(top, (box?.top ?? 0) + heading.offsetHeight);
-    for (const bar of card.querySelectorAll(".decision-bar, .decision-stay")) {
+    for (const bar of (card.closest(".bulk-page") ?? card).querySelectorAll(".decision-bar, .decision-stay, .bulk-decide")) {
       const shape = bar.getBoundingClientRect();
       if (shape.height && getComputedStyle(bar).position === "sticky" && shape.bottom >= bottom - SLACK) bottom = Math.min(bottom, shape.top);
     }
@@ -55,8 +61,9 @@
   /** @param {HTMLElement} card */
   function look(card) {
     if (document.visibilityState !== "visible" || card.closest("[inert]")) return;
-    const { viewed, spans } = reportOf(card), frame = frameOf(card);
-    for (const part of card.querySelectorAll("[data-view]:not([data-viewed])")) {
+    const { viewed, spans } = reportOf(card), parts = card.querySelectorAll("[data-view]:not([data-viewed])");
+    const frame = parts.length ? frameOf(card) : { top: 0, bottom: 0 };
+    for (const part of parts) {
       const place = part.dataset.view;
       if (!viewed.has(place)) {
         if (part.closest("details:not([open])")) continue;
@@ -99,7 +106,7 @@
     const { viewed } = reportOf(card), raw = card.querySelector(".left-out") !== null;
     return [...card.querySelectorAll("[data-view]:not([data-viewed])")].filter((part) => {
       // The whole of a value that is open takes the place of its beginning.
-      if (part.matches(".edit *, :has(+ .fold[open])") || viewed.has("raw") || viewed.has(`${part.dataset.view}+`)) return false;
+      if (part.matches(".edit *, :has(+ .fold[open])") || ["raw", `${part.dataset.view}+`, part.dataset.view].some((place) => viewed.has(place))) return false;
       return raw || !part.closest(".raw");
     });
   }
@@ -111,19 +118,25 @@
     requestAnimationFrame(() => {
       planned = false;
       document.querySelectorAll(CARDS).forEach(look);
+      document.dispatchEvent(new CustomEvent("pausepoint:looked"));
     });
   }
   for (const name of ["scroll", "resize", "toggle", "load"]) addEventListener(name, plan, { capture: true, passive: true });
   for (const name of ["visibilitychange", "pausepoint:opened", "htmx:afterSettle"]) document.addEventListener(name, plan);
 
   document.addEventListener("submit", (event) => {
-    const card = event.target.closest(CARDS);
-    if (!card) return;
-    look(card);
-    const field = event.target.querySelector("input[name=viewed]") ?? document.createElement("input");
-    Object.assign(field, { type: "hidden", name: "viewed", value: [...reportOf(card).viewed].join(" ") });
-    event.target.append(field);
+    const form = event.target, card = form.closest(CARDS);
+    for (const field of form.querySelectorAll("input[name=viewed]")) field.remove();
+    if (card) report(form, card);
+    else for (const part of form.querySelectorAll(BULK)) report(form, part, part.id);
   }, true);
+  /** @param {HTMLFormElement} form @param {HTMLElement} card */
+  function report(form, card, name = "") {
+    look(card);
+    const field = document.createElement("input"), places = [...reportOf(card).viewed];
+    Object.assign(field, { type: "hidden", name: "viewed", value: (name ? [name, ...places] : places).join(" ") });
+    form.append(field);
+  }
 
   // --- A file that the page does not show was seen when it was opened.
   /** @param {MouseEvent} event */
@@ -144,6 +157,11 @@
     for (const fold of root.querySelectorAll(`:is(${CARDS}) details[data-fold]`)) {
       if (reportOf(/** @type {Element} */ (fold.closest(CARDS))).opened.has(fold.dataset.fold)) fold.open = true;
     }
+    // A refusal of what was not in view stays where the buttons are, while the page goes to what that is.
+    for (const refusal of root.querySelectorAll(".request[data-warned] .decision-bar .refusal:not([data-shown])")) {
+      refusal.dataset.shown = "";
+      if (showNext(/** @type {HTMLElement} */ (refusal.closest(".request")))) moved = performance.now();
+    }
     plan();
   }
   document.addEventListener("DOMContentLoaded", () => ready(document));
@@ -162,15 +180,40 @@
 
   // --- Open everything, and scroll to what was not in view yet; again, to the next of it. Returns whether something is left.
   window.pausepoint.unfold = (card) => {
+    look(card);
+    showNext(card);
+    return missing(card).length > 0;
+  };
+  // What opens here is on the screen only after the page has moved: until then nothing of it counts as seen. Returns whether it moved.
+  /** @param {HTMLElement} card */
+  function showNext(card) {
     const raw = card.querySelector(".left-out") ? ", .raw" : "";
     for (const fold of card.querySelectorAll(`details:is(.fold, .branch${raw}):not([open])`)) fold.open = true;
-    look(card);
     const [next] = missing(card);
     if (!next) return false;
     const { top, height } = next.getBoundingClientRect(), [[start, end]] = reportOf(card).spans.get(next.dataset.view) ?? [[1, 1]];
     const unseen = top + (start * height > SLACK ? 0 : end * height);
     (scrollerOf(card) ?? window).scrollBy({ top: unseen - frameOf(card).top - 8 });
     look(card);
-    return missing(card).length > 0;
-  };
+    return true;
+  }
+
+  // --- Read on: show the next part of these cards that was not in view. Returns whether there was one.
+  /** @param {HTMLElement[]} cards */
+  function readOn(cards) {
+    cards.forEach(look);
+    if (!cards.some(showNext)) return false;
+    moved = performance.now();
+    plan();
+    return true;
+  }
+  // What no scrolling shows: values in the raw JSON alone, and files that were not opened.
+  /** @param {HTMLElement} card */
+  function isSeen(card) {
+    const { viewed } = reportOf(card), files = [...card.querySelectorAll("a[data-opens]")];
+    if (missing(card).length || files.some((file) => !viewed.has(file.dataset.opens ?? ""))) return false;
+    return viewed.has("raw") || !card.querySelector(".left-out");
+  }
+  document.addEventListener("pausepoint:opened", () => { moved = -Infinity; });
+  window.pausepoint.seen = { readOn, isSeen, hasJustMoved: () => performance.now() - moved < PAUSE };
 })();

@@ -10,7 +10,7 @@ import pytest
 from approvals import actions
 from approvals.actions.checking import MAX_COMMENT, MAX_VALUE_BYTES
 from approvals.asking.answers import Answer
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.exceptions import AlreadyDecided, Invalid, Refusal
 from approvals.models import ApprovalRequest, Decision
 from approvals.states import Door, Kind, Verdict
@@ -61,7 +61,7 @@ def test_each_kind_accepts_its_own_verdicts_only(kind, verdict):
     assert (found.by_id, found.by_name, found.via, found.door) == (decider.pk, "bob", "dashboard", "web")
     assert found.edited_input == (LESS if verdict == Verdict.EDIT else None)
     assert found.answer == ("blue" if verdict == Verdict.RESPOND else None)
-    approved = {"approve": request.input_digest, "edit": digest(LESS)}
+    approved = {"approve": request.input_digest, "edit": input_digest(LESS)}
     assert found.approved_digest == approved.get(verdict.value, "")
     assert events(request) == ["request.created", "request.decided"]
 
@@ -118,7 +118,7 @@ def test_a_valid_edit_is_stored_with_the_digest_of_the_input_that_may_run():
     request = make_request(alice(), response_schema=AMOUNTS)
     decide(request, bob(), Verdict.EDIT, edited_input=LESS)
     assert [(d.verdict, d.edited_input, d.approved_digest) for d in decisions(request)] == [
-        ("edit", LESS, digest(LESS))
+        ("edit", LESS, input_digest(LESS))
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from approvals import actions
 from approvals.asking.asks import Ask
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.exceptions import Conflict, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import ENDED, Kind, Priority, Verdict, WorkflowState
@@ -156,7 +156,7 @@ def test_everything_that_was_asked_is_stored():
     assert (found.options, found.suggestions, found.step_path) == (options, ["Green"], ["paint", "choose"])
     assert (found.multiple, found.allow_text, found.field_name, found.context) == (True, True, "colour", {"shop": 1})
     assert (found.urgency, found.assigned_to, found.requested_by, found.scope) == (1, assignee, owner, "key:1")
-    assert (found.input, found.input_digest, found.has_default) == (REFUND, digest(REFUND), False)
+    assert (found.input, found.input_digest, found.has_default) == (REFUND, input_digest(REFUND), False)
 
 
 DEEP: list = []

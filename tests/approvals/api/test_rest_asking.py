@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from tests.support.machine import API, APPROVAL, QUESTION, Machine
 from tests.support.people import alice, bob
@@ -56,7 +56,8 @@ def test_a_new_request_is_stored_and_returned():
         "tool_name": "refund",
         "tool_call_id": "call-1",
         "input": {"amount": 120},
-        "input_digest": digest({"amount": 120}),
+        "input_digest": input_digest({"amount": 120}),
+        "digest_salt": None,
         "response_schema": None,
         "options": [],
         "multiple": False,

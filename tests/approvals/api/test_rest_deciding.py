@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from approvals.actions.results import MAX_OTHER_INPUTS
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.states import ALIASES
 from tests.support.machine import APPROVAL, QUESTION, Machine
@@ -49,7 +49,8 @@ def test_an_approval_says_what_may_run_now():
         "decided_at": decided.body["changed_at"],
         "comment": "Fine.",
         "approved_input": {"amount": 120},
-        "approved_digest": digest({"amount": 120}),
+        "approved_digest": input_digest({"amount": 120}),
+        "digest_salt": None,
         **dict.fromkeys(["decided_for", "edited_input", "answer", "grant", "rule", "repeats"]),
         **dict.fromkeys(["break_glass", "halted"], False),
     }
@@ -61,7 +62,7 @@ def test_an_edit_replaces_what_may_run():
     decided = decider.decide(agent.ask(response_schema=SCHEMA), "edit", edited_input={"amount": 100})
     made = decided.body["decision"]
     assert (made["verdict"], made["approved_input"]) == ("edit", {"amount": 100})
-    assert (made["approved_digest"], decided.body["input"]) == (digest({"amount": 100}), {"amount": 120})
+    assert (made["approved_digest"], decided.body["input"]) == (input_digest({"amount": 100}), {"amount": 120})
 
 
 @pytest.mark.parametrize("word", ALIASES)
@@ -176,8 +177,8 @@ def test_a_result_is_recorded_once():
     assert entry.data == {
         "state": "succeeded",
         "input": {"amount": 100},
-        "input_digest": digest({"amount": 100}),
-        "executed_digest": digest({"amount": 100}),
+        "input_digest": input_digest({"amount": 100}),
+        "executed_digest": input_digest({"amount": 100}),
         "output": {"refunded": 100},
         "error_text": "",
         "executions": 1,
@@ -204,7 +205,7 @@ def test_the_reported_input_must_be_the_approved_one():
     agent, decider = Machine(alice()), Machine(bob())
     asked = agent.ask()
     decider.decide(asked, "edit", edited_input={"amount": 100})
-    approved, other = digest({"amount": 100}), {"input_digest": asked["input_digest"], "output": 1}
+    approved, other = input_digest({"amount": 100}), {"input_digest": asked["input_digest"], "output": 1}
     for repeats in range(2):
         reply = agent.post(f"/requests/{asked['id']}/result", other)
         assert (reply.refusal, reply.body["approved_digest"]) == ((409, "other_input"), approved)
@@ -228,7 +229,7 @@ def test_a_broken_client_cannot_fill_the_log_with_reports_of_other_inputs():
     asked = agent.ask()
     decider.decide(asked, "approve")
     for number in range(MAX_OTHER_INPUTS + 2):
-        said = {"input_digest": digest({"ran": number}), "error": "no"}
+        said = {"input_digest": input_digest({"ran": number}), "error": "no"}
         assert agent.post(f"/requests/{asked['id']}/result", said).refusal == (409, "other_input")
     assert AuditEntry.objects.filter(event="tool.other_input").count() == MAX_OTHER_INPUTS
 

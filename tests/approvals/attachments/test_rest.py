@@ -10,7 +10,8 @@ from django.core.files.storage import storages
 from django.test import Client
 from django.urls import reverse
 
-from approvals.db.canonical_json import digest
+from approvals.asking.attachments import storage_failed, storage_outage
+from approvals.db.input_digest import input_digest
 from approvals.models import ApprovalRequest, AuditEntry, RequestAttachment
 from tests.support.desk.files import CSV, GIF, JPEG, PDF, PNG, TEXT, WEBP, attachment, folder, giant_png, stored_names
 from tests.support.machine import APPROVAL, Machine
@@ -54,7 +55,7 @@ def test_a_request_lists_its_files_with_the_type_that_was_found_in_them():
 def test_the_digest_of_a_request_without_files_is_that_of_its_input():
     machine = Machine(alice())
     document = machine.ask()
-    assert (document["input_digest"], document["attachments"]) == (digest(APPROVAL["input"]), [])
+    assert (document["input_digest"], document["attachments"]) == (input_digest(APPROVAL["input"]), [])
     assert "attachments" not in AuditEntry.objects.get(event="request.created").data
 
 
@@ -62,14 +63,14 @@ def test_the_digest_of_a_request_with_files_covers_them_too():
     document = Machine(alice()).ask(attachments=[attachment(TEXT, "note.txt")])
     file = {"name": "note.txt", "media_type": "text/plain", "size": len(TEXT)}
     file["sha256"] = hashlib.sha256(TEXT).hexdigest()
-    assert document["input_digest"] == digest({"input": APPROVAL["input"], "attachments": [file]})
+    assert document["input_digest"] == input_digest(APPROVAL["input"], [file])
     assert AuditEntry.objects.get(event="request.created").data["attachments"] == [file]
 
 
 def test_a_decision_about_other_files_than_those_of_the_request_is_refused():
     document = Machine(alice()).ask(attachments=[attachment()])
     decider = Machine(bob())
-    without = digest(APPROVAL["input"])
+    without = input_digest(APPROVAL["input"])
     assert decider.decide(document, "approve", input_digest=without).refusal == (409, "changed")
     assert decider.decide(document, "approve", input_digest=document["input_digest"]).status == 200
 
@@ -80,7 +81,7 @@ def test_a_changed_input_is_approved_together_with_the_files():
     edited = Machine(bob()).decide(document, "edit", edited_input={"amount": 100}).body
     files = [{name: value for name, value in file.items() if name != "url"} for file in document["attachments"]]
     approved = edited["decision"]["approved_digest"]
-    assert approved == digest({"input": {"amount": 100}, "attachments": files})
+    assert approved == input_digest({"amount": 100}, files)
     result = {"input_digest": approved, "output": "done"}
     assert machine.post(f"/requests/{document['id']}/result", result).status == 201
 
@@ -170,7 +171,8 @@ def test_a_file_that_is_not_the_one_that_was_sent_is_not_served(folder):
     assert read(machine, document).json()["code"] == "file_removed"
 
 
-def test_a_storage_that_fails_makes_no_request_and_is_said(folder):
+def test_a_storage_that_fails_makes_no_request_and_is_said(folder, caplog, monkeypatch):
+    monkeypatch.setattr(storage_outage, "_failures", 0)
     folder.mkdir(mode=0o700)
     # A file is where its folders would be.
     for first in "0123456789abcdef":
@@ -179,6 +181,8 @@ def test_a_storage_that_fails_makes_no_request_and_is_said(folder):
     reply = Machine(alice()).post("/requests", APPROVAL | {"attachments": [attachment()]})
     assert reply.refusal == (503, "storage_failed")
     assert (ApprovalRequest.objects.count(), RequestAttachment.objects.exclude(erase_at=None).count()) == (0, 1)
+    (line,) = [record.getMessage() for record in caplog.records if record.name == storage_failed.__module__]
+    assert line.startswith("The storage of files fails (FileExistsError: ")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, InMemoryStorage
 from django.core.management import call_command
+from django.db import OperationalError, connection, connections
 from django.utils import timezone
 
 from approvals import actions
@@ -79,6 +80,48 @@ def test_files_of_a_refused_request_are_removed_at_once(folder):
     machine.post("/workflows/run-1/end", {"outcome": "completed"})
     reply = machine.post("/requests", APPROVAL | {"attachments": FILES, "workflow_id": "run-1"})
     assert reply.refusal == (409, "conflict")
+    assert (stored_names(folder), RequestAttachment.objects.count()) == ([], 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_files_of_a_request_whose_commit_got_no_answer_stay(folder, monkeypatch):
+    machine, commit = Machine(alice()), connection.commit
+
+    def commit_and_lose_the_answer():
+        commit()
+        if ApprovalRequest.objects.exists():
+            monkeypatch.undo()
+            raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr(connections["default"], "commit", commit_and_lose_the_answer)
+    reply = machine.post("/requests", APPROVAL | {"attachments": FILES}, idempotency_key="refund-1")
+    assert reply.status == 503
+    sweep.erase_due_attachments()
+    again = machine.post("/requests", APPROVAL | {"attachments": FILES}, idempotency_key="refund-1")
+    assert (again.status, len(stored_names(folder)), RequestAttachment.objects.filter(request=None).count()) == (
+        200,
+        2,
+        0,
+    )
+    paths = [file["url"].partition("/api/v1")[2] for file in again.body["attachments"]]
+    assert [machine.get(path).status for path in paths] == [200, 200]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_files_of_a_request_whose_commit_failed_are_left_to_the_sweep(folder, monkeypatch):
+    machine, commit = Machine(alice()), connection.commit
+
+    def lose_the_connection():
+        if ApprovalRequest.objects.exists():
+            raise OperationalError("the connection is lost")
+        commit()
+
+    monkeypatch.setattr(connections["default"], "commit", lose_the_connection)
+    reply = machine.post("/requests", APPROVAL | {"attachments": FILES})
+    assert (reply.status, ApprovalRequest.objects.count(), len(stored_names(folder))) == (503, 0, 2)
+    monkeypatch.undo()
+    RequestAttachment.objects.update(erase_at=timezone.now() - timedelta(seconds=1))
+    sweep.erase_due_attachments()
     assert (stored_names(folder), RequestAttachment.objects.count()) == ([], 0)
 
 

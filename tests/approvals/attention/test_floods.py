@@ -9,11 +9,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from approvals.actions.attention import flooding
-from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.models import ApprovalRequest, AuditEntry, Decision, ToolSettings
 from approvals.outbound import mailing
 from approvals.states import Kind, Priority, Verdict
 from tests.support.desk.pressing import browser
-from tests.support.desk.requests import make_request, make_workflow, stored
+from tests.support.desk.requests import FUTURE, make_request, make_workflow, stored
 from tests.support.desk.votes import both, group, vote, with_terms
 from tests.support.markup import Element, parse
 from tests.support.people import alice, bob, make_person
@@ -30,7 +30,8 @@ def few_are_a_flood(settings) -> None:
 
 def flood(owner, number: int = FOLD_FROM, **changes) -> list[ApprovalRequest]:
     return [
-        make_request(owner, **{"tool_name": "refund", "input": {"amount": place}} | changes) for place in range(number)
+        make_request(owner, **{"tool_name": "refund", "input": {"amount": 250, "order_id": place}} | changes)
+        for place in range(number)
     ]
 
 
@@ -67,6 +68,73 @@ def test_requests_that_differ_in_more_than_values_are_not_alike(changes):
     flood(owner, FOLD_FROM - 1)
     flood(owner, 1, **changes)
     assert folds(page_of(bob())) == []
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        [{"amount": 12 + place} for place in range(FOLD_FROM)],
+        [{"amount": 7, "to": f"p{place}@example.com"} for place in range(FOLD_FROM)],
+        [{"amount": 7, "account_id": str(place)} for place in range(FOLD_FROM)],
+        [{"note": "n" * 500 + str(place)} for place in range(FOLD_FROM)],
+        [{"ref": "see the note below" + " " * place} for place in range(FOLD_FROM)],
+    ],
+)
+def test_requests_with_different_values_are_rows_of_their_own(inputs):
+    owner = alice()
+    for value in inputs:
+        make_request(owner, tool_name="refund", input=value)
+    assert folds(page_of(bob())) == []
+
+
+def test_identifiers_that_an_administrator_chose_as_key_fields_are_not_folded():
+    ToolSettings.objects.create(tool_name="refund", key_fields=["/order_id"])
+    flood(alice())
+    assert folds(page_of(bob())) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"message": "The customer has not confirmed this."},
+        {"context": {"risk": "high"}},
+        {"title": "Refund 7 EUR"},
+        {"deadline_at": FUTURE},
+        {"message": "m" * 500},
+    ],
+)
+def test_what_differs_beside_the_input_and_what_has_a_deadline_stays_outside(changes):
+    owner, decider = alice(), bob()
+    flood(owner)
+    (other,) = flood(owner, 1, **changes)
+    page = page_of(decider)
+    outside = [row.attributes["id"] for row in page.find("li", class_="inbox-row")]
+    folded = [row.attributes["id"] for fold in page.find("details") for row in fold.find("li", class_="inbox-row")]
+    assert (folds(page), f"row-{other.pk}" in outside, f"row-{other.pk}" in folded) == (
+        [("9 more like this", 9)],
+        True,
+        False,
+    )
+
+
+def test_titles_and_messages_may_name_the_identifier():
+    owner = alice()
+    for place in range(FOLD_FROM):
+        make_request(
+            owner,
+            tool_name="refund",
+            title=f"Refund o-{place}",
+            message=f"For o-{place}.",
+            input={"order_id": f"o-{place}"},
+        )
+    assert folds(page_of(bob())) == [("9 more like this", 9)]
+
+
+def test_long_inputs_that_are_equal_are_alike():
+    owner = alice()
+    for _ in range(FOLD_FROM):
+        make_request(owner, tool_name="mail", input={"body": "word " * 500})
+    assert folds(page_of(bob())) == [("9 more like this", 9)]
 
 
 def test_requests_with_other_names_or_another_agent_or_person_are_not_alike():
@@ -171,6 +239,8 @@ def test_rows_that_stand_folded_are_picked_with_the_input_that_people_vote_on():
     decider = bob()
     first, *_rest = flood(alice())
     with_terms(first, both(group(votes=2)))
-    vote(first, make_person("erin", "decide_approvalrequest"), Verdict.EDIT, edited_input={"amount": 7})
+    vote(
+        first, make_person("erin", "decide_approvalrequest"), Verdict.EDIT, edited_input={"amount": 250, "order_id": 99}
+    )
     (picks,) = [field.attributes["value"] for field in page_of(decider).find("input", name="picks")]
     assert f"{first.pk}:{stored(first).voted_digest}" in picks.split()

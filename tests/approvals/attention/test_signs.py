@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.queries.attention.signs import Made, Signs, signs_of
+from approvals.queries.attention.people import Made
+from approvals.queries.attention.signs import Signs, signs_of
 
 START = datetime(2026, 11, 26, 9, 0, tzinfo=UTC)
 
@@ -16,6 +20,8 @@ def made(at: float, *, words: int | None = 40, unseen: int | None = 0, asked: fl
     """A decision so many seconds after START; 40 words take ten seconds to read."""
     return Made(
         by_id=1,
+        by_name="bob",
+        request_id=UUID(int=1),
         decided_at=START + timedelta(seconds=at),
         requested_at=START + timedelta(seconds=asked),
         words=words,
@@ -23,8 +29,15 @@ def made(at: float, *, words: int | None = 40, unseen: int | None = 0, asked: fl
     )
 
 
+def one_after_another(decisions: Iterable[Made]) -> list[Made]:
+    """The decisions of one person, each with when they made the one before it."""
+    found = list(decisions)
+    before = [None, *(each.decided_at for each in found)]
+    return [replace(each, previous=previous) for each, previous in zip(found, before, strict=False)]
+
+
 def hasty(*decisions: Made) -> tuple[int, int]:
-    signs = signs_of(decisions)
+    signs = signs_of(one_after_another(decisions))
     return signs.hasty, signs.readable
 
 
@@ -47,8 +60,8 @@ def test_a_request_whose_words_are_not_known_says_nothing():
 
 
 def test_the_last_decision_is_named_only_if_it_was_hasty():
-    assert signs_of([made(0), made(4)]).last_hasty == (4.0, 10.0)
-    assert signs_of([made(0), made(4), made(60)]).last_hasty is None
+    assert signs_of(one_after_another([made(0), made(4)])).last_hasty == (4.0, 10.0)
+    assert signs_of(one_after_another([made(0), made(4), made(60)])).last_hasty is None
 
 
 def test_series_are_approvals_in_a_row_with_unopened_parts():
@@ -77,6 +90,6 @@ def test_figures_never_exceed_what_they_are_of(steps):
         made(at, words=words, unseen=unseen, asked=asked) for at, words, unseen, asked in sorted(steps, key=str)
     ]
     decisions.sort(key=lambda each: each.decided_at)
-    signs = signs_of(decisions)
+    signs = signs_of(one_after_another(decisions))
     assert 0 <= signs.hasty <= signs.readable <= signs.decided == len(decisions)
     assert 0 <= signs.series <= signs.longest <= signs.unseen <= signs.approvals <= signs.decided

@@ -15,6 +15,7 @@ from approvals.models import AuditEntry
 from hitlsite.health import metrics, readiness
 from tests.support.desk.requests import make_request
 from tests.support.people import alice, make_person
+from tests.support.vendors import drop_trigger
 
 pytestmark = pytest.mark.django_db
 
@@ -52,6 +53,13 @@ def test_readiness_reports_it():
     assert readiness.find_problems() == [f"record: {WORDS}; see `manage.py check --database default`"]
 
 
+def test_readiness_and_metrics_report_a_missing_trigger():
+    drop_trigger("approvals_decision_no_update", "approvals_decision")
+    words = "record: triggers that protect it are missing; see `manage.py check --database default`"
+    assert readiness.find_problems() == [words]
+    assert b"pausepoint_record_protected 0.0" in metrics.Metrics().text()
+
+
 def test_the_metrics_report_it():
     assert b"pausepoint_record_protected 1.0" in metrics.Metrics().text()
     leave_it_on()
@@ -74,6 +82,19 @@ def test_migrate_refuses_to_start():
     leave_it_on()
     with pytest.raises(SystemCheckError, match=r"approvals\.E003"):
         call_command("migrate", skip_checks=False, stdout=StringIO(), stderr=StringIO())
+
+
+def test_migrate_restores_missing_triggers_and_says_so():
+    names = ["approvals_decision_no_update", "approvals_decision_no_delete"]
+    for name in names:
+        drop_trigger(name, "approvals_decision")
+    said = StringIO()
+    call_command("migrate", skip_checks=False, stdout=StringIO(), stderr=said)
+    assert append_only.missing_triggers(connection) == []
+    assert said.getvalue() == (
+        f"Restored triggers that were missing: {', '.join(names)}. If no earlier `migrate` was interrupted, protected "
+        "rows could be changed until now: run `manage.py audit check`.\n"
+    )
 
 
 def test_migrate_without_checks_removes_the_row_and_logs_it(caplog):

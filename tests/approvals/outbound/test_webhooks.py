@@ -109,6 +109,7 @@ def test_the_callback_address_gets_the_end_with_the_whole_decision(end):
         "answer": None,
         "edited_input": None,
         "approved_digest": stored.approved_digest,
+        "digest_salt": None,
     }
 
 

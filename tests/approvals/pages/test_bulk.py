@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from approvals.models import ApprovalRequest, AuditEntry, Decision
+from approvals.models import ApprovalRequest, Decision
 from approvals.pages import bulk
 from approvals.states import Kind, Priority, Verdict
 from tests.approvals.actions.test_races import race
@@ -189,22 +189,3 @@ def test_concurrent_bulk_decisions_decide_each_request_once():
         words = Counter(steps[place].message for steps in found)
         assert words["Approved." if name == "bob" else "Rejected."] == 1
         assert events(request) == ["request.created", "request.decided"]
-
-
-def test_what_the_preview_did_not_show_is_on_record_for_each_request():
-    owner, client = alice(), browser(bob())
-    long, context = "x" * 5_000, {"ticket": 7, "customer": "Ada"}
-    folded = make_request(owner, input={"text": long}, tool_name="mail")
-    with_context = make_request(owner, input={"amount": 1}, context=context, tool_name="refund")
-    whole = make_request(owner, input={"amount": 2}, tool_name="refund")
-    confirm(client, [pick(one) for one in (folded, with_context, whole)])
-    entries = AuditEntry.objects.filter(event="request.decided")
-    unseen = {entry.request_id: entry.data.get("unseen") for entry in entries}
-    assert unseen[folded.pk]["characters"] > 0
-    assert (unseen[with_context.pk], unseen[whole.pk]) == ({"parts": 2, "values": 2, "characters": 0}, None)
-
-
-def test_a_rejection_records_nothing_as_unseen():
-    request = make_request(alice(), context={"ticket": 7})
-    confirm(browser(bob()), [pick(request)], "reject")
-    assert "unseen" not in AuditEntry.objects.get(event="request.decided").data

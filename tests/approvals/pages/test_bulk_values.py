@@ -31,7 +31,7 @@ def cells(found: Comparison) -> dict[str, list[str | None]]:
 
 
 def sums(found: Comparison) -> dict[str, tuple[str, int]]:
-    return {one.name: (one.total, one.count) for one in found.sums}
+    return {f"{one.name} {one.currency}".strip(): (one.total, one.count) for one in found.sums}
 
 
 def test_differing_values_get_columns_and_same_values_are_shown_once():
@@ -40,7 +40,7 @@ def test_differing_values_get_columns_and_same_values_are_shown_once():
         {"amount": 80, "currency": "EUR", "to": {"name": "Ben"}},
     )
     assert cells(found) == {"amount": ["120", "80"], "to.name": ["Ann", "Ben"]}
-    assert (same(found), sums(found)) == ({"currency": "EUR"}, {"amount": ("200", 2)})
+    assert (same(found), sums(found)) == ({"currency": "EUR"}, {"amount EUR": ("200", 2)})
 
 
 def test_values_with_lookalike_paths_do_not_hide_each_other():
@@ -72,6 +72,24 @@ def test_same_values_are_added_up_too():
 )
 def test_numbers_and_amounts_are_added_up_exactly(values, total):
     assert sums(of(*({"v": value} for value in values))) == ({"v": (total, 2)} if total else {})
+
+
+def test_sums_never_add_currencies():
+    assert sums(of(*({"amount": 10, "currency": code} for code in ("EUR", "JPY", "eur")))) == {
+        "amount EUR": ("20", 2),
+        "amount JPY": ("10", 1),
+    }
+    assert sums(of({"fee": 1, "in": "EUR"}, {"fee": 2, "in": "USD"})) == {"fee EUR": ("1", 1), "fee USD": ("2", 1)}
+    assert sums(of({"fee": 1, "price": {"ccy": "EUR"}}, {"fee": 2})) == {"fee EUR": ("1", 1), "fee": ("2", 1)}
+
+
+def test_sums_never_add_currencies_that_only_the_schemas_name():
+    requests = [ApprovalRequest(title="r", input={"fee": fee}) for fee in (1, 2, 4)]
+    schemas = {
+        one.pk: {"properties": {"fee": {"x-currency": code}}}
+        for one, code in zip(requests, ("EUR", "USD", "EUR"), strict=True)
+    }
+    assert sums(compare_inputs("refund", requests, schemas=schemas)) == {"fee EUR": ("5", 2), "fee USD": ("2", 1)}
 
 
 def test_missing_values_are_shown_and_not_added():
@@ -118,7 +136,7 @@ def test_the_page_shows_the_amounts_of_29_refunds_and_their_sum_above_the_button
     page = reviewed([make_request(owner, tool_name="refund", input=value) for value in inputs])
     (tool,) = page.find("section", class_="bulk-tool")
     assert tool.find("h2")[0].words == "29 refund"
-    assert tool.find("dl", class_="bulk-sums")[0].words == "Sum of amount 3,306 29 values, from 100 to 128"
+    assert tool.find("dl", class_="bulk-sums")[0].words == "Sum of amount in EUR 3,306 29 values, from 100 to 128"
     table = tool.find("table", class_="bulk-table")[0]
     assert [head.words for head in table.find("thead")[0].find("th")] == ["Request", "amount", "orderId"]
     assert {cell.words for cell in table.find("td")} >= {str(100 + number) for number in range(29)}
@@ -157,7 +175,28 @@ def test_mixed_alphabets_are_noted_in_columns_too():
 def test_texts_that_begin_alike_are_shown_as_texts():
     mails = ["Dear Ada,\n\n" + "word " * 1_000 + end for end in ("Yours", "Mine")]
     lines = of({"body": mails[0]}, {"body": mails[1]}).lines
-    assert [line.cells[0].value for line in lines] == mails
+    assert [[row.value for row in line.more] for line in lines] == [[mail] for mail in mails]
+
+
+def test_long_values_stand_below_their_requests_in_full_width():
+    found = of({"note": "x" * 81, "n": 1, "list": ["a"]}, {"note": "y", "n": 2, "list": ["b"]})
+    assert (found.columns, [[row.name for row in line.more] for line in found.lines]) == (["n"], [["note", "list"]] * 2)
+
+
+def test_contexts_and_messages_are_shown_once_where_they_are_the_same():
+    requests = [
+        ApprovalRequest(title="r", input={}, message="As agreed.", context={"team": "support", "ticket": number})
+        for number in (1, 2)
+    ]
+    found = compare_inputs("refund", requests)
+    assert (found.message.text, [(row.name, row.value) for row in found.same_context]) == (
+        "As agreed.",
+        [("team", "support")],
+    )
+    assert [[row.value for row in line.context] for line in found.lines] == [["1"], ["2"]]
+    requests[0].message = "Not as agreed."
+    found = compare_inputs("refund", requests)
+    assert (found.message, [line.message.text for line in found.lines]) == (None, ["Not as agreed.", "As agreed."])
 
 
 def test_values_that_read_alike_are_shown_as_json():

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.documents import InvalidMatch, document_of, match_from
-from approvals.policy.globs import Glob, fold
+from approvals.policy.globs import Glob
 from approvals.policy.match import Facts
+from approvals.text.canonical_names import fold
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0, 0.5, "", "1", "ab", "aab"]),

@@ -32,9 +32,11 @@ def test_without_rules_people_are_asked_as_before():
         ([{"match": {"tools": ["wire"]}} | ALLOW, DENY], ("deny", "rule 2", None)),
         ([SMALL | ALLOW], ("allow", "rule 1", None)),
         ([{"when": "input.amount > 500"} | ALLOW], ("ask", None, None)),
-        # An error asks, and hides every later rule.
+        # An error asks, unless a later rule denies for sure.
         ([{"when": "input.missing == 1"} | ALLOW, ALLOW], ("ask", "rule 1", "condition")),
+        ([{"when": "input.missing == 1"} | ALLOW, DENY], ("deny", "rule 2", None)),
         ([{"when": "input.missing == 1"} | DENY, ALLOW], ("ask", "rule 1", "condition")),
+        ([{"when": "input.missing == 1"} | DENY, ALLOW, DENY], ("ask", "rule 1", "condition")),
         ([{"when": "input.missing == 1"} | ASK, ALLOW], ("ask", "rule 1", "condition")),
         # The match is looked at first, so the condition may rely on it.
         ([{"match": {"tools": ["wire"]}, "when": "input.missing == 1"} | DENY, ALLOW], ("allow", "rule 2", None)),
@@ -42,6 +44,52 @@ def test_without_rules_people_are_asked_as_before():
 )
 def test_the_first_rule_that_fits_decides(rules, expected):
     assert said(evaluate(policy(*rules), facts())) == expected
+
+
+AMOUNT = {"match": {"input": [{"pointer": "/amount", "at_most": 50}]}}
+FINANCE = {"ask": {"stages": [{"groups": [{"teams": ["finance"]}]}]}}
+
+
+@pytest.mark.parametrize("small", [AMOUNT, {"when": "input.amount < 50"}, {"when": "input.amount == 50"}])
+@pytest.mark.parametrize("amount", ["50000", None, True, [1], {"value": 1}])
+def test_an_amount_of_another_type_asks_on_the_terms_of_the_stricter_rule_behind(small, amount):
+    found = evaluate(policy(small | ALLOW, FINANCE | ASK), facts({"amount": amount}))
+    assert (*said(found), [rule.name for rule in found.others]) == ("ask", "rule 1", "condition", ["rule 2"])
+    assert found.asking.terms == evaluate(policy(FINANCE | ASK), facts()).asking.terms
+    assert (found.control, found.for_grants) == (Control.FOUR_EYES, False)
+
+
+def test_a_missing_value_in_a_match_is_no_match():
+    assert said(evaluate(policy(AMOUNT | ALLOW, FINANCE | ASK), facts({}))) == ("ask", "rule 2", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"to": ["bob"]}, "deny"),
+        ({"to": ["eve"]}, "allow"),
+        ({"to": []}, "allow"),
+        ({"to": "bob"}, "ask"),
+        ({"to": {"name": "bob"}}, "ask"),
+        ({"to": [["bob"]]}, "ask"),
+        ({}, "allow"),
+    ],
+)
+def test_a_value_of_another_type_on_the_way_to_what_is_pointed_to_could_match(value, expected):
+    denied = {"match": {"input": [{"pointer": "/to/0", "equals": "bob"}]}} | DENY
+    assert evaluate(policy(denied, ALLOW), facts(value)).then == expected
+
+
+def test_what_a_condition_rules_out_does_not_match_whatever_else_could():
+    rule = AMOUNT | {"when": 'tool == "wire"'} | DENY
+    assert said(evaluate(policy(rule, ALLOW), facts({"amount": "1"}))) == ("allow", "rule 2", None)
+
+
+def test_where_no_rule_matches_for_sure_the_policy_says_who_decides_too():
+    rule = {"when": "input.no == 1", "ask": {"with_requester": True}} | ASK
+    assert evaluate(policy(rule), facts()).control is None
+    assert evaluate(policy(rule, four_eyes=True), facts()).control == Control.FOUR_EYES
+    assert evaluate(policy(rule, {"ask": {"with_requester": True}} | ASK, four_eyes=True), facts()).control is None
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.APPROVAL])
@@ -114,11 +162,22 @@ CONDITIONS = {
     None: lambda value: True,
     "input.amount < 500": lambda value: (value["amount"] < 500) if type(value.get("amount")) is int else None,
     "has(input.vip)": lambda value: "vip" in value,
-    "input.vip == true": lambda value: value["vip"] is True if "vip" in value else None,
+    "input.vip == true": lambda value: value["vip"] if type(value.get("vip")) is bool else None,
     'tool == "refund"': lambda value: True,
 }
+#: Tests of the amount in a match, with whether they fit: yes, no, or nobody can say. A missing value never fits.
+MATCHES = {
+    None: lambda value: True,
+    ("at_most", 400): lambda amount: (amount <= 400) if type(amount) is int else None,
+    ("equals", "499"): lambda amount: (amount == "499") if type(amount) is str else None,
+}
 RULES = st.lists(
-    st.tuples(st.sampled_from(["refund", "ref*", "wire"]), st.sampled_from([*CONDITIONS]), st.sampled_from([*Then])),
+    st.tuples(
+        st.sampled_from(["refund", "ref*", "wire"]),
+        st.sampled_from([*MATCHES]),
+        st.sampled_from([*CONDITIONS]),
+        st.sampled_from([*Then]),
+    ),
     max_size=6,
 )
 VALUES = st.fixed_dictionaries(
@@ -133,22 +192,37 @@ VALUES = st.fixed_dictionaries(
 @given(RULES, VALUES, st.sampled_from(["approval", "question"]), st.booleans())
 def test_the_policy_says_what_a_plain_reading_of_its_rules_says(rules, value, kind, critical):
     written = [
-        {"match": {"tools": [tool]}, "then": then} | ({"when": when} if when else {}) for tool, when, then in rules
+        {"match": {"tools": [tool]} | match_of(test), "then": then} | ({"when": when} if when else {})
+        for tool, test, when, then in rules
     ]
     priority = "critical" if critical else "normal"
     found = evaluate(policy(*written), facts(value, kind=kind, priority=priority))
-    assert said(found) == model(rules, value, kind, critical)
+    assert (*said(found), [rule.name for rule in found.others]) == model(rules, value, kind, critical)
+
+
+def match_of(test) -> dict:
+    return {"input": [{"pointer": "/amount", test[0]: test[1]}]} if test else {}
 
 
 def model(rules, value, kind, critical):
-    for number, (tool, when, then) in enumerate(rules, 1):
+    possible = []
+    for number, (tool, test, when, then) in enumerate(rules, 1):
         if tool == "wire" or (kind != "approval" and then != "ask"):
             continue
-        match CONDITIONS[when](value):
-            case None:
-                return "ask", f"rule {number}", Why.CONDITION
-            case True if then == "allow" and critical:
-                return "ask", f"rule {number}", Why.CRITICAL
-            case True:
-                return then, f"rule {number}", None
-    return "ask", None, None
+        fits = "amount" in value and MATCHES[test](value["amount"]) if test else True
+        holds = CONDITIONS[when](value)
+        if fits is False or holds is False:
+            continue
+        if fits is None or holds is None:
+            possible.append(f"rule {number}")
+            continue
+        if then == "deny":
+            return "deny", f"rule {number}", None, []
+        if possible:
+            return "ask", possible[0], Why.CONDITION, [*possible[1:], f"rule {number}"]
+        return "ask" if then == "allow" and critical else then, f"rule {number}", *why(then, critical)
+    return ("ask", possible[0], Why.CONDITION, possible[1:]) if possible else ("ask", None, None, [])
+
+
+def why(then, critical):
+    return (Why.CRITICAL if then == "allow" and critical else None, [])

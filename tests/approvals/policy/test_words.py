@@ -139,7 +139,7 @@ def test_a_rule_says_everything_in_one_list():
     assert whole_rule_in_words(said, NAMES) == [
         "Denies calls of refund without asking.",
         "Only if: input.amount < 5",
-        "If the condition cannot be evaluated, people are asked:",
+        "If it is not certain that this matches, people are asked:",
         MAY_NOT,
         "One rejection ends it.",
         "Message: “Ask.⟨U+202E⟩”",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from approvals.asking.reading_time import words_to_read
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries.attention.signs import own_signs, signs_of_all
 from approvals.queries.insights import figures
 from approvals.queries.insights.figures import PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Measure, duration
@@ -23,7 +24,7 @@ from tests.hitlsite.pages.test_query_counts import of_page
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
 from tests.support.markup import inline_code, parse
-from tests.support.people import alice, bob, carol, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +42,8 @@ def past(
     kind: Kind = Kind.APPROVAL,
     words: int | None = None,
     agent: str = "support",
+    name: str = "",
+    via: str = "dashboard",
 ) -> ApprovalRequest:
     """Create a request that ended at a time, some seconds after it was created."""
     at = NOW - timedelta(days=days_ago)
@@ -54,8 +57,8 @@ def past(
         request_id=made.pk,
         verdict=verdict,
         by_id=by.pk if by else None,
-        by_name=by.username if by else "",
-        via="dashboard",
+        by_name=name or (by.username if by else ""),
+        via=via,
         decided_at=at,
     )
     return made
@@ -113,10 +116,40 @@ def test_period_begins_with_a_whole_day():
 
 def test_hasty_decisions_are_counted():
     owner, by = alice(), bob()
-    for words, seconds in [(400, 99), (400, 101), (4, 0.5), (4, 2), (None, 0.1)]:
-        past(owner, Verdict.APPROVE, seconds, by=by, words=words)
+    for place, (words, seconds) in enumerate([(400, 99), (400, 101), (4, 0.5), (4, 2), (None, 0.1)]):
+        past(owner, Verdict.APPROVE, seconds, by=by, words=words, days_ago=1 + place)
     past(owner, Verdict.EXPIRE, 1, words=4000)
     assert (total(by).readable, total(by).hasty, total(by).hasty_rate) == (4, 2, 50)
+
+
+def test_faster_than_reading_means_the_same_in_insights_and_in_how_you_decide():
+    owner, by = alice(), bob()
+    administrator = make_person("root", "administer", "view_approvalrequest")
+    # All were asked long before; a minute, a second and nothing lie between the decisions.
+    for seconds in (0, 60, 62, 62.5, 64):
+        past(owner, Verdict.APPROVE, 9_000, by=by, words=40, days_ago=2 - seconds / 86_400)
+    insights, everyone = total(administrator), signs_of_all(since=NOW - timedelta(days=30))
+    own = own_signs(by, since=NOW - timedelta(days=30))
+    counts = {(each.hasty, each.readable) for each in (insights, everyone, own)}
+    assert counts == {(2, 4)}
+    # The one before it counts also where the viewer does not see it, and where it is outside the period.
+    stranger = mallory()
+    last = past(owner, Verdict.APPROVE, 9_000, by=by, words=40, days_ago=2 - 66 / 86_400)
+    ApprovalRequest.objects.filter(pk=last.pk).update(assigned_to=stranger)
+    assert (total(stranger).hasty, total(stranger).readable) == (1, 1)
+
+
+def test_programs_rules_and_grants_are_no_people():
+    owner, by = alice(), bob()
+    past(owner, Verdict.APPROVE, 100, by=by, words=4)
+    for verdict in (Verdict.APPROVE, Verdict.EDIT, Verdict.REJECT):
+        past(owner, verdict, 0, by=by, words=400, days_ago=2, name="API key ci of bob", via="rest")
+        past(owner, verdict, 0, words=400, days_ago=2, via="rule")
+    measure = total(by)
+    assert (measure.ended, measure.decided, measure.automatic) == (7, 1, 6)
+    assert (measure.approved, measure.edited, measure.rejected, measure.settled) == (1, 0, 0, 0)
+    assert (round(measure.median), measure.readable, measure.hasty) == (100, 1, 0)
+    assert [one.name for one in insights_for(by, days=30, now=NOW).people.measures] == ["bob"]
 
 
 def test_words_are_counted_when_a_request_is_created():
@@ -251,8 +284,8 @@ def test_insights_take_constant_queries(rows):
     for number in range(rows):
         past(owner, Verdict.APPROVE, number, by=by, tool=f"tool-{number}")
         make_request(owner)
-    assert of_page(User.objects.get(pk=by.pk), "/insights/") == 4 + 2
-    assert of_page(owner, "/insights/") == 4 + 2
+    assert of_page(User.objects.get(pk=by.pk), "/insights/") == 5 + 2
+    assert of_page(owner, "/insights/") == 5 + 2
 
 
 def test_latest_requests_are_found_by_an_index():

@@ -102,7 +102,9 @@ def test_a_difference_is_shown_only_to_who_may_see_both_and_only_from_a_decision
 
 def test_precedents_are_found_by_an_index():
     owner = alice()
-    found = ApprovalRequest.objects.filter(tool_name="refund").exclude(status="pending").order_by("-changed_at")[:50]
+    found = (
+        ApprovalRequest.objects.filter(canonical_tool="refund").exclude(status="pending").order_by("-changed_at")[:50]
+    )
     decide(asked(owner), bob(), Verdict.APPROVE)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

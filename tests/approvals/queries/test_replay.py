@@ -46,7 +46,7 @@ def test_what_it_would_have_allowed_and_a_person_rejected_comes_first():
         (Worry.DENIED_APPROVED, [large.pk]),
         (Worry.ALLOWED_REJECTED, [rejected.pk]),
     ]
-    assert done.saved > 30
+    assert (done.saved.requests, done.saved.seconds > 30, done.net) == (3, True, done.saved.seconds)
 
 
 def test_what_is_asked_again_and_by_more_people_takes_time():
@@ -57,8 +57,9 @@ def test_what_is_asked_again_and_by_more_people_takes_time():
     approve(ask(asker), decider)
     twice = {"stages": [{"groups": [{"votes": 2}, {"votes": 1}]}]}
     done = replay(policy({"then": "ask", "ask": twice}), administrator(), days=7)
-    seconds = done.added / (3 + 2)
-    assert (done.saved, done.worries, seconds > 10) == (0, {Worry.ASKED_AGAIN: 1}, True)
+    seconds = done.added.seconds / (3 + 2)
+    assert (done.saved.requests, done.worries, seconds > 10) == (0, {Worry.ASKED_AGAIN: 1}, True)
+    assert (done.added.requests, done.net) == (2, -done.added.seconds)
 
 
 def test_what_an_earlier_no_answered_counts_as_denied_while_the_policy_repeats_rejections():

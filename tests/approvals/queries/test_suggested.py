@@ -19,7 +19,10 @@ from approvals.queries.policy.suggested import suggestions_for
 from approvals.states import Door, Priority, Verdict
 from tests.approvals.actions.policy.granting import approve, ask
 from tests.approvals.policy.writing import facts, policy
+from tests.support.desk.pressing import browser
 from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.machine import Machine
+from tests.support.markup import parse
 from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
@@ -71,15 +74,48 @@ def test_numbers_are_suggested_below_the_first_that_was_not_approved():
     [suggestion] = suggestions_for(administrator())
     assert suggestion.rule["match"] == {
         "tools": ["refund"],
-        "input": [{"pointer": "/amount", "at_least": 0, "at_most": 87}],
+        "input": [{"pointer": "", "members": ["amount"]}, {"pointer": "/amount", "at_least": 0, "at_most": 87}],
     }
     assert [outcome(suggestion, {"amount": amount}) for amount in (87, 88, -1, "5")] == ["allow", "ask", "ask", "ask"]
 
 
-def test_a_whole_tool_is_suggested_but_not_one_that_runs_what_it_is_told():
-    for tool in ("lookUp", "bash"):
-        decide([({"q": f"{number}"}, True) for number in range(20)], tool=tool)
-    assert [each.tool for each in suggestions_for(administrator())] == ["lookUp"]
+def test_neither_a_whole_tool_is_suggested_nor_one_that_runs_what_it_is_told():
+    decide([({"q": f"{number}"}, True) for number in range(20)], tool="search")
+    decide([({"text": f"{number}"}, True) for number in range(20)], tool="remember")
+    for tool in ("lookUp", "bash", "pwsh", "Write"):
+        decide([({"q": "x"}, True)] * 20, tool=tool)
+    [suggestion] = suggestions_for(administrator())
+    assert (suggestion.tool, suggestion.rule["match"]["input"][1:]) == (
+        "lookUp",
+        [{"pointer": "/q", "one_of": ["x"]}],
+    )
+
+
+def test_decisions_of_programs_speak_against_a_suggestion_but_never_for_it():
+    asker, decider = asker_and_decider()
+    machine = Machine(decider)
+    for number in range(24):
+        machine.decide({"id": ask(asker, {"amount": number}, tool="byProgram").pk}, "approve")
+    assert suggestions_for(administrator()) == []
+    decide([({"amount": number}, True) for number in range(24)], tool="refund")
+    machine.decide({"id": ask(asker, {"amount": 24}, tool="refund").pk}, "reject")
+    [suggestion] = suggestions_for(administrator("eve"))
+    assert (suggestion.tool, suggestion.evidence.approved, suggestion.total) == ("refund", 24, 25)
+    assert outcome(suggestion, {"amount": 23}) == "allow"
+    assert outcome(suggestion, {"amount": 24}) == "ask"
+
+
+def test_the_numbers_of_a_suggestion_lead_to_the_decisions_that_they_count():
+    decide([({"amount": number}, number < 22) for number in range(23)], tool="refund")
+    client = browser(administrator())
+    page = client.get("/settings/policy/").text
+    for address, title, rows in (
+        ("/settings/policy/suggestions/?tool=refund", "23 decisions on refund", 23),
+        ("/settings/policy/suggestions/?tool=refund&for=yes", "22 approvals that speak for a rule for refund", 22),
+    ):
+        assert html.escape(address) in page
+        listed = parse(client.get(address).text)
+        assert (listed.find("h1")[0].words, len(listed.find("a", class_="row-title"))) == (title, rows)
 
 
 def test_too_few_critical_ones_and_what_one_may_not_see_suggest_nothing():
@@ -97,7 +133,7 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
     client.force_login(administrator())
     page = client.get("/settings/policy/").content.decode()
     assert "approved unchanged 20 of 20 times in 60 days, by 1 person" in " ".join(page.split())
-    assert "Allows calls of lookUp without asking." in page
+    assert "Allows calls of lookUp whose input has no members but “q” and q is “x” without asking." in page
     [text] = re.findall(r'name="document" value="([^"]*)"', page)
     draft = client.post("/settings/policy/change/", {"document": html.unescape(text), "step": "preview", "days": "60"})
     assert (draft.status_code, "What it would have done" in draft.content.decode()) == (200, True)
@@ -130,17 +166,21 @@ def test_a_list_of_addresses_in_a_text_is_no_address(between):
 
 
 def test_values_at_deeper_levels_are_suggested_by_pointer_and_nothing_is_let_through_beside_them():
-    ours = [({"mail": {"to": [f"p{n}@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": n}]}, True) for n in range(22)]
+    ours = [
+        ({"mail": {"to": [f"p{n}@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": n % 2}]}, True) for n in range(22)
+    ]
     decide([*ours, ({"mail": {"to": ["a@evil.com"], "meta": None}, "rows": []}, False)])
     [suggestion] = suggestions_for(administrator())
     assert suggestion.rule["name"] == "sendEmail to @ours.com: approved every time"
-    good = {"mail": {"to": ["x@ours.com"], "meta": {"tag": "b"}}, "rows": [{"k": 7}, {}]}
+    good = {"mail": {"to": ["x@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": 1}]}
     assert outcome(suggestion, good) == "allow"
     for mail, rows in (
         ({"to": ["x@evil.com"]}, []),
         ({"to": ["x@ours.com"], "bcc": ["x@evil.com"]}, []),
-        ({"to": ["x@ours.com"], "meta": {"tag": "b", "more": 1}}, []),
-        ({"to": ["x@ours.com"]}, [{"k": 1, "other": 2}]),
+        ({"to": ["x@ours.com"], "meta": {"tag": "b"}}, [{"k": 1}]),
+        ({"to": ["x@ours.com"], "meta": {"tag": "a", "more": 1}}, [{"k": 1}]),
+        ({"to": ["x@ours.com"], "meta": {"tag": "a"}}, [{"k": 1, "other": 2}]),
+        ({"to": ["x@ours.com"], "meta": {"tag": "a"}}, [{"k": 2}]),
         ({"meta": {}}, []),
         ("to", []),
     ):
@@ -151,7 +191,11 @@ def test_a_value_of_a_customer_is_suggested_by_its_pointer():
     decide([({"customer": {"country": "DE" if n % 2 else "US"}}, bool(n % 2)) for n in range(44)], tool="refund")
     [suggestion] = suggestions_for(administrator())
     assert suggestion.rule["name"] == "refund by customer.country: approved every time"
-    assert suggestion.rule["match"]["input"] == [{"pointer": "/customer/country", "one_of": ["DE"]}]
+    assert suggestion.rule["match"]["input"] == [
+        {"pointer": "", "members": ["customer"]},
+        {"pointer": "/customer", "members": ["country"]},
+        {"pointer": "/customer/country", "one_of": ["DE"]},
+    ]
 
 
 def test_of_many_decisions_the_latest_are_compared_and_every_rejection():
@@ -161,7 +205,7 @@ def test_of_many_decisions_the_latest_are_compared_and_every_rejection():
     older = [made({"country": "DE"}, good=False), made({"country": "US"}, good=False)]
     latest = [made({"country": country}) for _ in range(MAX_COMPARED) for country in ("DE", "FR")]
     rule, cases = rule_for("refund", latest + older)
-    assert rule["match"]["input"] == [{"pointer": "/country", "one_of": ["FR"]}]
+    assert rule["match"]["input"][1:] == [{"pointer": "/country", "one_of": ["FR"]}]
     assert len(cases) == MAX_COMPARED / 2
 
 
@@ -171,8 +215,10 @@ def test_secrets_and_what_is_too_deep_or_too_wide_suggest_nothing():
     deep = {"a": {"b": {"c": {"d": {"e": 1}}}}}
     decide([(deep, True)] * 20, tool="deep")
     decide([({f"m{n}": 1 for n in range(40)}, True)] * 20, tool="wide")
-    decide([({"in": 1, "not plain": 1}, True)] * 20, tool="odd")
     assert [each.tool for each in suggestions_for(administrator())] == ["ok-tool"]
+    # A name that a condition would have to escape is none of these.
+    decide([({"in": 1, "not/plain": 1}, True)] * 20, tool="odd")
+    assert {each.tool for each in suggestions_for(administrator())} == {"ok-tool", "odd"}
 
 
 def test_the_evidence_names_how_many_people_decided_and_the_latest_decisions():

@@ -78,6 +78,24 @@ def test_the_first_key_field_with_a_number_is_the_amount(key_fields, pointer):
     assert amount_pointer(given, key_fields) == pointer
 
 
+@pytest.mark.parametrize(
+    ("given", "key_fields", "amount"),
+    [
+        ({"amount": "50000", "fee": 1}, ["/amount", "/fee"], 50_000),
+        ({"amount": "50,000", "fee": 1}, ["/amount", "/fee"], None),
+        ({"amount": ["50000"], "fee": 1}, ["/amount", "/fee"], None),
+        ({"amount": None, "fee": 1}, ["/amount", "/fee"], None),
+        ({"total_cents": "50000", "amount": 1}, ["/total_cents"], 50_000),
+        ({"totalPrice": "-50000", "amount": 1}, ["/totalPrice"], -50_000),
+        ({"order": "4711", "amount": 120}, ["/order", "/amount"], 120),
+        ({"summary": "12", "fee": 1}, ["/summary", "/fee"], 1),
+        ({"fee": 1}, ["/amount", "/fee"], 1),
+    ],
+)
+def test_an_amount_that_comes_as_text_is_not_passed_over_for_a_smaller_number(given, key_fields, amount):
+    assert amount_at(given, amount_pointer(given, key_fields)) == amount
+
+
 @pytest.fixture
 def asker() -> User:
     return alice()

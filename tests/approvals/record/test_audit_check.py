@@ -13,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from approvals import actions
 from approvals.db import append_only
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.exceptions import OtherInput
 from approvals.models import AuditEntry
 from approvals.record import audit, integrity
@@ -88,7 +88,7 @@ def record_other_input() -> AuditEntry:
     """Report that a call ran with a different input than the approved one."""
     request, by = make_request(alice(), tool_call_id="call-1"), bob()
     decide(request, by, Verdict.APPROVE)
-    ran = actions.Result(input_digest=digest({"ran": 1}), output=1)
+    ran = actions.Result(input_digest=input_digest({"ran": 1}), output=1)
     with pytest.raises(OtherInput):
         actions.report_result(request.pk, ran, scope=request.scope, by=request.requested_by, via=Door.REST)
     return AuditEntry.objects.get(event="tool.other_input")

@@ -135,5 +135,6 @@ def test_a_question_of_the_graph_gets_the_answer_or_none():
     assert [pause("Which?").value([made]) for made in (ANSWERED, EXPIRED, REJECTED)] == ["red", None, None]
     told = pause({"title": "Send?"}).value([EDITED])
     assert told == {
-        "status": "approved", "answer": None, "input": CHANGED, "comment": "", "by": "bob", "request_id": "r1"
+        "status": "approved", "answer": None, "input": CHANGED, "comment": "", "by": "bob", "request_id": "r1",
+            "halted": False,
     }  # fmt: skip

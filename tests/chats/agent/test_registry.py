@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.core import checks
 
 from chats.agent import registry
 from chats.agent.agent import Agent
@@ -62,9 +63,18 @@ def test_a_valid_configuration_passes_the_checks():
     assert check_agents() == []
 
 
-@pytest.mark.parametrize("provider", ["", "no-such-provider"])
-def test_a_missing_provider_is_an_error_with_a_hint(settings, provider):
-    settings.HITL_PROVIDER = provider
+def test_a_desk_without_a_provider_is_told_so_and_starts(settings):
+    settings.HITL_PROVIDER = ""
+    (found,) = check_agents()
+    assert (found.id, found.is_serious(checks.INFO), found.is_serious(checks.WARNING)) == ("chats.I001", True, False)
+    assert (found.msg, found.hint) == (
+        "No model provider is configured. Set HITL_PROVIDER.",
+        "Agents that run elsewhere need none. Set HITL_PROVIDER and a key to let a model answer in chats.",
+    )
+
+
+def test_a_provider_that_does_not_exist_is_an_error_with_a_hint(settings):
+    settings.HITL_PROVIDER = "no-such-provider"
     (found,) = check_agents()
     assert (found.id, found.msg) == (
         "chats.E002",
@@ -75,4 +85,4 @@ def test_a_missing_provider_is_an_error_with_a_hint(settings, provider):
 
 def test_the_checks_report_every_problem(settings):
     settings.HITL_PROVIDER, settings.HITL_AGENTS = "", ["support"]
-    assert [found.id for found in check_agents()] == ["chats.E001", "chats.E002"]
+    assert [found.id for found in check_agents()] == ["chats.E001", "chats.I001"]

@@ -163,8 +163,8 @@ def test_the_check_names_the_agent_that_cannot_be_loaded(settings, paths, words)
     assert (found.id, words in found.msg) == ("chats.E001", True)
 
 
-def test_the_check_reports_a_missing_provider(settings):
-    settings.HITL_PROVIDER = ""
+def test_the_check_reports_a_provider_without_its_key(settings):
+    settings.HITL_PROVIDER, settings.ANTHROPIC_API_KEY = "anthropic", ""
     assert [error.id for error in check_agents()] == ["chats.E002"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from approvals.db import pool
 from approvals.states import Door
-from chats import actions
+from chats import actions, doorbell
 from chats.engine import sweep
 from chats.engine.jobs import Jobs
 from chats.models import Turn
@@ -85,6 +85,19 @@ def test_waiting_turns_do_not_delay_a_shutdown(settings):
 
     asyncio.run(asyncio.wait_for(story(), 2 * PATIENCE))
     assert in_state(TurnState.QUEUED) == [running.pk, waiting.pk]
+
+
+def test_turns_that_no_runner_takes_hold_up_no_others(monkeypatch):
+    monkeypatch.setattr(sweep, "BATCH", 2)
+    asker, notified = alice(), []
+    turns = [say(make_chat(asker), "hello") for _ in range(5)]
+    doorbell.set_handlers(on_queued=lambda turn_id, below: notified.append(turn_id), on_stop=None)
+    try:
+        for _ in range(3):
+            sweep.wake_stuck_turns()
+    finally:
+        doorbell.set_handlers(on_queued=None, on_stop=None)
+    assert notified == [turn.pk for turn in turns]
 
 
 def test_a_sub_agent_needs_no_place_while_its_caller_keeps_one(settings):

@@ -17,7 +17,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from approvals import actions as desk
 from approvals.asking.answers import Answer
 from approvals.db import append_only
-from approvals.db.canonical_json import digest
 from approvals.exceptions import Refusal
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
 from approvals.states import Door, Verdict
@@ -32,6 +31,7 @@ from tests.support.chats import agents
 from tests.support.chats.claims import claim_turn
 from tests.support.chats.turns import (
     checkpoints_of,
+    expected_digests,
     folded,
     kinds,
     make_chat,
@@ -173,8 +173,8 @@ class Desk(RuleBasedStateMachine):
         pauses = kinds(turn)
         ended = turn.state not in UNFINISHED
         assert pauses == ["partial"] * (len(pauses) - ended) + ["final"] * ended
-        for whole, row in zip(folded(turn), checkpoints_of(turn), strict=True):
-            assert digest(whole) == row.digest
+        checkpoints = list(checkpoints_of(turn))
+        assert [row.digest for row in checkpoints] == expected_digests(checkpoints, folded(turn))
         message = Message.objects.filter(chat=self.chat, message_id=turn.message_id).first()
         if message is not None:
             # Nothing is stored before the end, and then what the last checkpoint says.

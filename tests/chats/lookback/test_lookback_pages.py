@@ -164,7 +164,7 @@ def exported(who: Machine, path: str) -> dict:
 
 def test_export_contains_everything_and_its_checkpoints_fold(paid):
     found = exported(machine(paid.chat.owner, "read"), f"/api/chats/{paid.chat_id}/export")
-    assert (found["format"], found["version"], found["chat"]["chat"]) == ("pausepoint.chat", 1, paid.chat_id)
+    assert (found["format"], found["version"], found["chat"]["chat"]) == ("pausepoint.chat", 2, paid.chat_id)
     assert {name: len(rows) for name, rows in found.items() if isinstance(rows, list)} == {
         **{"sub_agents": 0, "messages": 2, "files": 0, "turns": 1, "steps": 2, "tool_calls": 1, "checkpoints": 2},
         **{"requests": 1, "audit": 3, "branches": 0},

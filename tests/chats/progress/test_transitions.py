@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from chats.actions import transitions
 from chats.actions.transitions import MAX_RUNS, NOT_APPROVED, OUTCOME_UNKNOWN, Changes, Transition
 from chats.agent.events import ModelFinished
@@ -43,8 +43,8 @@ def of_each(states: frozenset[CallState], outcome: str) -> dict[CallState, str]:
 
 #: What each transition makes of a call by its state. It changes nothing of a call in any other state.
 TABLE: dict[str, tuple[Transition, dict[CallState, str]]] = {
-    "start its tool": (lambda before: transitions.start(before, {"pay"}), {READY: EXECUTING}),
-    "start another tool": (lambda before: transitions.start(before, {"look_up"}), {}),
+    "start its tool": (lambda before: transitions.start(before, {"pay"}, {}), {READY: EXECUTING}),
+    "start another tool": (lambda before: transitions.start(before, {"look_up"}, {}), {}),
     "give back": (lambda before: transitions.give_back(before, {"b"}), {EXECUTING: READY}),
     "give back what was begun": (lambda before: transitions.give_back(before, {"a"}), {}),
     "recover": (lambda before: transitions.recover(before, {"look_up"}), {EXECUTING: UNKNOWN}),
@@ -105,23 +105,25 @@ def only(after: Progress) -> CallView:
 
 
 def test_a_start_counts_the_run_and_says_with_what_it_runs():
-    own = only(transitions.start(progress(call()), {"pay"}))
-    assert (own.attempt, own.executed_digest) == (1, digest({"amount": 5}))
+    own = only(transitions.start(progress(call()), {"pay"}, {}))
+    assert (own.attempt, own.executed_digest) == (1, input_digest({"amount": 5}))
     edited = {"amount": 3}
-    approved = call(request_id="r", edited_input=edited, approved_digest=digest(edited))
-    assert only(transitions.start(progress(approved), {"pay"})) == replace(
-        approved, state=EXECUTING, attempt=1, executed_digest=digest(edited)
+    approved = call(request_id="r", edited_input=edited, approved_digest=input_digest(edited))
+    assert only(transitions.start(progress(approved), {"pay"}, {})) == replace(
+        approved, state=EXECUTING, attempt=1, executed_digest=input_digest(edited)
     )
 
 
 def test_an_input_other_than_the_approved_one_fails_without_a_run():
-    asked = call(request_id="r", approved_digest=digest({"amount": 4}))
-    assert only(transitions.start(progress(asked), {"pay"})) == replace(asked, state=FAILED, error_text=NOT_APPROVED)
+    asked = call(request_id="r", approved_digest=input_digest({"amount": 4}))
+    assert only(transitions.start(progress(asked), {"pay"}, {})) == replace(
+        asked, state=FAILED, error_text=NOT_APPROVED
+    )
 
 
 def test_a_call_that_is_given_back_is_as_before_its_start():
     before = progress(call(), call(DENIED, "b"))
-    assert transitions.give_back(transitions.start(before, {"pay"}), ()) == before
+    assert transitions.give_back(transitions.start(before, {"pay"}, {}), ()) == before
 
 
 def test_an_idempotent_tool_is_started_three_times_and_then_a_person_is_asked():

@@ -99,7 +99,11 @@ def ai_sdk(desk: Server, folder: Callable[[str], Path]) -> Callable[..., Program
 
 @pytest.fixture
 def openai_agents(desk: Server, installed: Path) -> Callable[..., Program]:  # noqa: F811
-    blocks = {"openai_agents": slice(1), "openai_agents_stream": slice(0)}
+    blocks = {
+        "openai_agents": slice(1),
+        "openai_agents_stream": slice(0),
+        "openai_agents_kinds": slice(0),
+    }
     return lambda name="openai_agents": Program(desk, installed, name, "docs/how-to/openai-agents-js.md", blocks[name])
 
 

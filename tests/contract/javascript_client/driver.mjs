@@ -18,6 +18,7 @@ const acts = {
       return { invalid: error.message };
     }
   },
+  verified: (document) => new Outcome(document).verified(),
   report: async (document, result) => (await desk.report(new Outcome(document), result)) ?? null,
 };
 const found = [];

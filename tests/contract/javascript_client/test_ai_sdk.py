@@ -86,6 +86,7 @@ def test_a_killed_agent_finds_its_requests_when_it_is_started_again(ai_sdk):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.shows("ai-sdk-agents", "raises", "pauses")
 def test_gated_tools_stream_and_a_failed_one_is_recorded_as_failed(ai_sdk, version):
     agent = ai_sdk("stream", version)
     process = agent.start()

@@ -66,6 +66,21 @@ def test_an_approval_is_asked_decided_and_reported_and_its_workflow_ended(desk, 
     assert (done[2]["result"]["state"], done[2]["result"]["output"]) == ("succeeded", {"paid": 60})
 
 
+def test_the_digest_of_an_input_with_a_hidden_value_and_a_file_is_checked_with_the_salt(desk, node):
+    asker, approver, _ = people(desk)
+    content = base64.b64encode(b"Open it at noon.\n").decode()
+    files = [{"name": "öffnen.txt", "content": {"base64": content}}]
+    opened = {"toolName": "open_door", "input": {"door": "north", "pin": "7316", "tries": 1.5}, "attachments": files}
+    (found,) = node(asker.key, ("ask", "Open?", opened))
+    edited = {"editedInput": {"door": "süd", "pin": "7317", "tries": 1e21}}
+    node(approver.key, ("decide", found["id"], "edit", edited))
+    document, masked = (each.send("GET", f"/requests/{found['id']}").body for each in (asker, approver))
+    assert (document["decision"]["digest_salt"] is None, masked["decision"]["digest_salt"]) == (False, None)
+    other = {**document, "decision": {**document["decision"], "approved_input": {"door": "north"}}}
+    verified = node(asker.key, *(("verified", each) for each in (document, masked, other)))
+    assert verified == [True, False, False]
+
+
 @pytest.mark.shows("javascript-client", "answer", "cancel")
 def test_a_question_is_answered_and_another_one_cancelled(desk, node):
     asker, approver, _ = people(desk)

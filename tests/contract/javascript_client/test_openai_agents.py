@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.frameworks.conftest import told
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.server
 
@@ -68,6 +69,7 @@ def test_openai_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(o
     )
 
 
+@pytest.mark.shows("openai-agents-js", "raises", "pauses")
 def test_a_streamed_run_waits_for_decisions_and_failed_tools_are_recorded_as_failed(openai_agents):
     agent = openai_agents("openai_agents_stream")
     process = agent.start()
@@ -87,3 +89,62 @@ def test_a_streamed_run_waits_for_decisions_and_failed_tools_are_recorded_as_fai
         "custom": ("failed", None, "Sorry: the bank says no"),
         "fatal": ("failed", None, "Error: the bank says no"),
     }
+
+
+#: What people are shown of each kind of call, in the order in which the program asks.
+SHOWN = [
+    ("shell", {"commands": ["ls", "-a"], "timeoutMs": 50}),
+    ("apply_patch", {"type": "update_file", "path": "a.txt", "diff": "+b"}),
+    ("apply_patch", {"type": "delete_file", "path": "a.txt"}),
+    ("computer_use_preview", {"actions": [{"type": "wait"}]}),
+    ("bank.pay", {"amount": 5}),
+    ("refund", {"order": "4711", "amount": 250}),
+]
+RAN = ["ls -a", "update a.txt +b", "delete a.txt", "wait", "refund 4711 250"]
+
+
+def decide_all(agent, folder, verdict):
+    """Decide all requests of the program, each as it was shown; return them, and what the program has told."""
+    agent.command.append(str(folder))
+    process, decided = agent.start(), []
+    for tool, wanted in SHOWN:
+        request = agent.whole(agent.waiting(1)[tool])
+        assert request["input"] == wanted
+        agent.decide(request, verdict)
+        until(lambda request=request: agent.whole(request)["status"] != "pending", "it is decided", 10)
+        decided.append(request)
+    return decided, told(process)
+
+
+def lines(folder):
+    file = folder / "ran"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+@pytest.mark.shows("openai-agents-js", "readable", "agents")
+def test_people_are_shown_what_each_kind_of_call_would_run_and_its_result_is_recorded(openai_agents, tmp_path):
+    agent = openai_agents("openai_agents_kinds")
+    decided, found = decide_all(agent, tmp_path, "approve")
+    assert lines(tmp_path) == RAN
+    results = [agent.whole(request)["result"] for request in decided]
+    assert [result["state"] for result in results] == [
+        "succeeded",
+        "succeeded",
+        "failed",
+        "succeeded",
+        "succeeded",
+        "succeeded",
+    ]
+    assert (results[4]["output"], results[5]["output"]) == ("paid 5", "refunded 250")
+    broken, empty, unknown = found["refusals"]
+    unasked = "was not run, and no one was asked about it: "
+    assert broken.startswith(f'Unreadable: This call of "refund" {unasked}its input is not JSON (')
+    assert empty.startswith(f'Unreadable: This call of "shell" {unasked}it does not say what it would do. ')
+    assert unknown.startswith(
+        'TypeError: The call of "program" is of the kind "program_call", which Pausepoint cannot show'
+    )
+
+
+def test_a_rejected_call_of_any_kind_does_not_run(openai_agents, tmp_path):
+    decide_all(openai_agents("openai_agents_kinds"), tmp_path, "reject")
+    assert lines(tmp_path) == []

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from pausepoint import AsyncDesk, Desk, Outcome, Refused, StillWaiting, Unreachable
+from pausepoint import AsyncDesk, Desk, Outcome, Refused, StillWaiting, Unreachable, input_digest
 
 from tests.support.machine import Remote
 from tests.support.processes.server import Server, until
@@ -76,6 +76,27 @@ def the_one(reader: Remote, thread: str) -> dict[str, Any]:
 def decide(decider: Remote, thread: str, **decision: Any) -> None:
     asked = the_one(decider, thread)
     assert decider.send("POST", f"/requests/{asked['id']}/decision", decision).status == 200
+
+
+@BOTH
+def test_the_digest_of_an_input_with_a_hidden_value_and_a_file_is_checked_with_the_salt(
+    server, agent, decider, carried, tmp_path
+):
+    file, thread = tmp_path / "öffnen.txt", uuid.uuid4().hex
+    file.write_text("Open it at noon.\n")
+    opened = {"tool_name": "open_door", "input": {"door": "north", "pin": "7316", "tries": 1.5}, "attachments": [file]}
+    asked = carried(server.address, agent.key, "ask", "Open?", thread_id=thread, **opened)
+    decide(decider, thread, verdict="edit", edited_input={"door": "süd", "pin": "7317", "tries": 1e21})
+    outcome = carried(server.address, agent.key, "wait", asked["id"])
+    assert (outcome.edited, outcome.verified, outcome.document["decision"]["digest_salt"] is None) == (
+        True,
+        True,
+        False,
+    )
+    assert asked["input_digest"] == input_digest(opened["input"], asked["attachments"], asked["digest_salt"])
+    masked = carried(server.address, decider.key, "wait", asked["id"])
+    assert (masked.digest, masked.verified, masked.document["digest_salt"]) == (outcome.digest, False, None)
+    carried(server.address, agent.key, "report", outcome, output="open")
 
 
 @contextlib.contextmanager

@@ -181,6 +181,7 @@ def test_agents_history_and_checkpoints_do_not_import_django():
         ROOT / "approvals/text/alignment.py",
         ROOT / "chats/lookback/differences.py",
         ROOT / "approvals/db/canonical_json.py",
+        ROOT / "approvals/db/input_digest.py",
         ROOT / "approvals/db/json_pointer.py",
         ROOT / "approvals/policy/globs.py",
         ROOT / "approvals/policy/match.py",
@@ -194,6 +195,7 @@ def test_what_happens_to_a_turn_imports_neither_django_nor_models():
     names = imported(ROOT / "chats/actions/transitions.py")
     assert {name.rpartition(".")[0] for name in names if name.split(".")[0] in APPS} == {
         "approvals.db.canonical_json",
+        "approvals.db.input_digest",
         "chats.agent",
         "chats.agent.loop",
         "chats.queries.progress",

@@ -104,7 +104,7 @@ def test_the_image_runs_as_an_unprivileged_user_on_a_supported_python():
 def test_the_image_copies_exactly_the_needed_files():
     sources = [source for source, _ in copied()]
     assert [source for source in sources if not (ROOT / source).exists()] == []
-    assert {"approvals", "chats", "hitlsite", "templates", "manage.py", "requirements.lock"} == set(sources)
+    assert {"approvals", "chats", "hitlsite", "templates", "locale", "manage.py", "requirements.lock"} == set(sources)
     rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     assert rules[0] == "*"
     assert [s for s in sources if not any(fnmatch(s, rule[1:]) for rule in rules if rule[0] == "!")] == []

@@ -137,6 +137,8 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "expired": ("approver", f"/requests/{expired['id']}/"),
         "edited": ("requester", f"/requests/{edited}/"),
         "insights": ("auditor", "/insights/"),
+        "cases of a figure": ("auditor", "/insights/cases/?of=hasty"),
+        "own cases": ("approver", "/attention/cases/?of=on_pages"),
         "audit": ("auditor", "/audit/?tool=issueRefund"),
         "decision record": ("auditor", f"/requests/{decided}/record/"),
         "chats": ("requester", "/chats/"),

@@ -4,11 +4,13 @@ and what people do can be undone."""
 from __future__ import annotations
 
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.proofs.browser.test_inbox import announced, opened, status
+from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
 from tests.support.processes.server import until
@@ -110,7 +112,7 @@ def test_no_single_key_decides_behind_a_dialog(windows, people, server, ask):
     assert status(server, request) == "pending"
 
 
-HARMLESS = {f"note {number}": "All fine." for number in range(60)}
+HARMLESS = {f"note {number}": "All fine." for number in range(200)}
 FOLDED = {"priority": "normal", "input": {"note": "x" * 5_000, "orders": [f"order {number}" for number in range(60)]}}
 SIZES = {
     "wide": {"width": 1440, "height": 900},
@@ -157,15 +159,15 @@ def test_one_press_approves_nothing_that_was_never_in_view(windows, people, serv
     # The button says so until all of it was in view.
     approve = shown.locator("button[data-key=a]")
     assert approve.inner_text() == "Approve unseen part"
-    note = shown.locator("[data-view='input.45']")
+    note = shown.locator("[data-view='input.180']")
     assert note.get_attribute("data-viewed") is None
     note.evaluate("part => part.scrollIntoView({ block: 'center' })")
-    shown.locator("[data-view='input.45'][data-viewed]").wait_for()
+    shown.locator("[data-view='input.180'][data-viewed]").wait_for()
     left = shown.locator(".values [data-view]:not([data-viewed])").count()
     approve.evaluate("button => button.click()")  # without scrolling to it first
     shown.locator(".outcome").wait_for()
     unseen = json.loads(server.value(UNSEEN, behind.replace("-", "")))["data"]["unseen"]
-    assert 0 < unseen["values"] == left < 60
+    assert 0 < unseen["values"] == left < 200
 
 
 def test_an_ordinary_mail_costs_one_key(windows, people, server, ask):
@@ -192,20 +194,65 @@ def test_one_key_opens_everything_and_shows_what_was_not_in_view(windows, people
     assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]
 
 
-def test_parts_that_were_never_in_view_cause_one_warning(windows, people, server, ask):
+#: Whether the page has not moved by itself for a second.
+RESTED = "() => !window.pausepoint.seen.hasJustMoved()"
+
+
+def test_parts_that_were_never_in_view_cause_one_warning_beside_the_button(windows, people, server, ask):
     windows.tolerate(" 422 ")
     request = ask(**FOLDED)
     page = windows.open(people("approver"), f"/requests/{request}/")
-    page.keyboard.press("a")
-    page.locator(".refusal:focus", has_text="You have not seen all of it:").wait_for()
-    assert card(page, request).locator("details.fold:not([open])").count() == 0
-    # The key that caused the warning does not confirm it.
-    page.keyboard.press("a")
-    announced(page, "Read the message on this page, then press the button.")
+    shown = card(page, request)
+    page.evaluate(FROZEN)
+    shown.locator("button[data-key=a]").click()
+    page.locator(".decision-bar .refusal:focus", has_text="You have not seen all of it:").wait_for()
+    assert shown.locator("details.fold:not([open])").count() == 0
+    assert "Press a to go on reading." in " ".join(page.locator(".refusal").inner_text().split())
+    # The page went to what was not in view, and both this and the message are in view.
+    page.wait_for_function("() => scrollY > 0")
+    assert page.locator(".refusal").evaluate(IN_VIEW)
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=Path(folder) / "unread.png")
+    # Within a second, no key decides.
+    for key in ("a", "r"):
+        page.keyboard.press(key)
+        announced(page, "The page has just moved. Look at it, then press again.")
+    page.evaluate(FLOWING)
     assert status(server, request) == "pending"
-    page.keyboard.press("Enter")
+    shown.locator("button[data-key=a]").click()
     page.locator(".outcome").wait_for()
     assert status(server, request) == "approved"
+    assert json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]["unseen"]["parts"] > 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("where", ["page", "list"])
+def test_the_key_that_approves_pages_through_what_is_unread_first(windows, people, server, ask, size, where):
+    body = "\n\n".join(f"Dear Ada, part {part}. " + "It leaves our house on Monday. " * 20 for part in range(12))
+    request = ask(title="Write", tool_name="write", priority="normal", input={"to": "ada@example.com", "body": body})
+    page = windows.open(
+        people("approver"), f"/requests/{request}/" if where == "page" else f"/#{request}", viewport=SIZES[size]
+    )
+    if where == "list":
+        opened(page, request)
+    shown, presses = card(page, request), 0
+    shown.locator("button[data-key=a]").wait_for()
+    page.evaluate(FROZEN)
+    page.keyboard.press("a")
+    announced(page, "You have not seen all of it. Read on, then press a again.")
+    page.keyboard.press("a")
+    announced(page, "The page has just moved. Look at it, then press again.")
+    page.evaluate(FLOWING)
+    while not shown.evaluate("card => window.pausepoint.seen.isSeen(card)"):
+        page.wait_for_function(RESTED)
+        page.keyboard.press("a")
+        presses += 1
+        assert presses < 60
+    page.wait_for_function(RESTED)
+    assert status(server, request) == "pending"
+    page.keyboard.press("a")
+    until(lambda: status(server, request) == "approved", "the approval")
+    assert "unseen" not in json.loads(server.value(UNSEEN, request.replace("-", "")))["data"]
 
 
 def test_ctrl_enter_rejects_with_the_message(windows, people, server, ask):

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from tests.proofs.browser.test_bulk import read_on
 from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
 from tests.proofs.browser.test_inbox import FLOWING, FROZEN, announced, batches, card, opened, row, status
 from tests.support.machine import Remote
@@ -119,6 +120,9 @@ def test_bulk_decision_shows_each_outcome(windows, people, server, asked, script
     assert page.locator(".bulk-tool h2").inner_text().split() == ["3", "issueRefund"]
     assert page.locator(".bulk-sums").inner_text().split() == ["Sum", "of", "amount", "1,500", "3", "values"]
     people("admin").decide(requests[1], verdict="reject")
+    if scripted:
+        page.wait_for_load_state()
+        read_on(page)
     page.get_by_role("button", name="Approve 3 requests").click()
     assert page.locator("h1").inner_text().startswith("2 requests approved")
     words = page.locator(".bulk-table tbody td:last-child").all_inner_texts()
@@ -213,7 +217,10 @@ def test_a_held_enter_key_neither_confirms_nor_decides_again(windows, people, se
     page.locator("[data-first-focus]:focus").wait_for()
     page.keyboard.down("Enter")
     page.keyboard.up("Enter")
+    # The focus is at the top of the page, where Enter confirms nothing.
+    page.keyboard.press("Enter")
     assert [status(server, one) for one in (first, *others)] == ["pending"] * 3
+    page.locator(".bulk-decide > button").focus()
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Back to the inbox").wait_for()
     assert [status(server, one) for one in (first, *others)] == ["approved"] * 3

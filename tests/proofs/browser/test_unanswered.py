@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.proofs.browser.conftest import caught
+from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
 
@@ -35,6 +37,55 @@ def test_decision_that_could_not_be_sent_shows_one_error_and_can_be_repeated(win
     approve.click()
     card(page, request).locator(".outcome").wait_for()
     assert (line.count(), page.get_by_text(LOST).count()) == (0, 0)
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_a_key_whose_decision_got_no_answer_stays_on_the_request_and_its_row_says_so(windows, people, server, size):
+    windows.tolerate("net::ERR_FAILED", "[object", "htmx:")
+    remote = Remote(server, "requester", ("ask", "read"))
+    word = f"unanswered{size[0]}"
+    first, second = (remote.ask(title=f"{name} {word}?", tool_name="pay")["id"] for name in ("First", "Second"))
+    page = windows.open(people("approver"), f"/?q={word}#{first}", viewport={"width": size[0], "height": size[1]})
+    opened(page, first)
+    page.route("**/decide/", lambda route: route.abort())
+    page.keyboard.press("a")
+    line = card(page, first).get_by_role("alert")
+    line.wait_for()
+    assert (line.inner_text(), line.bounding_box()["y"] < size[1]) == (LOST, True)
+    note = page.locator(f"#row-{first} .row-unanswered")
+    assert note.text_content() == "No answer to your decision"
+    # Nothing has moved on, and the next key does not send it again by accident.
+    assert page.evaluate("window.pausepoint.pane.current()") == first
+    page.keyboard.press("a")
+    announced(page, "Read the message on this page, then press the button.")
+    assert status(server, first) == "pending"
+
+    page.unroute("**/decide/")
+    page.keyboard.press("Enter")
+    opened(page, second)
+    assert (status(server, first), note.count(), page.locator("#holds .toast").count()) == ("approved", 0, 0)
+
+
+def test_a_decision_without_an_answer_is_said_also_where_its_request_is_not_in_view_any_more(windows, people, server):
+    windows.tolerate("net::ERR_FAILED", "[object", "htmx:")
+    remote = Remote(server, "requester", ("ask", "read"))
+    first, second = (remote.ask(title=f"{name} overtaken?", tool_name="pay")["id"] for name in ("First", "Second"))
+    page = windows.open(people("approver"), f"/?q=overtaken#{first}")
+    opened(page, first)
+    calls: list = []
+    page.route("**/decide/", lambda route: calls.append(route))
+    page.keyboard.press("a")
+    call = caught(page, calls)
+    page.keyboard.press("j")
+    opened(page, second)
+    call.abort()
+    line = page.locator("#holds .toast-alert")
+    line.get_by_text("The server did not answer your decision, so it may not be stored: First overtaken?.").wait_for()
+    assert page.locator(f"#row-{first} .row-unanswered").text_content() == "No answer to your decision"
+    line.get_by_role("button", name="Open it").click()
+    opened(page, first)
+    card(page, first).get_by_role("alert").wait_for()
+    assert line.count() == 0
 
 
 def test_server_error_is_shown_once_for_repeated_presses(windows, people):

@@ -12,12 +12,13 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.actions.policy import following_up
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.db import pool, transactions
 from approvals.db.transactions import PLACES, STUCK, LineTooLong
 from approvals.exceptions import AlreadyDecided
-from approvals.models import ApprovalRequest, Decision, Workflow
+from approvals.models import ApprovalRequest, Decision, FollowUp, Workflow
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
 from chats.actions.locking import Recorded
@@ -142,6 +143,22 @@ def test_the_sweep_passes_what_is_locked_and_does_the_rest():
         assert (statuses, [reload(turn).state for turn in stuck]) == (["pending", "expired"], ["suspended", "queued"])
     look()
     assert (ApprovalRequest.objects.get(pk=late[0].pk).status, reload(stuck[0]).state) == ("expired", "queued")
+
+
+def test_reminders_of_a_workflow_that_stays_locked_hold_up_no_others():
+    owner, past = alice(), timezone.now() - timedelta(days=1)
+    busy = make_workflow(owner)
+    held = [make_request(owner, workflow=busy, tool_call_id=None) for _ in range(112)]
+    other = make_request(owner)
+    terms = {"reminders": [60]}
+    ApprovalRequest.objects.update(terms=terms, created_at=past)
+    FollowUp.objects.bulk_create(FollowUp(request=request, due_at=past) for request in held)
+    FollowUp.objects.create(request=other, due_at=past + timedelta(hours=1))
+    with frozen_in(lambda: Workflow.objects.select_for_update().get(pk=busy.pk)):
+        asyncio.run(within(AT_ONCE, following_up.carry_out_follow_ups))
+        assert FollowUp.objects.count() == len(held)
+    following_up.carry_out_follow_ups()
+    assert FollowUp.objects.count() == 0
 
 
 def test_a_workflow_that_stays_locked_occupies_few_threads_and_refuses_the_others():

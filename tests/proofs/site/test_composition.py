@@ -75,7 +75,7 @@ def build(target: Path, **settings: str) -> None:
     (collect,) = [step for run in said("RUN") for step in run.split("&&") if "collectstatic" in step]
     words = shlex.split(collect)
     own = dict(word.split("=", 1) for word in words if "=" in word)
-    with site(target.parent, project=target, **{"DEBUG": "0", **own}) as image:
+    with site(target.parent, project=target, **{"DEBUG": "0", "HITL_PROVIDER": "", **own}) as image:
         image.manage(*words[words.index("manage.py") + 1 :])
 
 

@@ -111,6 +111,19 @@ def test_its_schema_is_then_that_of_a_new_desk(older, new):
     assert schema(older) == schema(new)
 
 
+def test_settings_of_a_tool_in_several_spellings_are_joined(older):
+    insert = (
+        "INSERT INTO approvals_toolsettings (tool_name, key_fields, reason_required, min_priority, prepared_answers)"
+    )
+    for tool, strict, priority in (("Wire", "true", "high"), ("wire", "false", "critical"), ("refund", "false", "")):
+        older.rows(f"{insert} VALUES (?, '[]', {strict}, ?, '[]')", tool, priority)
+    older.manage("migrate", "--verbosity", "0")
+    left = older.rows("SELECT tool_name, reason_required, min_priority FROM approvals_toolsettings ORDER BY tool_name")
+    assert left == [("refund", False, ""), ("wire", True, "critical")]
+    requests = "SELECT DISTINCT tool_name, canonical_tool FROM approvals_approvalrequest WHERE tool_name > ''"
+    assert set(older.rows(requests)) == {("issueRefund", "issuerefund"), ("askUser", "askuser")}
+
+
 @pytest.mark.parametrize(("app", "name"), [("approvals", "0033_pending_changes"), ("chats", "0016_turn_version")])
 def test_a_desk_that_lacks_a_replaced_migration_is_told_what_to_run_first_and_stays_as_it_is(older, app, name):
     older.rows("DELETE FROM django_migrations WHERE app = ? AND name = ?", app, name)

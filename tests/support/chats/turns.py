@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -12,12 +13,14 @@ from django.utils import timezone
 
 from approvals import actions as desk
 from approvals.asking.answers import Answer
+from approvals.db.canonical_json import digest
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints
 from chats.actions.calling import Execution
 from chats.actions.locking import Claim
 from chats.agent import registry
+from chats.checkpoints import VERSION
 from chats.engine import runner
 from chats.models import Chat, Message, Turn, TurnCheckpoint
 from chats.queries import events_after, open_requests, with_parts
@@ -122,6 +125,12 @@ def folded(turn: Turn) -> list[list[dict[str, Any]]]:
     """Return the message's parts at each checkpoint."""
     rows = list(checkpoints_of(turn))
     return [checkpoints.fold(rows[: place + 1]) for place in range(len(rows))]
+
+
+def expected_digests(rows: Iterable[TurnCheckpoint], wholes: Iterable[list[dict[str, Any]]]) -> list[str]:
+    """Return the digests of these checkpoints, computed from the whole message at each and from its salt."""
+    pairs = zip(rows, wholes, strict=True)
+    return [digest({"parts": whole, "salt": row.digest_salt, "version": VERSION}) for row, whole in pairs]
 
 
 def results_on_record(turn: Turn) -> dict[str, int]:

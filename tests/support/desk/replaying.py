@@ -60,8 +60,8 @@ def differences() -> list[Any]:
         replayed += 1
         request = requests[row.pk]
         was = {"approved": "allow", "rejected": "deny", "pending": "ask"}[request.status]
-        live = (was, request.rule)
-        now = (verdict.then.value, verdict.rule.name if verdict.rule else None)
+        live = (was, [request.rule] * (request.rule is not None) + (request.other_rules or []))
+        now = (verdict.then.value, [rule.name for rule in verdict.rules])
         if live != now:
             wrong.append((row, live, now))
     assert replayed == len(requests)

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.actions.logins import SUBJECT
+from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import Change, tell_person
-from approvals.administration.changeable import LOCK, changeable_person, needs_second
+from approvals.administration.changeable import changeable_person, lock_people, needs_second
 from approvals.administration.people.actions.roles import add_rights, add_roles
-from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.models import PendingChange
 from approvals.models.people import Right, RoleName
@@ -40,7 +40,7 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
     A link is made by the caller, who shows it to this administrator.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         change = _waiting(change_id)
         person = changeable_person(change.person_id, by)
         if by.pk == person.pk:
@@ -56,9 +56,11 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
         _record(change, "confirmed", by)
         if change.kind == Kind.ROLES:
             add_roles(person, change.value)
+            standing_changed({})
             tell_person(person, Change.ROLES, by=by, detail=names_of_roles(change.value))
         elif change.kind == Kind.RIGHTS:
             add_rights(person, change.value)
+            standing_changed({})
             tell_person(person, Change.RIGHTS, by=by, detail=names_of_rights(change.value))
         elif change.kind == Kind.EMAIL:
             tell_person(person, Change.EMAIL, by=by, detail=change.value, also_to=change.value)
@@ -73,7 +75,7 @@ def confirm_change(change_id: int, *, by: User) -> PendingChange:
 def withdraw_change(change_id: int, *, by: User) -> PendingChange:
     """Remove a change that waits, on record; who requested it always may. NotFound, NotAllowed."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         change = _waiting(change_id)
         if by.pk != change.requested_by_id:
             changeable_person(change.person_id, by)

@@ -10,10 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.actions.logins import SUBJECT
-from approvals.administration.changeable import LOCK, changeable_person, waits_for_second
+from approvals.administration.changeable import changeable_person, lock_people, waits_for_second
 from approvals.administration.people.actions.confirming import request_change
 from approvals.administration.people.invitations import VALID_FOR
-from approvals.db import transactions
 from approvals.exceptions import Conflict
 from approvals.models import Invitation, PendingChange
 from approvals.record import audit
@@ -26,7 +25,7 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
     Return the request for its link where it is not mailed and another administrator has to confirm it.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
         if not person.is_active:
             raise Conflict(_("This person is deactivated. Activate them first."))
@@ -45,7 +44,7 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
 def withdraw_invitation(person_id: int, *, by: User) -> User:
     """Make the link of an invitation invalid; the person stays. NotFound, NotAllowed, Conflict if there is none."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
         removed, _rows = Invitation.objects.filter(person=person).delete()
         if not removed:

@@ -13,9 +13,15 @@ from approvals.access import permissions, standing_in
 from approvals.access.rights import DECIDE
 from approvals.access.usernames import validate_new_username
 from approvals.actions.logins import SUBJECT, end_all_sessions
-from approvals.actions.policy.undecidable import ask_for_check
+from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import Change, tell_person
-from approvals.administration.changeable import LOCK, changeable_person, needs_second, protected_roles, waits_for_second
+from approvals.administration.changeable import (
+    changeable_person,
+    lock_people,
+    needs_second,
+    protected_roles,
+    waits_for_second,
+)
 from approvals.administration.keys.actions import revoke_keys_of
 from approvals.administration.people.actions.confirming import names_of_rights, names_of_roles, request_change
 from approvals.administration.people.actions.roles import give_rights, give_roles
@@ -24,6 +30,7 @@ from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import ApproverScope, Invitation, PendingChange
+from approvals.queries.policy.givers import powers_of_givers
 from approvals.queries.policy.ruling import needs_second_person, teams_in_force
 from approvals.record import audit
 from approvals.states import Door
@@ -37,7 +44,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
     Roles that decide or administer wait for another administrator.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         if User.objects.filter(username__iexact=username).exists():
             raise Conflict(_("That username is taken. Choose another one."))
         try:
@@ -51,6 +58,8 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         granted = sorted(set(roles) - waiting)
         give_roles(person, granted)
         _record("person.created", person, {"email": email, "roles": granted}, by)
+        if granted:
+            standing_changed({})
         if waiting:
             request_change(person, Kind.ROLES, sorted(waiting), by=by)
     return person
@@ -70,8 +79,9 @@ def change_person(
     Without `rights`, the additional rights stay. Raises NotFound, NotAllowed, Conflict.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
+        powers = powers_of_givers([person.pk])
         before, held = _described(person), set(roles_of(person))
         if person.pk == by.pk and set(roles) != held:
             raise NotAllowed(_("You cannot change your own roles. Ask another administrator."))
@@ -101,7 +111,7 @@ def change_person(
         _require_an_administrator()
         after = _described(person)
         if before != after:
-            ask_for_check()
+            standing_changed(powers)
             _record("person.changed", person, {"before": before, "after": after}, by)
         return [request_change(person, kind, value, by=by) for kind, value in waiting.items()]
 
@@ -147,16 +157,17 @@ def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
 def set_active(person_id: int, *, active: bool, by: User) -> User:
     """Activate a person, or deactivate them, which ends their sessions and revokes their keys. NotFound, Conflict."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
         if not active and person.pk == by.pk:
             raise Conflict(_("You cannot deactivate yourself. Ask another administrator."))
         if person.is_active == active:
             return person
+        powers = powers_of_givers([person.pk])
         person.is_active = active
         person.save(update_fields=["is_active"])
         _require_an_administrator()
-        ask_for_check()
+        standing_changed(powers)
         data: dict[str, object] = {"active": active}
         if not active:
             revoke_keys_of(person, by=by, via=Door.DASHBOARD)
@@ -174,7 +185,7 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
     Return the request for it where another administrator has to confirm it. Raises NotFound, NotAllowed.
     """
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         person = changeable_person(person_id, by)
         if not person.is_active:
             raise NotFound(_("Person not found."))
@@ -189,7 +200,7 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
 def add_team(name: str, *, by: User) -> Group:
     """Make a team, on record. Conflict if there is a team or role of this name."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         _require_free_name(name)
         team = Group.objects.create(name=name)
         _record_team(name, {"change": "created"}, by)
@@ -199,7 +210,7 @@ def add_team(name: str, *, by: User) -> Group:
 def change_team(team_id: int, name: str, *, by: User) -> None:
     """Rename a team, on record. NotFound, Conflict."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
@@ -216,14 +227,15 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
 def remove_team(team_id: int, *, by: User) -> None:
     """Remove a team, on record; its people stay. NotFound, Conflict if no one could administer afterwards."""
     with transaction.atomic():
-        transactions.lock_name(LOCK)
+        lock_people(by)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
         _require_team_without_rights(team, by)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
+        powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
         team.delete()
-        ask_for_check()
+        standing_changed(powers)
         _require_an_administrator()
         _record_team(team.name, {"change": "removed", "people": people}, by)
 

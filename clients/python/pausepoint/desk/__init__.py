@@ -17,6 +17,7 @@ restarted after a crash finds its request and the answer, instead of asking a se
 from .asking import Asked
 from .async_client import AsyncDesk
 from .client import Desk
+from .digests import input_digest
 from .errors import DeskError, LeaseLost, NotUnderstood, Refused, StillWaiting, Unreachable
 from .outcomes import Outcome
 from .resuming import LEASE, Resume
@@ -34,4 +35,5 @@ __all__ = [
     "Resume",
     "StillWaiting",
     "Unreachable",
+    "input_digest",
 ]

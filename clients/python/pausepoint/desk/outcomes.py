@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .digests import input_digest
 from .errors import NotUnderstood, mapping, member
 
 #: The verdicts that approve, and the type of null.
@@ -38,6 +39,23 @@ class Outcome:
     def edited(self) -> bool:
         """Whether it was approved with changes."""
         return bool(self._decision.get("verdict") == "edit")
+
+    @property
+    def verified(self) -> bool:
+        """Whether `digest` is that of `input` with the files, which Pausepoint tells the key that asked alone where anything is
+        hidden from people: for other keys it is False then.
+        """
+        if self.input is None:
+            return False
+        files = self.document.get("attachments")
+        known = [mapping(file) for file in files] if isinstance(files, list) else []
+        return input_digest(self.input, known, self._decision.get("digest_salt")) == self.digest
+
+    @property
+    def rule(self) -> str | None:
+        """The name of the rule of the policy that decided it without asking; None if a person did, or no one."""
+        rule = mapping(self._decision.get("rule"))
+        return str(rule.get("name")) if rule else None
 
     @property
     def votes(self) -> Mapping[str, Any] | None:

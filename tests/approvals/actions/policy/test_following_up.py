@@ -11,7 +11,8 @@ from django.core import mail
 
 from approvals.actions.policy import following_up
 from approvals.background import sweep
-from approvals.models import AuditEntry, FollowUp, OutboxEvent, TeamSettings
+from approvals.db import due
+from approvals.models import ApprovalRequest, AuditEntry, FollowUp, OutboxEvent, TeamSettings
 from approvals.policy.terms import Group as Voters
 from approvals.policy.terms import Stage, Step, Terms
 from approvals.states import Channel, Verdict
@@ -53,6 +54,20 @@ def test_after_a_stop_of_all_servers_what_was_missed_comes_in_order_at_once():
     sweep.run_once()
     sweep.run_once()
     assert steps_of(request) == [("reminded", 1), ("escalated", 2), ("reminded", 3)]
+
+
+def test_a_reminder_that_fails_holds_up_no_other(monkeypatch, caplog):
+    monkeypatch.setattr(due, "BATCH", 2)
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+    broken = [ask_under(THREE, alice_or_known(), at=past) for _ in range(5)]
+    ApprovalRequest.objects.filter(pk__in=[request.pk for request in broken]).update(terms={"stages": "broken"})
+    request = ask_under(THREE, alice_or_known(), at=past)
+    following_up.carry_out_follow_ups()
+    assert steps_of(request) == [("reminded", 1), ("escalated", 2), ("reminded", 3)]
+    failed = [record.getMessage() for record in caplog.records if record.name == due.__name__]
+    assert sorted(failed) == sorted(
+        f"FollowUp {request.pk} could not be processed; it will be tried again" for request in broken
+    )
 
 
 @pytest.mark.django_db(transaction=True)

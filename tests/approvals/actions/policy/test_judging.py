@@ -14,7 +14,7 @@ from approvals.actions.policy import ask_about_everything
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, SearchText, Workflow
 from approvals.policy.terms import terms_of
-from approvals.queries.policy.ruling import rule_of
+from approvals.queries.policy.ruling import rules_asked_under
 from approvals.states import Door, Kind, Priority, Verdict
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.desk.ruling import apply_policy
@@ -84,7 +84,7 @@ def test_a_rule_asks_on_its_terms():
     assert (kept.stages[0].groups[0].people, kept.reason, kept.on_expire) == ((decider.pk,), "always", "halt")
     assert (request.priority, request.asked_priority, request.control) == ("high", "normal", "four_eyes")
     assert (request.deadline_at - request.created_at, request.amount) == (timedelta(seconds=600), 7)
-    assert rule_of(request).ask.key_fields == ("/order",)
+    assert [rule.ask.key_fields for rule in rules_asked_under(request)] == [("/order",)]
 
 
 def test_the_earlier_deadline_counts():
@@ -118,7 +118,7 @@ def test_a_change_changes_nothing_that_waits():
     apply_policy({"name": "All", "then": "allow"})
     waiting = ApprovalRequest.objects.get(pk=request.pk)
     assert (ended(request), waiting.terms) == (("pending", "All", 1), {"veto": True})
-    assert rule_of(waiting).then == "ask"
+    assert [rule.then for rule in rules_asked_under(waiting)] == ["ask"]
     actions.decide(request.pk, Answer(Verdict.REJECT), by=bob(), via=Door.DASHBOARD)
     assert ended(request) == ("rejected", "All", 1)
 

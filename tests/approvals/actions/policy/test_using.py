@@ -97,8 +97,8 @@ def test_a_grant_covers_no_calls_of_another_user(audience):
     assert ask(mallory(), **origin).status == "pending"
 
 
-@pytest.mark.parametrize("tool", ["Refund", "refund ", "refund2", "refund*", "*"])
-def test_a_grant_is_for_a_tool_by_its_exact_name(tool):
+@pytest.mark.parametrize("tool", ["refund ", "refund2", "refund*", "*"])
+def test_a_grant_is_for_a_tool_by_its_whole_name(tool):
     asker, decider = alice(), bob()
     give(decider, asker, terms(Width.TOOL))
     request = ask(asker, tool=tool.strip())

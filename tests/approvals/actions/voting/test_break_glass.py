@@ -8,9 +8,10 @@ from django.core import mail
 
 from approvals.exceptions import Invalid, NotAllowed
 from approvals.models import AuditEntry, Decision
+from approvals.outbound import notifications
 from approvals.states import Control, Verdict
 from tests.support.desk.away import away
-from tests.support.desk.carrying import carry, with_address
+from tests.support.desk.carrying import carry, sent, tell, with_address
 from tests.support.desk.pressing import HTMX, at, browser, press, seen
 from tests.support.desk.requests import decide, make_request, stored
 from tests.support.desk.votes import both, group, make_team, make_voted, vote, with_terms
@@ -71,6 +72,24 @@ def test_the_delegate_of_a_voter_who_is_away_is_told_too(payment, frank):
     carry()
     told = [["alice@example.org"], ["bob@example.org"], ["dave@example.org"]]
     assert sorted(message.to for message in mail.outbox) == told
+
+
+def test_those_concerned_are_told_at_once_whatever_else_they_were_sent(payment, frank):
+    with_address(User.objects.get(username="bob"))
+    tell(User.objects.get(username="bob"))
+    make_request(payment.requested_by, title="Another")
+    carry()
+    make_request(payment.requested_by, title="A third")
+    carry()
+    assert [subject for _, subject in sent()] == ["[Pausepoint] Another (support)"]
+    decide(payment, frank, Verdict.APPROVE, comment="The bank closes.", break_glass=True)
+    first, second = notifications.due_jobs([]), notifications.due_jobs([])
+    # Two processes at the same moment: each message is claimed once.
+    assert [[job.claim() for job in jobs] for jobs in (first, second)] == [[True, True], [False, False]]
+    assert ([job.work() for job in first], notifications.due_jobs([])) == ([True, True], [])
+    assert sorted(message.to for message in mail.outbox[1:]) == [["alice@example.org"], ["bob@example.org"]]
+    (told,) = [message.body for message in mail.outbox[1:] if message.to == ["bob@example.org"]]
+    assert ("frank" in told, "A third" in told) == (True, True)
 
 
 def test_a_message_is_mandatory(payment, frank):

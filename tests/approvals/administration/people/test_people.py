@@ -8,7 +8,7 @@ from django.test import Client
 
 from approvals.administration.keys.actions import create_key
 from approvals.administration.people.actions import add_person, change_person, create_roles, give_roles, remove_team
-from approvals.exceptions import Conflict
+from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Role
 from approvals.models.keys import ApiKey
 from approvals.models.people import PersonSession, RoleName
@@ -177,7 +177,7 @@ def test_the_last_administrator_cannot_be_removed_in_any_way():
     User.objects.create_superuser("root")
     User.objects.filter(is_superuser=True).update(is_active=False)
     assert client.post(own, {"roles": []}).status_code == 302
-    with pytest.raises(Conflict):
+    with pytest.raises(NotAllowed):
         change_person(dora.pk, email="", roles=[], team_ids=[], by=User.objects.get(username="root"))
     assert "administer" in may(dora)
     User.objects.filter(is_superuser=True).update(is_active=True)
@@ -186,7 +186,7 @@ def test_the_last_administrator_cannot_be_removed_in_any_way():
     dora.groups.set([team])
     User.objects.filter(is_superuser=True).update(is_active=False)
     assert client.post(f"/settings/teams/{team.pk}/", {"do": "remove"}).status_code == 403
-    with pytest.raises(Conflict):
+    with pytest.raises(NotAllowed):
         remove_team(team.pk, by=User.objects.get(username="root"))
     assert "administer" in may(dora)
 

@@ -16,6 +16,7 @@ from approvals.queries.policy.ruling import live_version
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import ask
 from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.machine import Machine
 from tests.support.people import alice, bob, mallory
 
 pytestmark = pytest.mark.django_db
@@ -128,6 +129,29 @@ def test_a_change_is_replayed_and_then_applied_with_a_reason(client):
     text = words(client.get("/settings/policy/"))
     assert "Version 1 is live." in text
     assert "1. Small refunds" in text
+
+
+def test_a_replay_says_one_net_time_and_each_number_shows_its_cases(client):
+    decider, asker = bob(), alice()
+    small, large = ask(asker, {"amount": 7}), ask(asker, {"amount": 900})
+    for request in (small, large):
+        actions.decide(request.pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
+    program = ask(asker, {"amount": 8})
+    Machine(decider).decide({"id": program.pk}, "reject")
+    twice = {"stages": [{"groups": [{"votes": 3}]}]}
+    rules = {"rules": [ALLOW, {"name": "Rest", "then": "ask", "ask": twice}]}
+    text = words(post(client, rules, "preview"))
+    assert text.count("in all.") == 1
+    assert re.search(r"People would have needed \d+ s more in all\.", text)
+    assert "Would have been allowed as it was asked, but a program rejected or changed it with an API key: 1" in text
+    assert "a person rejected it" not in text
+    for figure, request in (("saved", small), ("added", large), ("1:ask", large)):
+        page = post(client, rules, f"cases:{figure}")
+        listed = page.content.decode().partition('id="cases"')[2].partition("</section>")[0]
+        assert re.findall(r"/requests/([0-9a-f-]{36})/", listed) == [str(request.pk)], figure
+    assert "The 2 requests that this number counts" in words(post(client, rules, "cases:0:allow"))
+    for nothing in ("cases:", "cases:9:allow", "cases:nothing"):
+        assert post(client, rules, nothing).status_code == 200
 
 
 def test_a_change_that_someone_overtook_is_refused_in_words(client):

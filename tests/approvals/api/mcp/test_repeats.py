@@ -73,6 +73,17 @@ def test_a_check_takes_the_decision_too_and_later_ones_hear_who_did():
     assert agent.call("request_approval", REFUND).outcome["status"] == "pending"
 
 
+def test_a_check_after_the_result_was_reported_has_that_result():
+    agent = Agent(alice())
+    request = {"request_id": agent.call("request_approval", REFUND).outcome["request_id"]}
+    decide(bob(), Verdict.APPROVE)
+    agent.call("check_request", request)
+    agent.call("report_result", {**request, "output": "refunded"})
+    checked = agent.call("check_request", request).outcome
+    assert (checked["status"], checked["result"]["output"]) == ("taken", "refunded")
+    assert checked["message"] == "This has run already, and its result was reported. Do not run it again."
+
+
 def test_another_client_that_reads_an_approval_takes_nothing_from_who_asked():
     agent, decider = Agent(alice()), bob()
     reader = Agent(decider)
@@ -202,6 +213,16 @@ def test_a_result_is_recorded_once():
     }
     words = "A different result was already reported for this call."
     assert agent.call("report_result", {"request_id": str(only().pk), "error": "Timeout"}).refusal == words
+
+
+def test_a_result_of_an_input_with_a_hidden_value_is_compared_with_its_salt():
+    agent, decider, hidden = Agent(alice()), bob(), {"door": "north", "pin": "7316"}
+    agent.call("request_approval", REFUND | {"input": hidden})
+    decide(decider, Verdict.APPROVE)
+    report = {"request_id": str(only().pk), "output": "open"}
+    other = agent.call("report_result", report | {"input": hidden | {"pin": "0000"}})
+    assert other.refusal.startswith("The input that ran is not the approved input.")
+    assert agent.call("report_result", report | {"input": hidden}).outcome == {}
 
 
 def test_a_result_of_another_input_is_on_record_but_is_no_result():

@@ -34,6 +34,7 @@ def test_equal_calls_run_without_asking_until_the_uses_are_used_up():
         "answer": None,
         "approved_input": APPROVAL["input"],
         "approved_digest": first["input_digest"],
+        "digest_salt": None,
         "grant": {"id": given["id"], "use": 2, "uses": 2, "until": None},
         "break_glass": False,
         "rule": None,

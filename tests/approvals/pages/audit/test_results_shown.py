@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.db.append_only import maintenance
-from approvals.db.canonical_json import digest
+from approvals.db.input_digest import input_digest
 from approvals.db.pool import run
 from approvals.exceptions import OtherInput
 from approvals.live.batching import BatchCache
@@ -105,7 +105,7 @@ def test_both_digests_are_shown(approved):
 
 
 def test_a_report_of_another_input_is_shown_in_red_beside_the_result(approved):
-    other = digest({"amount": 9})
+    other = input_digest({"amount": 9})
     for error in ("<b>Wrong account</b>", ""):
         said = actions.Result(input_digest=other, error_text=error)
         with pytest.raises(OtherInput):
@@ -182,7 +182,7 @@ def test_no_result_is_mentioned_if_nothing_was_approved(verdict):
     ],
 )
 def test_executed_input_is_compared_with_the_approved_one(approved, executed, executions, exact, words):
-    digests = {"approved": approved.decision.approved_digest, "other": digest({"amount": 9}), "": ""}
+    digests = {"approved": approved.decision.approved_digest, "other": input_digest({"amount": 9}), "": ""}
     data = {
         "state": "failed",
         "executed_digest": digests[executed],

@@ -8,7 +8,7 @@ import pytest
 
 from approvals.models import ApprovalRequest, Grant, Preferences, ToolSettings
 from approvals.states import Priority, Verdict
-from tests.approvals.actions.policy.granting import ask
+from tests.approvals.actions.policy.granting import ask, statuses
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
 from tests.support.desk.pressing import HTMX, at, browser, decision, seen
 from tests.support.desk.requests import decide
@@ -132,7 +132,7 @@ def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected
         "Calls of refund with any input run without asking for the agent billing (requested by alice), until "
     )
     assert sentence.endswith(", at most 3 times.")
-    (warning,) = parse(answer.text).find("div", class_="grant-warning")
+    (warning,) = parse(answer.text).find("details", class_="grant-warning")
     assert [link.attributes["href"] for link in warning.find("a")] == [earlier[0].get_absolute_url()]
     assert said(answer.text, "hint") == ["It would have approved 2 requests in the last 30 days."]
     assert Grant.objects.count() == 0
@@ -171,3 +171,57 @@ def test_whoever_may_not_decide_gets_no_panel():
     request = ask(alice())
     answer = browser(carol()).get(at(request, "grant"))
     assert (answer.status_code, answer.headers["Location"]) == (302, request.get_absolute_url())
+
+
+def also(html: str) -> list[str]:
+    """The addresses of the requests that are said to be covered, too."""
+    return [
+        link.attributes["href"] for each in parse(html).find("details", class_="grant-also") for link in each.find("a")
+    ]
+
+
+def test_what_waits_and_is_covered_is_said_before_and_offered_after_and_decided_by_nothing_else():
+    asker, decider = alice(), bob()
+    request, *waiting = (ask(asker, {"amount": number, "order": "1"}) for number in range(3))
+    others = [
+        ask(asker, {"amount": 1}, tool="other"),
+        ask(asker, {"amount": 1}, agent="another"),
+        ask(asker, {"amount": 1}, priority="critical"),
+    ]
+    typed = HOUR | {"covers": "tool"}
+    client = browser(decider)
+    before = client.post(at(request, "grant"), seen(request) | typed, headers=HTMX).text
+    assert also(before) == [each.get_absolute_url() for each in waiting]
+    exact = client.post(at(request, "grant"), seen(request) | HOUR, headers=HTMX).text
+    assert also(exact) == [], "another input is not covered"
+
+    sent = seen(request) | typed | {"verdict": "approve", "grant": "yes"}
+    after = client.post(at(request, "decide"), sent, headers=HTMX)
+    (offer,) = parse(after.text).find("form", class_="grant-waiting")
+    picks = [field.attributes["value"] for field in offer.find("input", name="pick")]
+    assert picks == [f"{each.pk}:{each.input_digest}" for each in waiting]
+    assert offer.attributes["action"] == "/requests/bulk/"
+    (grant,) = Grant.objects.all()
+    assert (
+        "2 requests that the grant covers go on waiting"
+        in parse(client.get(f"/settings/grants/{grant.pk}/").text).words
+    )
+    assert statuses([*waiting, *others]) == ["pending"] * 5
+    # What is asked from now on does not wait.
+    assert ask(asker, {"amount": 9}).status == "approved"
+
+
+def test_nothing_is_offered_of_what_the_person_may_not_decide_or_of_a_grant_that_has_ended():
+    asker, limited, root = alice(), bob(), make_person("root", "administer", "decide_approvalrequest", "ignore_scopes")
+    make_scope(limited, by=root, input=[{"pointer": "/amount", "at_most": 500}])
+    request, _large, small = (ask(asker, {"amount": amount, "order": "1"}) for amount in (120, 9_000, 7))
+    reader = again(limited)
+    answer = browser(reader).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert also(answer.text) == [small.get_absolute_url()]
+    sent = seen(request) | HOUR | {"covers": "tool", "verdict": "approve", "grant": "yes", "uses": "1"}
+    browser(reader).post(at(request, "decide"), sent, headers=HTMX)
+    (grant,) = Grant.objects.all()
+    page = f"/settings/grants/{grant.pk}/"
+    assert "goes on waiting" in parse(browser(reader).get(page).text).words
+    assert ask(asker, {"amount": 3}).status == "approved", "its only use"
+    assert "goes on waiting" not in parse(browser(reader).get(page).text).words

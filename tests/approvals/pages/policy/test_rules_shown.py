@@ -129,3 +129,17 @@ def test_a_bulk_decision_shows_the_key_fields_of_the_rules_first(client):
         ["iban", "amount"],
         ["iban", "order", "amount"],
     ]
+
+
+def test_a_request_shows_every_rule_that_could_match_with_its_message_and_key_fields(client):
+    small = {"name": "Small <i>", "when": "input.missing < 50", "then": "allow", "message": "Is it small?"}
+    apply_policy(small, ASK)
+    request = ask(alice(), VALUE)
+    text = words(client, request.get_absolute_url())
+    assert "Asked by the rule “Small <i>” of the policy." in text
+    assert "These could match too, and their terms hold as well: “Refunds <b>”" in text
+    assert ("Is it small?" in text, "Look at the contract." in text) == (True, True)
+    page = client.get(request.get_absolute_url()).content.decode()
+    [first] = re.findall(r'<dl class="key-values".*?</dl>', page, re.DOTALL)
+    assert ("DE02" in first, "4711" in first) == (True, False)
+    assert "iban DE02" in words(client, "/")

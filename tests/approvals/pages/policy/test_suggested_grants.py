@@ -50,7 +50,7 @@ def test_the_page_of_the_policy_leads_to_the_grant_with_its_evidence_and_its_rep
     panel = " ".join(suggested(people[1], request).split())
     assert "approved unchanged 20 of 20 times in 60 days, by 1 person" in panel
     assert "It would have approved 20 requests in the last 30 days." in panel
-    assert chosen(panel) == {"covers": "tool", "audience": "agent", "lasts": "604800"}
+    assert chosen(panel) == {"covers": "input", "audience": "agent", "lasts": "604800"}
     assert Grant.objects.count() == 0
 
 
@@ -61,15 +61,17 @@ def test_a_person_gives_it_with_the_approval(people):
     (form,) = forms(page, "decide/")
     browser(people[1]).post(form.action, form.fields | chosen(page) | {"verdict": "approve"})
     grant = Grant.objects.get()
-    assert (grant.given_by_name, grant.width, grant.audience) == ("root", 2, "agent")
+    assert (grant.given_by_name, grant.width, grant.audience) == ("root", 0, "agent")
     assert timedelta(days=6) < grant.until - grant.given_at <= timedelta(days=7)
 
 
-def test_it_is_as_wide_as_decisions_and_limits_allow(people):
+def test_it_is_within_the_limits_and_never_wider_than_the_input_that_people_approved(people):
     ToolSettings.objects.create(tool_name="refund", key_fields=["/order"], grant_seconds=28_800, grant_width=1)
     approved(people, {"amount": 1, "order": "a"})
-    request = ask(people[0], {"amount": 2, "order": "a"})
-    assert chosen(suggested(people[1], request)) == {"covers": "fields", "audience": "agent", "lasts": "28800"}
+    request = ask(people[0], {"amount": 1, "order": "a"})
+    assert chosen(suggested(people[1], request)) == {"covers": "input", "audience": "agent", "lasts": "28800"}
+    other = ask(people[0], {"amount": 50_000, "order": "a"})
+    assert "approved unchanged" not in suggested(people[1], other)
     approved(people, {"command": "ls"}, tool="bash", agent="")
     shell = ask(people[0], {"command": "ls"}, tool="bash", agent="")
     assert chosen(suggested(people[1], shell)) == {"covers": "input", "audience": "key", "lasts": "604800"}

@@ -32,6 +32,7 @@ def test_the_agent_framework_runs_what_was_approved_and_tells_the_model_the_rest
 
 
 @pytest.mark.shows("agent-framework", "once")
+@pytest.mark.shows("agent-framework", "raises", "pauses")
 def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
     agent.environment["LOCKED"] = "yes"
     program = agent.start()
@@ -58,12 +59,14 @@ def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
     ("inner", "The tool 'inner' is an agent of its own, whose calls of 'ask_human', 'refund' would run unasked: "
      "a middleware is for one agent. Give that agent a DeskMiddleware, too."),
 ])  # fmt: skip
+@pytest.mark.shows("agent-framework", "agents", "names")
 def test_a_tool_that_would_run_unasked_ends_the_first_run(agent, mode, reason):
     agent.command.append(mode)
     errors = agent.start().communicate()[1]
     assert errors.splitlines()[-1] == f"pausepoint.gate.errors.NotGated: {reason}"
 
 
+@pytest.mark.shows("agent-framework", "readable")
 def test_calls_that_would_run_unasked_end_the_run_and_pauses_and_endings_are_no_failures(agent):
     agent.command[1] = str(Path(__file__).parent / "unasked.py")
     program = agent.start()

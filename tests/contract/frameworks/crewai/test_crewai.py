@@ -33,6 +33,7 @@ def test_crewai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
 
 
 @pytest.mark.shows("crewai", "once")
+@pytest.mark.shows("crewai", "raises")
 def test_a_crew_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
     agent.environment["LOCKED"] = "yes"
     program = agent.start()
@@ -53,6 +54,7 @@ def test_a_crew_that_begins_again_gets_the_results_and_runs_nothing_twice(agent)
     assert (agent.result(refund), agent.failure(drop)) == ("refunded 250", "ToolError: orders is locked")
 
 
+@pytest.mark.shows("crewai", "names")
 def test_no_call_runs_unasked_while_the_crew_lacks_a_named_tool(agent):
     agent.command.append("less")
     found = told(agent.start())

@@ -36,6 +36,7 @@ def test_google_adk_runs_what_was_approved_and_tells_the_model_the_rest(agent):
 
 
 @pytest.mark.shows("google-adk", "once")
+@pytest.mark.shows("google-adk", "raises", "pauses")
 def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
     agent.environment["LOCKED"] = "yes"
     program = agent.start()
@@ -57,6 +58,7 @@ def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
     }
 
 
+@pytest.mark.shows("google-adk", "names")
 def test_a_named_tool_that_no_agent_has_ends_the_first_run(agent):
     agent.command.append("less")
     assert (
@@ -65,6 +67,7 @@ def test_a_named_tool_that_no_agent_has_ends_the_first_run(agent):
     )
 
 
+@pytest.mark.shows("google-adk", "readable")
 def test_calls_that_would_run_unasked_end_the_run_of_every_app_also_a_live_one(agent):
     agent.command[1] = str(Path(__file__).parent / "unasked.py")
     elsewhere = (

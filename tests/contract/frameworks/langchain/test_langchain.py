@@ -66,6 +66,7 @@ def test_a_call_that_has_failed_is_not_run_again(agent):
 
 
 @pytest.mark.parametrize("loop", ["sync", "async"])
+@pytest.mark.shows("langchain", "names")
 def test_a_named_tool_that_the_agent_lacks_ends_the_first_run(agent, loop):
     agent.command += [loop, "less"]
     errors = agent.start().communicate()[1]
@@ -74,6 +75,7 @@ def test_a_named_tool_that_the_agent_lacks_ends_the_first_run(agent, loop):
     ), errors[-2000:]
 
 
+@pytest.mark.shows("langchain", "readable")
 def test_calls_that_would_run_unasked_end_the_run_of_every_agent(agent):
     agent.command[1:] = [str(Path(__file__).parent / "unasked.py"), agent.thread]
     elsewhere = (

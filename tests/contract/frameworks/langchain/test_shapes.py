@@ -47,6 +47,7 @@ def test_every_shape_of_an_interrupt_gets_the_answer_that_it_expects(agent):
             "comment": "",
             "by": "API key remote of approver",
             "request_id": field["id"],
+            "halted": False,
         }
     ]
     calls = found.pop("calls")

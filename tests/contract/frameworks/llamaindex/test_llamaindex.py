@@ -45,6 +45,7 @@ def test_a_run_that_begins_again_gets_the_result_and_does_not_run_the_call_twice
     assert agent.result(waiting["refund"]) == "refunded 250"
 
 
+@pytest.mark.shows("llamaindex", "raises")
 def test_a_call_that_has_failed_does_not_run_again_from_the_saved_state(agent, tmp_path):
     agent.environment["LOCKED"] = "yes"
     agent.command += ["state", str(tmp_path / "state.json")]
@@ -81,6 +82,7 @@ def test_a_killed_run_goes_on_from_its_saved_state_and_runs_no_earlier_step_agai
 
 
 @pytest.mark.shows("llamaindex", "expire", "cancel")
+@pytest.mark.shows("llamaindex", "pauses")
 def test_calls_that_nobody_decides_do_not_run_and_the_workflow_is_told_why(agent, tmp_path):
     agent.command += ["state", str(tmp_path / "state.json")]
     program = agent.start()

@@ -63,6 +63,7 @@ def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent, 
     assert ("tool_output" in second["events"]) == (mode == "stream")
 
 
+@pytest.mark.shows("openai-agents", "raises", "pauses")
 def test_a_tool_whose_error_ends_the_run_is_recorded_as_failed(agent):
     agent.environment["LOCKED"] = "yes"
     agent.command.append("strict")

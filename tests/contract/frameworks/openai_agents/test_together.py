@@ -9,6 +9,7 @@ from tests.contract.frameworks.together import check_one_runs
 pytestmark = pytest.mark.server
 
 
+@pytest.mark.shows("openai-agents", "together")
 def test_of_two_processes_of_one_thread_one_runs_what_was_approved(agent):
     # The script of the model makes the call twice again, as if people had changed it.
     check_one_runs(agent, [["4711", 250], ["4711", 99], ["4711", 99]])

@@ -32,6 +32,7 @@ def test_pydantic_ai_runs_what_was_approved_and_tells_the_model_the_rest(agent):
 
 
 @pytest.mark.shows("pydantic-ai", "once")
+@pytest.mark.shows("pydantic-ai", "raises", "pauses")
 def test_a_run_that_begins_again_gets_the_results_and_runs_nothing_twice(agent):
     agent.environment["LOCKED"] = "yes"
     program = agent.start()

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.browser.places import violations
+from tests.proofs.browser.test_bulk import read_on
+from tests.proofs.browser.test_inbox import opened
 from tests.support.machine import Remote
 from tests.support.processes.server import Server
 
@@ -31,26 +33,44 @@ def flooded(tmp_path: Path, real_processes: None) -> Iterator[Server]:
 
 def test_a_flood_is_one_row_that_opens_and_leads_to_the_page_that_decides_all(windows, flooded, axe):
     remote = Remote(flooded, "requester", ("ask", "read"))
-    for number in range(10):
-        remote.ask(**FLOOD, input={"to": f"person {number}"})
+    for number in range(11):
+        remote.ask(**FLOOD, input={"to": "Ada", "letter_id": number})
+    remote.ask(**FLOOD, input={"to": "Ben", "letter_id": 11})
     page = windows.open(flooded.person("approver"), "/?tool=sendLetter")
     rows = page.locator(".inbox-list > .inbox-row:visible")
-    assert (rows.count(), page.locator(".alike summary").inner_text()) == (1, "9 more like this")
+    assert (rows.count(), page.locator(".alike summary").inner_text()) == (2, "10 more like this")
     assert violations(page, axe) == {}
 
-    # The keys go past a closed fold as one row, and through an open one.
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    assert page.locator(".inbox-row .row-title:focus").count() == 1
+    # The keys walk into the fold, which opens, and out of it.
+    places = [f"{number} of 12" for number in (1, 2, 3)]
+    for place in places:
+        page.keyboard.press("j")
+        page.get_by_text(place, exact=True).wait_for()
+    assert (page.locator(".alike .row-title:focus").count(), rows.count()) == (1, 12)
+    for _ in range(9):
+        page.keyboard.press("j")
+    page.get_by_text("12 of 12", exact=True).wait_for()
+    assert page.locator(".alike .row-title:focus").count() == 0
+    for _ in range(11):
+        page.keyboard.press("k")
+    page.get_by_text("1 of 12", exact=True).wait_for()
     page.locator(".alike summary").click()
-    assert rows.count() == 10
+    assert rows.count() == 2
+    # After a decision the next one is in the fold.
+    opened(page, rows.first.get_attribute("id").removeprefix("row-"))
+    page.keyboard.press("r")
+    page.locator(".alike .inbox-row.selected").wait_for()
+    assert rows.count() == 12
+    page.goto(f"{flooded.address}/?tool=sendLetter")
     assert violations(page, axe) == {}
 
     with page.expect_navigation():
         page.get_by_role("button", name="Approve all of these…").click()
     page.get_by_role("heading", name="Approve 10 requests?").wait_for()
+    page.wait_for_load_state()
+    read_on(page)
     with page.expect_navigation():
-        page.get_by_role("button", name="Approve 10 requests").click()
+        page.keyboard.press("Enter")
     assert page.get_by_text("Approved.", exact=True).count() == 10
 
 

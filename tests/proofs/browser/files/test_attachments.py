@@ -103,6 +103,8 @@ def test_a_bulk_page_tells_files_that_were_opened_from_others(windows, people, r
     with page.context.expect_page():
         line.get_by_role("link").click()
     page.locator(".bulk-files li").get_by_text("opened", exact=True).wait_for()
-    assert page.locator("input[name=opened]").input_value() == f"{request_id}:file.2"
-    page.locator("form[data-bulk] button").click()
-    page.get_by_text("1 request approved").wait_for()
+    # The other files were not opened, of which the page tells once.
+    windows.tolerate(" 422 ")
+    for words in ("files in 1 request", "1 request approved"):
+        page.locator("form[data-bulk] button").click()
+        page.get_by_text(words).wait_for()

@@ -103,6 +103,7 @@ def policy_places_of(server) -> dict[str, tuple[str, str]]:
         "flood": ("approver", "/requests/?tool=remind"),
         "policy": ("admin", "/settings/policy/"),
         "policy change": ("admin", "/settings/policy/change/"),
+        "behind a suggestion": ("admin", "/settings/policy/suggestions/?tool=wireMoney"),
         "policy version": ("admin", "/settings/policy/1/"),
         "out of office": ("approver", "/settings/absence/"),
         "person's absence": ("admin", f"/settings/people/{person}/absence/"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.proofs.browser.places import violations
+from tests.proofs.browser.test_inbox import opened
+from tests.proofs.browser.test_inbox import status as status_of
+from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
 
 pytestmark = pytest.mark.browser
@@ -92,3 +95,89 @@ def test_without_scripts_the_panel_is_a_page(windows, people, server):
     press(page, "Approve and grant")
     assert page.locator(".outcome b").all_inner_texts()[:2] == ["Approved", "approver"]
     assert remote.ask(**CALL | {"tool_name": "sendLetter", "input": {"to": "Jane"}})["status"] == "approved"
+
+
+LABEL = {
+    "title": "Create the label?",
+    "tool_name": "createLabel",
+    "agent": "labeler",
+    "message": "It is missing. " * 40,
+}
+#: Whether an element is within the window, and not behind the bar with the buttons or the header.
+IN_VIEW = """element => {
+    const { top, bottom, left } = element.getBoundingClientRect();
+    const over = (y) => document.elementFromPoint(left + 5, y);
+    return top >= 0 && bottom <= innerHeight && [top + 2, bottom - 2].every((y) => element.contains(over(y)));
+}"""
+
+
+def in_view(place) -> bool:
+    return place.evaluate(IN_VIEW)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 700), (390, 844)])
+@pytest.mark.parametrize("where", ["pane", "page"])
+def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
+    windows, people, server, axe, width, height, where
+):
+    remote = Remote(server, "requester", ("ask", "read"))
+    tool = f"createLabel{where}{width}"
+    rejected, first, *others = (
+        remote.ask(**LABEL | {"tool_name": tool, "input": {"name": f"label {number}"}})["id"] for number in range(4)
+    )
+    people("approver").decide(rejected, verdict="reject")
+    path = f"/?tool={tool}#{first}" if where == "pane" else f"/requests/{first}/"
+    page = windows.open(people("approver"), path, viewport={"width": width, "height": height})
+    shown = card(page, first)
+    shown.locator("[data-grants]").wait_for()
+    if where == "pane":
+        opened(page, first)
+    page.keyboard.press("Shift+A")
+    title = page.get_by_role("heading", name="Approve this, and let more run without asking")
+    title.wait_for()
+    value = shown.locator(".input td", has_text="label 1")
+    assert (in_view(title), in_view(value)) == (True, True)
+    terms = shown.locator(".grant-covers")
+    box, beside = value.bounding_box(), terms.bounding_box()
+    if width > 1200:
+        assert beside["x"] > box["x"] + box["width"], "beside the input"
+    page.get_by_label("Any input").check()
+    sentence = shown.locator(".grant-sentence", has_text="with any input")
+    sentence.wait_for()
+    button = page.get_by_role("button", name="Approve and grant")
+    warning = shown.locator(".grant-warning > summary")
+    also = shown.locator(".grant-also > summary")
+    assert " ".join(warning.inner_text().split()) == (
+        "1 request that this would have approved in the last 30 days was rejected."
+    )
+    assert " ".join(also.inner_text().split()) == (
+        "2 requests that wait now are covered, too. After this you can approve them together."
+    )
+    for place in (button, sentence, warning, also):
+        assert in_view(place), place
+    assert violations(page, axe) == {}
+    page.set_viewport_size({"width": width, "height": height})
+
+    # Escape closes it, and the focus is where it was opened; what someone is writing is not thrown away.
+    page.keyboard.press("Escape")
+    link = shown.locator("[data-grants]:focus")
+    link.wait_for()
+    link.press("Enter")
+    page.get_by_label("Uses at most").fill("7")
+    page.keyboard.press("Escape")
+    assert page.get_by_label("Uses at most").input_value() == "7"
+    page.get_by_label("Any input").check()
+    sentence.wait_for()
+    # With real keys: where a script moves the focus out of a field, the next key is taken for the rest of a sentence.
+    button.focus()
+    for key in ("Tab", "Shift+Tab", "Enter"):
+        page.keyboard.press(key)
+    outcome = shown.locator(".outcome", has_text="2 requests that the grant covers go on waiting")
+    outcome.wait_for()
+    # The pane stays on it, and leads to the page that shows them side by side; nothing else was decided.
+    assert in_view(outcome.get_by_role("button"))
+    assert [status_of(server, request) for request in others] == ["pending"] * 2
+    outcome.get_by_role("button", name="Look at these 2 and approve them…").press("Enter")
+    page.wait_for_url("**/bulk/")
+    assert page.get_by_role("heading", level=1).inner_text() == "Approve 2 requests?"
+    assert [status_of(server, request) for request in others] == ["pending"] * 2

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
+from tests.proofs.browser.conftest import caught
 from tests.proofs.browser.places import violations
+from tests.proofs.browser.test_deliberate_decisions import LONG_HOLD, held
+from tests.proofs.browser.test_kept_decisions import KEPT
+from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
-from tests.support.processes.server import Server
+from tests.support.processes.server import Server, until
 
 pytestmark = pytest.mark.browser
 
@@ -119,6 +124,67 @@ def test_your_vote_is_said_on_card_and_row_and_changed_with_a_key(windows, serve
     bob.keyboard.press("r")
     bob.locator(f"{row}.is-rejected").wait_for()
     assert remote.send("GET", f"/requests/{request['id']}").body["status"] == "rejected"
+
+
+def votes_on(server, request: str) -> list[str]:
+    sql = "SELECT group_concat(verdict || ' ' || comment, ', ') FROM approvals_vote WHERE request_id = ?"
+    return (server.value(sql, request.replace("-", "")) or "").split(", ")
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_a_held_vote_that_was_sent_when_its_page_was_left_is_called_stored(windows, server, size):
+    request = Remote(server, "requester", ("ask", "read")).ask(**CALL)["id"]
+    page = held(windows, server.person("bob"), request, LONG_HOLD)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.locator("#detail-title").click()
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Undo").wait_for()
+    # No page hears the answer: the next one has to look.
+    page.goto(f"{server.address}/insights/")
+    page.locator("#holds .toast-done", has_text="Stored: Approve, Pay the invoice?").wait_for()
+    assert (votes_on(server, request), json.loads(page.evaluate(KEPT))) == (["approve "], {})
+    page.goto(f"{server.address}/requests/{request}/")
+    card(page, request).locator(".votes-own", has_text="You approved this").wait_for()
+    assert page.locator("#holds .toast-alert").count() == 0
+
+
+def test_a_vote_whose_answer_is_lost_is_looked_up_and_never_offered_for_discarding(windows, server):
+    windows.tolerate(" 502 ")
+    request = Remote(server, "requester", ("ask", "read")).ask(**CALL)["id"]
+    page = held(windows, server.person("bob"), request, 1)
+    page.route("**/decide/", lambda route: (route.fetch(), route.fulfill(status=502, body="Bad gateway")))
+    shown = card(page, request)
+    shown.get_by_placeholder("Message to the agent").fill("Fine.\nReally.")
+    shown.locator("button[data-key=a]").click()
+    page.locator("#holds .toast-done", has_text="Stored: Approve, Pay the invoice?").wait_for()
+    assert (votes_on(server, request), json.loads(page.evaluate(KEPT))) == (["approve Fine.\nReally."], {})
+
+    # The same vote again changes nothing, and is stored all the same.
+    page.reload()
+    again = card(page, request)
+    again.get_by_placeholder("Message to the agent").fill("Fine.\nReally.")
+    again.locator("button[data-key=a]").click()
+    page.locator("#holds .toast-done", has_text="Stored: Approve, Pay the invoice?").wait_for()
+
+
+def test_an_earlier_vote_is_not_taken_for_one_that_did_not_arrive(windows, server):
+    windows.tolerate(" 502 ", "ERR_")
+    request = Remote(server, "requester", ("ask", "read")).ask(**CALL)["id"]
+    server.person("bob").decide(request, verdict="approve")
+    page = held(windows, server.person("bob"), request, 1)
+    card(page, request).locator(".votes-own").wait_for()
+    page.clock.install()
+    page.clock.pause_at(page.evaluate("Date.now() / 1000 + 60"))
+    answers: list = []
+    page.route("**/decide/", lambda route: answers.append(route))
+    card(page, request).get_by_placeholder("Message to the agent").fill("On second thoughts")
+    card(page, request).locator("button[data-key=a]").click()
+    page.clock.run_for(1_500)
+    caught(page, answers).fulfill(status=502, body="Bad gateway")
+    line = page.locator("#holds .toast")
+    until(lambda: (page.clock.run_for(5_000), line.get_by_role("button", name="Discard").count())[1], "it is offered")
+    assert line.get_by_text("Your decision was not sent: Approve, Pay the invoice?.").count() == 1
+    assert votes_on(server, request) == ["approve "]
 
 
 #: Someone else goes away or is back, as an administrator says.

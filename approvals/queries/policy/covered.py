@@ -1,0 +1,105 @@
+"""The requests that a grant covers: those that it would have approved, and those that waited already when it was given.
+
+A grant approves only what is asked after it. What waits goes on waiting until people decide it, and is offered to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from approvals.access.permissions import Person, may_close
+from approvals.asking.digests import fingerprints_of
+from approvals.db.canonical_json import canonical
+from approvals.models import ApprovalRequest, Grant
+from approvals.policy.grants import GrantTerms, fields_of
+from approvals.policy.terms import terms_of
+from approvals.policy.votes import needs_person
+from approvals.queries.requests import requests_for
+from approvals.states import Audience, Kind, Priority, Status, Width
+
+#: Waiting requests that are looked at, the oldest first, and those that are offered: as many as one bulk decision takes.
+LOOKED_AT, OFFERED = 200, 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What a grant is compared with. `pointers` are those of its key fields."""
+
+    given_with: ApprovalRequest
+    width: Width
+    audience: Audience
+    pointers: Sequence[str] = ()
+
+    @property
+    def condition(self) -> Q:
+        """The condition of requests that it covers, but for the values of key fields, which `has_fields` compares."""
+        like = self.given_with
+        audience = {
+            Audience.AGENT: Q(agent=like.agent),
+            Audience.KEY: Q(scope=like.scope),
+            Audience.WORKFLOW: Q(workflow=like.workflow_id),
+            Audience.THREAD: Q(scope=like.scope, workflow__thread_id=like.workflow.thread_id),
+        }[self.audience]
+        covered = Q(
+            audience, canonical_tool=like.tool_name, requested_by=like.requested_by_id, kind=Kind.APPROVAL
+        ) & ~Q(priority=Priority.CRITICAL)
+        if self.width == Width.INPUT:
+            return covered & Q(input_fingerprint__in=fingerprints_of(like))
+        return covered & Q(attachments__isnull=True)
+
+    def has_fields(self, value: dict[str, object]) -> bool:
+        """Return whether an input has the values of the key fields; true of other widths, which compare none."""
+        if self.width != Width.FIELDS:
+            return True
+        wanted = fields_of(self.given_with.input, self.pointers)
+        return bool(wanted) and canonical(fields_of(value, self.pointers)) == canonical(wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Requests that wait though a grant covers them; `complete` is false if there may be more."""
+
+    requests: Sequence[ApprovalRequest] = ()
+    complete: bool = True
+
+
+NONE_WAITING = Waiting()
+
+
+def coverage_of(request: ApprovalRequest, terms: GrantTerms, pointers: Sequence[str]) -> Coverage:
+    """Return what a grant with this request would cover."""
+    return Coverage(given_with=request, width=terms.width, audience=terms.audience, pointers=pointers)
+
+
+def waiting_under(user: Person, coverage: Coverage) -> Waiting:
+    """Return the waiting requests that a grant covers and that this person may decide now, the oldest first."""
+    rows = requests_for(user).filter(coverage.condition, status=Status.PENDING).exclude(pk=coverage.given_with.pk)
+    # What is overdue expires in a moment.
+    rows = rows.filter(Q(deadline_at__isnull=True) | Q(deadline_at__gt=Now())).order_by("created_at", "id")
+    looked_at = list(rows.select_related("workflow", "requested_by")[: LOOKED_AT + 1])
+    covered = [
+        each
+        for each in looked_at[:LOOKED_AT]
+        if coverage.has_fields(each.input) and not needs_person(terms_of(each.terms)) and may_close(user, each)
+    ]
+    return Waiting(covered[:OFFERED], len(looked_at) <= LOOKED_AT and len(covered) <= OFFERED)
+
+
+def waiting_with_grant_of(user: Person, request: ApprovalRequest) -> Waiting:
+    """Return what waits though the grant that was given with a request covers it; nothing if none was given, or it has ended."""
+    grant = Grant.objects.filter(request=request.pk, ended_at=None).first()
+    return NONE_WAITING if grant is None else waiting_under(user, _coverage_with(request, grant))
+
+
+def waiting_with(user: Person, grant: Grant) -> Waiting:
+    """Return what waits though a grant covers it; nothing if it has ended."""
+    return NONE_WAITING if grant.ended_at is not None else waiting_under(user, _coverage_with(grant.request, grant))
+
+
+def _coverage_with(request: ApprovalRequest, grant: Grant) -> Coverage:
+    width, audience = Width(grant.width), Audience(grant.audience)
+    return Coverage(given_with=request, width=width, audience=audience, pointers=grant.fields or ())

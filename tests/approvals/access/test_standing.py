@@ -1,0 +1,217 @@
+"""Whoever loses a right, key, session or account after a call has begun does nothing more with it, whatever it was about to do.
+
+The call reads its user at its beginning; the action reads again under the lock. So each actor here was read before the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from approvals import actions
+from approvals.access.keys import SCOPES
+from approvals.actions.closing import Result, close_workflow, report_result
+from approvals.actions.policy import ask_about_everything, revoke_grant
+from approvals.actions.policy.absences import Away, set_absence
+from approvals.administration.keys.actions import create_key
+from approvals.asking.answers import Answer
+from approvals.exceptions import Refusal
+from approvals.models import ApprovalRequest, Workflow
+from approvals.models.actors import Actor, KeyActor, SessionActor, person_behind
+from approvals.states import Door, Verdict, WorkflowState
+from tests.approvals.actions.policy.granting import approve, ask, give, terms
+from tests.support.desk.requests import make_request
+from tests.support.desk.votes import both, group, make_voted, vote
+from tests.support.people import alice, bob, make_person
+
+pytestmark = pytest.mark.django_db
+
+DONE, OUT, NO, SCOPE = "done", "not_authenticated", "not_allowed", "scope_missing"
+
+
+def deactivate(actor: Actor) -> None:
+    User.objects.filter(pk=actor.pk).update(is_active=False)
+
+
+def remove(actor: Actor) -> None:
+    User.objects.get(pk=actor.pk).user_permissions.clear()
+    User.objects.filter(pk=actor.pk).delete()
+
+
+def take_right(actor: Actor) -> None:
+    User.objects.get(pk=actor.pk).user_permissions.remove(Permission.objects.get(codename="decide_approvalrequest"))
+
+
+def end_session(_actor: Actor) -> None:
+    Session.objects.all().delete()
+
+
+def let_session_expire(_actor: Actor) -> None:
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+
+
+def change_password(actor: Actor) -> None:
+    user = User.objects.get(pk=actor.pk)
+    user.set_password("another correct horse")
+    user.save()
+
+
+def change_key(**columns: object) -> Callable[[Actor], None]:
+    def change(actor: Actor) -> None:
+        assert isinstance(actor, KeyActor)
+        type(actor.key).objects.filter(pk=actor.key.pk).update(**columns)
+
+    return change
+
+
+def nothing(_actor: Actor) -> None:
+    """Change nothing."""
+
+
+def in_a_browser() -> SessionActor:
+    """Bob, logged in, as a page has read him."""
+    client, person = Client(), bob()
+    client.force_login(person)
+    return SessionActor(User.objects.get(pk=person.pk), client.session.session_key or "")
+
+
+def with_a_key() -> KeyActor:
+    person = bob()
+    key, _text = create_key(person, name="ci", scopes=SCOPES)
+    return KeyActor(User.objects.get(pk=person.pk), key)
+
+
+def pending() -> ApprovalRequest:
+    return make_request(User.objects.get(username="alice"), tool_name="pay")
+
+
+def voted() -> ApprovalRequest:
+    return make_voted(User.objects.get(username="alice"), both(group(votes=2)))
+
+
+def deciding(via: Door) -> dict[str, Callable[[Actor], object]]:
+    """What someone does who may decide."""
+    other = make_person("dora", "decide_approvalrequest", "view_approvalrequest")
+    given = give(other, User.objects.get(username="alice"), terms())
+    asked, votes, cancelled, claimed, assigned, noted = pending(), voted(), pending(), pending(), pending(), pending()
+    granted = ask(User.objects.get(username="alice"), {"order": "another"})
+    return {
+        "decide": lambda by: actions.decide(asked.pk, Answer(Verdict.REJECT), by=by, via=via),
+        "vote": lambda by: vote(votes, by, via=via),
+        "give a grant": lambda by: approve(granted, by, terms()),
+        "cancel": lambda by: actions.cancel(cancelled.pk, by=by, via=via),
+        "claim": lambda by: actions.claim(claimed.pk, by=by, via=via),
+        "assign": lambda by: actions.assign(assigned.pk, by=by, via=via, to=other),
+        "comment": lambda by: actions.comment(noted.pk, by=by, via=via, text="Wait."),
+        "end a grant": lambda by: revoke_grant(given.pk, by=by, via=via),
+        "stop grants": lambda by: ask_about_everything(on=True, by=by, via=via),
+        "be away": lambda by: set_absence(
+            person_behind(by), Away(until=timezone.now() + timedelta(days=1)), by=by, via=via
+        ),
+    }
+
+
+def outcome(act: Callable[[Actor], object], actor: Actor) -> str:
+    try:
+        act(actor)
+    except Refusal as refusal:
+        return refusal.code
+    return DONE
+
+
+#: By loss, what becomes of what the decider does, of their own absence, which needs no right, and what they are told.
+IN_A_BROWSER = [
+    (nothing, DONE, DONE),
+    (deactivate, OUT, OUT),
+    (take_right, NO, DONE),
+    (end_session, OUT, OUT),
+    (let_session_expire, OUT, OUT),
+    (change_password, OUT, OUT),
+]
+WITH_A_KEY = [
+    (nothing, DONE, DONE),
+    (deactivate, OUT, OUT),
+    (take_right, NO, DONE),
+    (change_key(revoked_at=datetime(2026, 1, 1, tzinfo=UTC)), OUT, OUT),
+    (change_key(expires_at=datetime(2026, 1, 1, tzinfo=UTC)), OUT, OUT),
+    (change_key(scopes=["ask", "read"]), SCOPE, SCOPE),
+    (end_session, DONE, DONE),
+    (change_password, DONE, DONE),
+]
+
+
+@pytest.mark.parametrize(("loss", "deciding_is", "own_is"), IN_A_BROWSER)
+def test_what_a_person_does_in_a_browser_ends_with_their_session_and_their_rights(loss, deciding_is, own_is):
+    alice()
+    check(in_a_browser, Door.DASHBOARD, loss, deciding_is, own_is)
+
+
+@pytest.mark.parametrize(("loss", "deciding_is", "own_is"), WITH_A_KEY)
+def test_what_a_program_does_ends_with_its_key_and_the_rights_of_its_user(loss, deciding_is, own_is):
+    alice()
+    check(with_a_key, Door.REST, loss, deciding_is, own_is)
+
+
+def check(make: Callable[[], Actor], via: Door, loss: Callable[[Actor], None], deciding_is: str, own_is: str) -> None:
+    works, actor = deciding(via), make()
+    # The call has begun: what it goes by was read.
+    assert actor.has_perm("approvals.decide_approvalrequest")
+    loss(actor)
+    expected = dict.fromkeys(works, deciding_is) | {"be away": own_is}
+    assert {name: outcome(act, actor) for name, act in works.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        (nothing, DONE),
+        (deactivate, OUT),
+        (change_key(revoked_at=datetime(2026, 1, 1, tzinfo=UTC)), OUT),
+        (change_key(scopes=["read"]), SCOPE),
+    ],
+)
+def test_what_the_program_that_asked_does_ends_with_its_key(loss, told):
+    owner, decider = alice(), bob()
+    key, _text = create_key(owner, name="agent", scopes=SCOPES)
+    actor, scope = KeyActor(User.objects.get(pk=owner.pk), key), f"key:{key.pk}"
+    approved, cancelled, run = (
+        ask(actor, scope=scope),
+        ask(actor, {"n": 1}, scope=scope),
+        ask(actor, {"n": 2}, scope=scope, workflow="run"),
+    )
+    approve(approved, decider)
+    loss(actor)
+    result = Result(input_digest=approved.input_digest, output="paid")
+    workflow = Workflow.objects.get(key="run")
+    works: dict[str, Callable[[Actor], object]] = {
+        "report": lambda by: report_result(approved.pk, result, scope=scope, by=by, via=Door.REST),
+        "cancel": lambda by: actions.cancel(cancelled.pk, by=by, via=Door.REST),
+        "end the run": lambda by: close_workflow(workflow.pk, state=WorkflowState.CANCELLED, by=by, via=Door.REST),
+    }
+    assert {name: outcome(act, actor) for name, act in works.items()} == dict.fromkeys(works, told)
+    assert ApprovalRequest.objects.get(pk=run.pk).status == ("cancelled" if told == DONE else "pending")
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(60, DONE), (-1, OUT)])
+def test_a_client_token_that_ends_meanwhile_decides_nothing(seconds, told):
+    alice()
+    actor = with_a_key()
+    actor = KeyActor(actor.user, actor.key, until=timezone.now() + timedelta(seconds=seconds))
+    assert outcome(deciding(Door.REST)["decide"], actor) == told
+
+
+def test_a_right_that_came_while_the_call_waited_counts():
+    alice()
+    request, person = pending(), make_person("hal", "view_approvalrequest")
+    assert not person.has_perm("approvals.decide_approvalrequest")
+    person.user_permissions.add(Permission.objects.get(codename="decide_approvalrequest"))
+    assert (
+        outcome(lambda by: actions.decide(request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD), person)
+        == DONE
+    )

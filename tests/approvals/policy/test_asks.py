@@ -1,0 +1,140 @@
+"""What several rules ask for together is never weaker than what one of them asks for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.asks import PLAIN, Asking, AtDeadline, Deadline, join
+from approvals.policy.terms import Group, OnExpire, Reason, Stage, Step, Terms
+from tests.approvals.policy.writing import is_at_least
+
+FINANCE, SECURITY, ALICE = Group(teams=(5,)), Group(teams=(6,)), Group(people=(1,))
+TWO_OF_FINANCE = Group(teams=(5,), votes=2)
+
+
+def stage(*groups: Group, either: bool = False) -> Stage:
+    return Stage(groups=groups, any=either)
+
+
+def with_stages(*stages: Stage) -> Asking:
+    return Asking(terms=Terms(stages=stages))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ([], [], []),
+        ([], [stage(FINANCE)], [stage(FINANCE)]),
+        # The same people are one stage, with the most votes that one of both wants.
+        ([stage(FINANCE)], [stage(FINANCE)], [stage(FINANCE)]),
+        ([stage(FINANCE)], [stage(TWO_OF_FINANCE)], [stage(TWO_OF_FINANCE)]),
+        ([stage(FINANCE, SECURITY)], [stage(SECURITY, FINANCE)], [stage(FINANCE, SECURITY)]),
+        ([stage(TWO_OF_FINANCE, SECURITY)], [stage(SECURITY, FINANCE)], [stage(TWO_OF_FINANCE, SECURITY)]),
+        # Other people, or the same joined by another word, are another stage.
+        ([stage(FINANCE)], [stage(SECURITY)], [stage(SECURITY), stage(FINANCE)]),
+        ([stage(FINANCE)], [stage(FINANCE, ALICE)], [stage(FINANCE, ALICE), stage(FINANCE)]),
+        (
+            [stage(FINANCE, ALICE)],
+            [stage(FINANCE, ALICE, either=True)],
+            [stage(FINANCE, ALICE, either=True), stage(FINANCE, ALICE)],
+        ),
+        # Each keeps its order, because a later stage sees what the earlier one approved.
+        (
+            [stage(FINANCE), stage(SECURITY)],
+            [stage(FINANCE), stage(ALICE), stage(SECURITY)],
+            [stage(FINANCE), stage(ALICE), stage(SECURITY)],
+        ),
+        (
+            [stage(FINANCE), stage(SECURITY)],
+            [stage(SECURITY), stage(FINANCE)],
+            [stage(FINANCE), stage(SECURITY), stage(FINANCE)],
+        ),
+        ([stage(FINANCE)], [stage(FINANCE), stage(FINANCE)], [stage(FINANCE), stage(FINANCE)]),
+    ],
+)
+def test_every_stage_of_both_is_kept_in_its_order(one, other, together):
+    assert list(join([with_stages(*one), with_stages(*other)]).terms.stages) == together
+
+
+@pytest.mark.parametrize(
+    ("deadlines", "together"),
+    [
+        ([None, None], None),
+        ([None, (60, "default")], (60, "default")),
+        ([(60, "default"), (600, "halt")], (60, "halt")),
+        ([(600, "reject"), (60, "default")], (60, "reject")),
+        ([(60, "halt"), (600, "reject"), (30, "default")], (30, "halt")),
+    ],
+)
+def test_the_earliest_deadline_has_the_strictest_end(deadlines, together):
+    def asking(deadline) -> Asking:
+        if deadline is None:
+            return PLAIN
+        after, then = deadline
+        halts = OnExpire.HALT if then == "halt" else None
+        return Asking(terms=Terms(on_expire=halts), deadline=Deadline(after=after, then=AtDeadline(then)))
+
+    found = join([asking(each) for each in deadlines])
+    assert found == asking(together)
+
+
+def test_every_switch_of_each_counts():
+    one = Asking(terms=Terms(veto=True, reason=Reason.REJECTION), with_requester=True, priority="low")
+    other = Asking(terms=Terms(typed_name=True, fresh_sign_in=True, reason=Reason.ALWAYS), priority="critical")
+    terms = Terms(veto=True, reason=Reason.ALWAYS, typed_name=True, fresh_sign_in=True)
+    assert join([one, other]) == Asking(terms=terms, with_requester=False, priority="critical")
+
+
+def test_people_are_notified_of_all_that_one_of_them_says():
+    one = Terms(reminders=(60, 600), escalation=(Step(after=900, people=(1,)),), working_hours=True, channels=("mail",))
+    other = Terms(
+        reminders=(60, 120),
+        escalation=(Step(after=900, people=(1, 2)), Step(after=300, teams=(5,))),
+        channels=("push",),
+    )
+    assert join([Asking(terms=one, key_fields=("/a", "/b")), Asking(terms=other, key_fields=("/b", "/c"))]) == Asking(
+        terms=Terms(
+            reminders=(60, 120, 600),
+            escalation=(Step(after=300, teams=(5,)), Step(after=900, people=(1, 2))),
+            channels=("mail", "push"),
+        ),
+        key_fields=("/a", "/b", "/c"),
+    )
+
+
+@pytest.mark.parametrize("other", [PLAIN, Asking(terms=Terms(reminders=(60,), working_hours=True, channels=("push",)))])
+def test_without_channels_all_are_used_and_working_hours_count_for_those_who_remind(other):
+    one = Asking(terms=Terms(reminders=(60,), working_hours=True))
+    assert join([one, other]).terms == one.terms
+
+
+PEOPLE = st.lists(st.integers(1, 4), max_size=2, unique=True).map(tuple)
+GROUPS = st.builds(Group, people=PEOPLE, teams=PEOPLE, votes=st.integers(1, 3))
+STAGES = st.builds(Stage, groups=st.lists(GROUPS, min_size=1, max_size=3).map(tuple), any=st.booleans())
+
+
+@st.composite
+def askings(draw) -> Asking:
+    then = draw(st.sampled_from([None, *AtDeadline]))
+    terms = Terms(
+        stages=tuple(draw(st.lists(STAGES, max_size=3))),
+        veto=draw(st.booleans()),
+        reason=draw(st.sampled_from([None, *Reason])),
+        typed_name=draw(st.booleans()),
+        fresh_sign_in=draw(st.booleans()),
+        on_expire=OnExpire.HALT if then == AtDeadline.HALT else None,
+    )
+    return Asking(
+        terms=terms,
+        with_requester=draw(st.booleans()),
+        deadline=None if then is None else Deadline(after=draw(st.integers(60, 600)), then=then),
+        priority=draw(st.sampled_from(["", "low", "normal", "high", "critical"])),
+    )
+
+
+@given(st.lists(askings(), min_size=1, max_size=3))
+def test_together_they_are_at_least_as_strict_as_each(several):
+    together = join(several)
+    assert all(is_at_least(together, each) for each in several)

@@ -1,0 +1,96 @@
+"""The tree of a condition is read and written as the library stores it; another version of it would fail here."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import pytest
+
+from approvals.policy.cel_tree import Kind, Node, read_tree, rewritten
+from approvals.policy.expressions import _environment
+
+
+def stored(text: str) -> bytes:
+    serialized: bytes = _environment().compile(text, disable_check=True).serialize()
+    return serialized
+
+
+def never(_node: Node) -> bool:
+    return False
+
+
+def name(text: str) -> Node:
+    return Node(Kind.NAME, text)
+
+
+def test_the_version_of_the_library_is_the_one_whose_stored_form_is_known():
+    assert version("cel-expr-python") == "0.1.3"
+
+
+def test_a_tree_has_every_part_of_a_condition():
+    text = 'has(input.a) && input.b[0] == "text" && !({"k": input}.k in [1, tool])'
+    first, second, third = _operands(read_tree(stored(text)))
+    assert first == Node(Kind.MEMBER, "a", (name("input"),))
+    index = Node(Kind.CALL, "_[_]", (Node(Kind.MEMBER, "b", (name("input"),)), Node(Kind.CONSTANT)))
+    assert second == Node(Kind.CALL, "_==_", (index, Node(Kind.CONSTANT, length=4)))
+    member = Node(Kind.MEMBER, "k", (Node(Kind.OBJECT, parts=(Node(Kind.CONSTANT, length=1), name("input"))),))
+    items = Node(Kind.LIST, parts=(Node(Kind.CONSTANT), name("tool")))
+    assert third == Node(Kind.CALL, "!_", (Node(Kind.CALL, "@in", (member, items)),))
+
+
+def _operands(node: Node) -> list[Node]:
+    if node.name != "_&&_":
+        return [node]
+    return [operand for part in node.parts for operand in _operands(part)]
+
+
+def test_a_loop_has_its_list_its_variable_and_its_result():
+    loop = read_tree(stored("input.l.all(each, each > 0)"))
+    assert (loop.kind, loop.name, loop.result, len(loop.parts)) == (Kind.LOOP, "each", "@result", 5)
+    assert loop.parts[0] == Node(Kind.MEMBER, "l", (name("input"),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'input.a == 1 && has(input.b.c) || !(tool in ["a", "b"])',
+        "input.l.exists(one, input.m.all(two, one < two && -9007199254740993 < 1))",
+        'b"bytes" == bytes(tool) ? 1.5 > 2u : duration("1s") < duration("2s") && null != context',
+        '{"a": [true, false], "b": {}}.a[0]',
+    ],
+)
+def test_what_nothing_is_changed_in_is_written_as_it_was(text):
+    before = stored(text)
+    assert rewritten(before, function=lambda call: call.name, in_order=never, needs_list=never) == before
+
+
+def test_calls_can_become_others_and_loops_can_need_a_list():
+    before = stored("input.l.all(each, each == tool)")
+    after = rewritten(
+        before,
+        function=lambda call: call.name.replace("_==_", "@same"),
+        in_order=never,
+        needs_list=lambda _looped: True,
+    )
+    joined = Node(Kind.CALL, "_+_", (Node(Kind.MEMBER, "l", (name("input"),)), Node(Kind.LIST)))
+    assert read_tree(after).parts[0] == joined
+    assert "@same" in {call.name for call in _calls(read_tree(after))}
+    assert "_==_" not in {call.name for call in _calls(read_tree(after))}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("tool == agent", "tool <= agent && tool >= agent"), ("hour != 1", "hour < 1 || hour > 1")]
+)
+def test_an_equality_can_be_in_words_of_order(before, after):
+    ordered = rewritten(
+        stored(before),
+        function=lambda call: call.name,
+        in_order=lambda call: call.name in {"_==_", "_!=_"},
+        needs_list=never,
+    )
+    assert read_tree(ordered) == read_tree(stored(after))
+
+
+def _calls(node: Node) -> list[Node]:
+    below = [call for part in node.parts for call in _calls(part)]
+    return [node, *below] if node.kind == Kind.CALL else below

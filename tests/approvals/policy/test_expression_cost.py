@@ -1,0 +1,85 @@
+"""What a condition costs is told before it runs, and grows at least as fast as its work."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from approvals.policy.expression_cost import Size, size_of
+from approvals.policy.expressions import MAX_STEPS, Budget, Expression
+from tests.approvals.policy.writing import facts
+
+#: Conditions whose work grows with what they read, or with its square.
+LINEAR = [
+    'input.t == "x"',
+    "input.a != input.b",
+    '"x" in input.l',
+    'input.t in ["a", "b"]',
+    'keys(input.m).exists(name, name == "x")',
+    'input.t < "x"',
+    'input.t.startsWith("x")',
+    'input.t.contains("x")',
+    "size(input.t) > 1",
+    "size(input.l + input.l) > 1",
+    "size(input.t + input.t) > 1",
+    'input.l.all(each, each != "x")',
+]
+QUADRATIC = [
+    "input.t.contains(input.u)",
+    "input.l.exists(each, input.l.exists(other, each == other))",
+    "(input.t + input.u).contains(input.u + input.t)",
+]
+
+
+@pytest.mark.parametrize(("condition", "power"), [*((each, 1) for each in LINEAR), *((each, 2) for each in QUADRATIC)])
+def test_a_condition_costs_twice_as_much_or_more_when_what_it_reads_doubles(condition, power):
+    once, twice = (Expression(condition).cost(Size(size, size // 16, size // 4)) for size in (4_096, 8_192))
+    # What does not grow, as the number of operators, is small.
+    assert twice >= 1.9**power * once or twice > MAX_STEPS
+
+
+def test_a_search_in_a_long_text_is_priced_by_both_texts():
+    long, short = {"t": "memo " * 20_000, "u": "pay"}, {"t": "memo " * 200, "u": "pay"}
+    assert Expression("input.t.contains(input.u)").cost(size_of(long)) > MAX_STEPS
+    assert Expression("input.t.contains(input.u)").cost(size_of(short)) < MAX_STEPS / 10
+    assert Expression('input.t.contains("urgent")').cost(size_of(long)) < MAX_STEPS / 10
+
+
+def test_a_search_that_would_take_too_long_does_not_run():
+    found = facts({"memo": "a" * 50_000, "payee": "b" * 50_000})
+    assert Expression("input.memo.contains(input.payee)").holds(found.values, found.size, Budget()) is None
+
+
+def test_texts_that_are_joined_cost_what_they_are_together():
+    size = Size(1_000, 10, 1_000)
+    one, joined = "input.t.contains(input.t)", "(input.t + input.t).contains(input.t + input.t)"
+    assert Expression(joined).cost(size) > 3 * Expression(one).cost(size)
+
+
+def test_the_items_of_a_list_cost_what_the_list_costs_and_not_each_as_much():
+    value = {"items": [{"state": "open", "price": number} for number in range(500)]}
+    condition = 'input.items.all(item, item.state == "open" && item.price < 1000)'
+    assert facts_hold(condition, value) is True
+
+
+def test_an_item_may_still_be_as_large_as_the_list():
+    value = {"l": [list(range(900))], "n": list(range(900))}
+    condition = "input.l.all(each, input.n.all(number, each != input.n))"
+    assert Expression(condition).cost(size_of(value)) > MAX_STEPS
+
+
+def facts_hold(condition: str, value: dict) -> bool | None:
+    found = facts(value)
+    return Expression(condition).holds(found.values, found.size, Budget())
+
+
+def test_letters_outside_ascii_count_as_the_bytes_that_they_take():
+    assert size_of({"t": "€" * 100}).text == 400
+
+
+@given(st.integers(0, 10_000_000), st.integers(0, 10_000), st.integers(0, 1_000_000))
+def test_a_rounded_size_is_no_smaller_and_at_most_twice_as_large(all_bytes, longest, text):
+    rounded = Size(all_bytes, longest, text).rounded()
+    pairs = [(rounded.bytes, all_bytes), (rounded.longest, longest), (rounded.text, text)]
+    assert all(exact <= near <= max(1, 2 * exact) for near, exact in pairs)

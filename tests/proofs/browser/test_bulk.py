@@ -1,0 +1,187 @@
+"""The page of a bulk decision: what was in view, what is left out until someone looks at it, and what is recorded."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.proofs.browser.places import violations
+from tests.proofs.browser.test_deliberate_decisions import UNSEEN
+from tests.proofs.browser.test_inbox import FLOWING, FROZEN, status
+from tests.support.machine import Remote
+from tests.support.processes.server import until
+
+pytestmark = pytest.mark.browser
+
+SIZES = {"wide": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+LINES = "It leaves our house on Monday. " * 40
+numbers = itertools.count(1)
+#: How many of those that the decision includes were all in view.
+SEEN = "() => document.querySelectorAll('.bulk-line:not(.is-left-out, :has([data-view]:not([data-viewed])))').length"
+#: What can be scrolled within the page, where no one knows what of it was in view.
+BOXES = """() => [...document.querySelectorAll('.bulk-page *')].filter(one =>
+  (one.scrollHeight > one.clientHeight + 2 && ['auto', 'scroll'].includes(getComputedStyle(one).overflowY))
+  || (one.scrollWidth > one.clientWidth + 2 && ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))).length"""
+
+
+@pytest.fixture
+def remote(server):
+    return Remote(server, "requester", ("ask", "read"))
+
+
+@pytest.fixture
+def refunds(remote):
+    """Return the tool and the ids of 25 refunds that are all called the same: one is large, and one in another currency."""
+    tool, amounts = f"refund{next(numbers)}", [60 + number for number in range(25)]
+    amounts[17] = 50_000
+    return tool, [
+        remote.ask(
+            title="Refund 7 EUR",
+            tool_name=tool,
+            input={"amount": amount, "currency": "JPY" if number == 5 else "EUR", "to": f"person{number}@example.com"},
+            context={"ticket": number},
+        )["id"]
+        for number, amount in enumerate(amounts)
+    ]
+
+
+def mails(remote, number: int) -> tuple[str, list[str]]:
+    tool = f"mail{next(numbers)}"
+    bodies = ["\n\n".join(f"Dear {person}, part {part}. {LINES}" for part in range(3)) for person in range(number)]
+    return tool, [remote.ask(title="Write", tool_name=tool, input={"body": body})["id"] for body in bodies]
+
+
+def reviewed(page, address: str, tool: str) -> None:
+    """Select all requests for a tool and go to the page that decides them, with the keyboard alone."""
+    page.goto(f"{address}/?tool={tool}")
+    page.wait_for_selector('#live[data-state="on"]')
+    page.locator("#bulk-all").check()
+    page.locator("#bulk button[value=approve]").focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.wait_for_load_state()
+
+
+def unseen(server, request: str):
+    return json.loads(server.value(UNSEEN, request.replace("-", "")))["data"].get("unseen")
+
+
+def picture(page, name: str) -> None:
+    if folder := os.environ.get("PICTURES"):
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.screenshot(path=Path(folder) / f"{name}-{scheme}.png")
+
+
+def read_on(page, most: int = 80) -> None:
+    """Press a, each time the page has rested, until it leads to the button."""
+    for _ in range(most):
+        page.wait_for_function("() => !window.pausepoint.seen.hasJustMoved()")
+        page.keyboard.press("a")
+        if page.locator(".bulk-decide > button:focus").count():
+            return
+    raise AssertionError("a never led to the button")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_two_enters_decide_nothing_and_one_key_goes_through_all_of_it(windows, people, server, refunds, size, axe):
+    tool, requests = refunds
+    page = windows.open(people("approver"), viewport=SIZES[size], reduced_motion="reduce")
+    reviewed(page, server.address, tool)
+    page.locator("h1:focus").wait_for()
+    page.keyboard.press("Enter")
+    assert (page.evaluate("scrollY"), page.locator("h1:focus").count()) == (0, 1)
+    assert {status(server, one) for one in requests} == {"pending"}
+    button = page.locator(".bulk-decide > button")
+    until(
+        lambda: button.inner_text() == f"Approve 23 requests, {page.evaluate(SEEN)} seen",
+        "the number of those seen",
+    )
+    assert page.evaluate(SEEN) < 23
+    left_out = page.locator(".bulk-line.is-left-out")
+    assert left_out.count() == 2
+    assert "another currency: JPY, where most have EUR" in left_out.nth(0).inner_text()
+    assert "amount is 50,000, far from the others" in left_out.nth(1).inner_text()
+    assert page.locator(".bulk-sums").inner_text().split("\n")[0] == "Sum of amount in EUR"
+    picture(page, f"bulk-{size}")
+    assert violations(page, axe) == {}
+
+    # Within a second after the page has moved, the key does nothing.
+    page.evaluate(FROZEN)
+    page.keyboard.press("a")
+    page.wait_for_function("() => scrollY > 0")
+    there = page.evaluate("scrollY")
+    page.keyboard.press("a")
+    assert page.evaluate("scrollY") == there
+    page.evaluate(FLOWING)
+    read_on(page)
+    assert button.inner_text() == "Approve 23 requests, 23 seen"
+    assert {status(server, one) for one in requests} == {"pending"}
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.locator("h1").inner_text() == "23 requests approved"
+    assert {status(server, requests[number]) for number in (5, 17)} == {"pending"}
+    decided = [one for number, one in enumerate(requests) if number not in (5, 17)]
+    assert {unseen(server, one) for one in decided} == {None}
+
+
+def test_what_was_not_in_view_is_asked_about_once_and_recorded(windows, people, server, refunds, axe):
+    windows.tolerate(" 422 ")
+    tool, requests = refunds
+    page = windows.open(people("approver"), viewport=SIZES["wide"], reduced_motion="reduce")
+    reviewed(page, server.address, tool)
+    large = page.locator(".bulk-line", has_text="50000")
+    large.get_by_role("checkbox").check()
+    button = page.locator(".bulk-decide > button")
+    with page.expect_navigation():
+        button.click()
+    page.locator(".refusal:focus", has_text="You have not seen all of it:").wait_for()
+    page.wait_for_load_state()
+    assert {status(server, one) for one in requests} == {"pending"}
+    picture(page, "bulk-refused")
+    assert violations(page, axe) == {}
+    # What was chosen and seen before is still so.
+    assert page.locator(".bulk-line", has_text="50000").get_by_role("checkbox").is_checked()
+    assert not page.locator(".bulk-line", has_text="JPY").get_by_role("checkbox").is_checked()
+    until(lambda: button.inner_text().startswith("Approve 24 requests, "), "the number of those chosen")
+    seen = int(button.inner_text().split()[3])
+    with page.expect_navigation():
+        button.click()
+    page.get_by_role("heading", name="24 requests approved").wait_for()
+    found = [unseen(server, one) for number, one in enumerate(requests) if number != 5]
+    assert (seen > 0, sum(one is None for one in found)) == (True, seen)
+    assert {one["values"] for one in found if one is not None} <= set(range(1, 5))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_long_texts_are_read_in_full_on_the_page(windows, people, server, remote, size):
+    windows.tolerate(" 422 ")
+    tool, requests = mails(remote, 3)
+    page = windows.open(people("approver"), viewport=SIZES[size], reduced_motion="reduce")
+    reviewed(page, server.address, tool)
+    picture(page, f"bulk-mails-{size}")
+    assert (page.evaluate(BOXES), page.evaluate("document.documentElement.scrollWidth - innerWidth")) == (0, 0)
+    button = page.locator(".bulk-decide > button")
+    until(lambda: button.inner_text() == "Approve 3 requests, 0 seen", "that no mail was seen whole")
+    read_on(page)
+    assert button.inner_text() == "Approve 3 requests, 3 seen"
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert [unseen(server, one) for one in requests] == [None] * 3
+
+
+def test_without_javascript_all_of_it_is_recorded_as_unseen_and_the_page_says_so(windows, people, server, remote):
+    tool, requests = mails(remote, 2)
+    page = windows.open(people("approver"), f"/?tool={tool}", java_script_enabled=False)
+    for box in page.locator("[name=pick]").all():
+        box.check()
+    page.locator("#bulk button[value=approve]").click()
+    assert "The audit log will say that you have seen nothing" in page.locator(".bulk-unwatched").inner_text()
+    assert not page.locator(".by-key").is_visible()
+    page.get_by_role("button", name="Approve 2 requests").click()
+    page.get_by_role("heading", name="2 requests approved").wait_for()
+    assert [unseen(server, one)["parts"] for one in requests] == [1, 1]
