@@ -2,7 +2,7 @@
 
     .venv/bin/python -m benchmarks.condition_costs [--rounds 15]
 
-A condition is refused before it runs if its price is beyond the budget of a request (`approvals.policy.expression_cost`). That
+A condition is refused before it runs if its price is beyond the budget of a request (`approvals.policy.conditions.cost`). That
 holds only if the price grows at least as fast as the work, and a step is two nanoseconds or less. Each line is one operator over
 inputs of one size and of twice that: how many times the work and the price are larger, and the nanoseconds of a step. Work is
 the processor time of the fastest round, without that of reading the input. The sizes are small enough for every operator to end
@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from time import thread_time
 from typing import Any
 
-from approvals.policy.expression_cost import size_of
-from approvals.policy.expressions import MAX_STEPS, Budget, Expression
+from approvals.policy.conditions.cost import size_of
+from approvals.policy.conditions.expressions import MAX_STEPS, Budget, Expression
 
 Input = Mapping[str, Any]
 #: Work below this is noise.

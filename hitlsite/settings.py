@@ -238,10 +238,8 @@ HITL_WEBHOOK_ALLOW_PRIVATE = env.boolean("HITL_WEBHOOK_ALLOW_PRIVATE", default=F
 HITL_NOTIFY_INTERVAL = env.whole_number("HITL_NOTIFY_INTERVAL", default=300, lowest=60, highest=86_400)  # seconds
 #: Hours for which the stream of an ended turn is kept; its messages, steps and checkpoints stay.
 HITL_KEEP_EVENTS = env.whole_number("HITL_KEEP_EVENTS", default=24, lowest=1, highest=8760)
-#: Whether one administrator alone may make people deciders or administrators, and make links for those who are.
+#: Whether one administrator alone may loosen what the desk asks of people; else a second one confirms it, if there are two.
 HITL_ONE_ADMINISTRATOR = env.boolean("HITL_ONE_ADMINISTRATOR", default=False)
-#: Whether a version of the policy goes live only when another administrator has confirmed it.
-HITL_POLICY_SECOND_PERSON = env.boolean("HITL_POLICY_SECOND_PERSON", default=False)
 #: Whether requests of programs that no one but superusers may decide are refused, instead of made with a warning.
 HITL_REFUSE_UNDECIDABLE = env.boolean("HITL_REFUSE_UNDECIDABLE", default=False)
 HITL_FRESH_SIGN_IN = env.whole_number("HITL_FRESH_SIGN_IN", default=300, lowest=30, highest=86_400)  # seconds

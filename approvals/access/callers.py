@@ -163,7 +163,7 @@ def caller_by_token(token: str) -> Caller | None:
     if key is None:
         return None
     keys.record_use(key)
-    return Caller(user=key.user, scopes=frozenset(key.scopes), key=key)
+    return Caller(user=key.user, scopes=key.allowed_scopes, key=key)
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:

@@ -90,7 +90,8 @@ def deciders() -> QuerySet[User]:
 class Decided:
     """What of a request says who may decide it, or the parameters of a prepared query in its place.
 
-    `runners` are the people who run the agent, `barred` those who may not, and `confirming` those who may because they run it.
+    `runners` are the people who run the agent or made the key that asked, `barred` those who may not, and `confirming` those
+    who may because they run it.
     """
 
     scope_set: Any
@@ -101,11 +102,11 @@ class Decided:
 
     @classmethod
     def of(cls, request: ApprovalRequest) -> Decided:
-        runs = sorted({request.requested_by_id, request.workflow.owner_id})
+        runs, interested = sorted(request.runners), sorted(request.interested)
         confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL
         amount = None if request.amount is None else abs(request.amount)
-        barred = runs if request.control == Control.FOUR_EYES else ()
-        return cls(request.scope_set_id, amount, runs, barred, runs if confirms else ())
+        barred = interested if request.control == Control.FOUR_EYES else ()
+        return cls(request.scope_set_id, amount, interested, barred, runs if confirms else ())
 
     @classmethod
     def parameters(cls) -> Decided:
@@ -194,7 +195,7 @@ def may_decide(user: Person, request: ApprovalRequest) -> bool:
 
     With the control *confirm*, the person who runs the agent may decide its approvals, with *four eyes* they never may.
     """
-    if request.control == Control.FOUR_EYES and runs_agent(user, request):
+    if request.control == Control.FOUR_EYES and is_interested(user, request):
         return False
     confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(user, request)
     return confirms or decides_everything(user) or _decides_in_reach(user, request, May.DECIDE)
@@ -202,7 +203,12 @@ def may_decide(user: Person, request: ApprovalRequest) -> bool:
 
 def runs_agent(user: Person, request: ApprovalRequest) -> bool:
     """Return whether this person, or a key of theirs, asked, or owns the work for which it was asked."""
-    return _is(user, request.requested_by_id) or _is(user, request.workflow.owner_id)
+    return any(_is(user, runner) for runner in request.runners)
+
+
+def is_interested(user: Person, request: ApprovalRequest) -> bool:
+    """Return whether this person runs the agent, or made the key that asked: four eyes means someone else."""
+    return any(_is(user, each) for each in request.interested)
 
 
 def may_change_input(user: Person, request: ApprovalRequest, change: Change) -> bool:
@@ -222,8 +228,7 @@ def seats(user: Person, request: ApprovalRequest) -> tuple[int, ...]:
         return ()
     # What one statement reads of a person includes whether they stand in for anyone, so it is asked for first.
     is_limited(user)
-    runners = {request.requested_by_id, request.workflow.owner_id}
-    return absence.seats(user.pk, standing_in.away_for(person_behind(user)), runners)
+    return absence.seats(user.pk, standing_in.away_for(person_behind(user)), request.interested)
 
 
 def decides_for(user: Person, request: ApprovalRequest, change: Change | None = None) -> int | None:
@@ -251,9 +256,13 @@ def may_be_assigned(named: Named, request: ApprovalRequest) -> TypeGuard[User]:
 
 
 def asked_through_own_key(actor: Actor, request: ApprovalRequest) -> bool:
-    """Return whether a key of the same user asked this over the API: a program must not decide its own request."""
+    """Return whether a key of the same user, or one that they made, asked this over the API: a program must not decide its
+    own request.
+    """
     from_outside = request.scope.startswith(KEY_SCOPE)
-    return isinstance(actor, KeyActor) and from_outside and actor.pk == request.requested_by_id
+    return (
+        isinstance(actor, KeyActor) and from_outside and actor.pk in {request.requested_by_id, request.key_made_by_id}
+    )
 
 
 def only_on_own_pages(request: ApprovalRequest) -> bool:

@@ -76,7 +76,7 @@ class Reach:
 
     def _runs_agent(self, request: ApprovalRequest, seat: int) -> bool:
         """Return whether the person or the one they stand in for runs the agent: four eyes stay four when someone is away."""
-        return bool({request.requested_by_id, request.workflow.owner_id} & {self.person, seat})
+        return not request.interested.isdisjoint({self.person, seat})
 
 
 #: The reach of people whom no scope fits.

@@ -17,6 +17,17 @@ from approvals.text.text import INVISIBLE
 MAX_DISPLAY_NAME = 60
 #: What may stand between the letters of a display name. Without @ and brackets, it cannot pretend to contain a username.
 PUNCTUATION = " .,'\u2019-\u00b7"
+#: What the pages and the record call something that is no person, or a whole role, without spaces: in English and German.
+NO_PERSON = frozenset({
+    *("system", "thesystem", "policy", "thepolicy", "rule", "therule", "grant", "thegrant", "deadline", "thedeadline"),
+    *("pausepoint", "apikey", "noone", "nobody", "everyone", "anyone", "regelwerk", "dasregelwerk", "regel"),
+})  # fmt: skip
+ROLES = frozenset({
+    *("admin", "administrator", "administration", "superuser", "staff", "root", "support", "security"),
+    *("approver", "auditor", "requester", "genehmiger", "prüfer"),
+})  # fmt: skip
+#: Digits that are read as letters, and the letter that looks like l in capitals.
+_READ_AS = str.maketrans({"i": "l", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b"})
 #: More marks on one letter than any language needs, which would cover the lines above it.
 _STACKED = re.compile(r"(?:[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]){3}")
 
@@ -39,6 +50,8 @@ def validate_new_username(name: str) -> None:
             code="lookalike",
             params={"letters": listed},
         )
+    if _read(name) in {*map(_read, NO_PERSON)}:
+        raise ValidationError(_("This name is reserved. Choose another one."), code="reserved")
     look, bare = _look(name), _bare(name)
     for taken, display_name in User.objects.values_list("username", "first_name").iterator():
         # Names that differ in upper and lower case only are told so elsewhere.
@@ -69,9 +82,11 @@ def validate_display_name(name: str, person: User) -> None:
         listed = ", ".join(map(describe_letter, letters))
         message = _("The name mixes letters of different alphabets: %(letters)s")
         raise ValidationError(message, code="lookalike", params={"letters": listed})
-    bare = _bare(name)
+    read = _read(name)
+    if read in {*map(_read, NO_PERSON | ROLES)} and read != _read(person.get_username()):
+        raise ValidationError(_("This name is reserved. Choose another one."), code="reserved")
     others = User.objects.exclude(pk=person.pk).values_list("username", "first_name")
-    if any(bare in {_bare(username), _bare(display_name)} for username, display_name in others.iterator()):
+    if any(read in {_read(username), _read(display_name)} for username, display_name in others.iterator()):
         raise ValidationError(_("This looks like the name of someone else. Choose another one."), code="lookalike")
 
 
@@ -83,6 +98,11 @@ def _may_be_in_display_name(character: str) -> bool:
 def _look(name: str) -> str:
     """Return what names that look alike have in common, in whatever case they are written."""
     return skeleton(skeleton(name).casefold())
+
+
+def _read(name: str) -> str:
+    """Return the same for names that people could read as one another, as `Adm1n` is read as Admin."""
+    return _bare(name).translate(_READ_AS)
 
 
 def _bare(name: str) -> str:

@@ -75,9 +75,12 @@ def open_workflow(
     return known or Workflow.objects.get(scope=scope, key=key)
 
 
-def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> ApprovalRequest:
+def request_approval(
+    workflow: Workflow, ask: Ask, *, requested_by: User, key_made_by_id: int | None = None
+) -> ApprovalRequest:
     """Create a request and suspend its workflow, unless a grant covers it: then it has ended when this returns.
 
+    `key_made_by_id` is who made the key that started the work, if that is someone else than its owner.
     Asking the same again (scope, tool_call_id, kind, attempt) returns the existing request; Conflict if its input
     differs. Invalid if the ask is out of bounds; CannotBeAssigned.
     """
@@ -85,18 +88,18 @@ def request_approval(workflow: Workflow, ask: Ask, *, requested_by: User) -> App
     with in_transaction():
         if workflow.pk is None:
             # A call that asked before would have stored its workflow.
-            return _stored(workflow, ask, by=requested_by)
+            return _stored(workflow, ask, by=requested_by, key_made_by_id=key_made_by_id)
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return _stored(workflow, ask, by=requested_by)
+            return _stored(workflow, ask, by=requested_by, key_made_by_id=key_made_by_id)
         if known.input_digest != input_digest(ask.input, [file.approved for file in ask.files], known.digest_salt):
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
 
 
-def _stored(workflow: Workflow, ask: Ask, *, by: User) -> ApprovalRequest:
-    request = store_request(workflow, ask, by=by, alone=False)
+def _stored(workflow: Workflow, ask: Ask, *, by: User, key_made_by_id: int | None) -> ApprovalRequest:
+    request = store_request(workflow, ask, by=by, alone=False, key_made_by_id=key_made_by_id)
     tell_if_undecidable(request, workflow)
     return request
 

@@ -7,6 +7,7 @@ on the path of all decisions.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,12 +21,15 @@ from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_free_requests, lock_request
 from approvals.actions.policy.scoping import uncompared
 from approvals.db.literal import literal
+from approvals.db.pool import AWAY, is_locked
 from approvals.models import ApprovalRequest, Vote, VoteRecount
 from approvals.policy.terms import terms_of
 from approvals.policy.votes import count
 from approvals.queries.policy.ballots import casts_of, takes_votes, votes_by_request
 from approvals.queries.policy.electorate import electorates_of
 from approvals.states import Status
+
+logger = logging.getLogger(__name__)
 
 #: Requests that are counted together.
 BATCH = 100
@@ -54,14 +58,20 @@ def due_recounts() -> QuerySet[VoteRecount]:
 
 
 def recount_votes() -> None:
-    """Count the votes on everything that waits anew, oldest first, and end the requests that they decide."""
-    while (recount := due_recounts().order_by("pk").first()) is not None:
+    """Count the votes on everything that waits anew, oldest first, and end the requests that they decide.
+
+    A request that cannot be ended now holds up no others: it is counted again with everything else, a second later.
+    """
+    last = VoteRecount.objects.order_by("-pk").values_list("pk", flat=True).first()
+    while (recount := due_recounts().filter(pk__lte=last or 0).order_by("pk").first()) is not None:
         if recount.answers is None:
             _begin(recount)
             continue
         batch = _count_next(recount)
-        for request_id in batch.settled:
-            _settle(request_id)
+        failed = [request_id for request_id in batch.settled if not _is_settled(request_id)]
+        if failed:
+            # Before how far the count is: a process that is killed here counts too much, and never too little.
+            ask_for_recount()
         _mark(recount, batch)
 
 
@@ -91,6 +101,19 @@ def _count_next(recount: VoteRecount) -> _Batch:
             == Status.PENDING
         }
     return _Batch(rows, [pk for pk, _at in rows if pk not in undecided])
+
+
+def _is_settled(request_id: UUID) -> bool:
+    try:
+        _settle(request_id)
+    except AWAY as error:
+        if not is_locked(error):
+            raise
+        return False
+    except Exception:
+        logger.exception("The votes on request %s could not be counted; it will be tried again", request_id)
+        return False
+    return True
 
 
 def _settle(request_id: UUID) -> None:

@@ -32,7 +32,7 @@ from approvals.asking.digests import digest_of_new, fingerprints, text_of
 from approvals.asking.secrets import masked_input, masked_request, secrets_in_schema
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Grant, Workflow
-from approvals.models.actors import Actor, person_behind
+from approvals.models.actors import Actor, KeyActor, person_behind
 from approvals.queries.preferences import rules_for_asking
 from approvals.states import OUTCOMES, Status, WorkflowState
 from approvals.text.canonical_names import fold
@@ -60,6 +60,8 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
         # No rule has decided it, and no one is asked on the terms of one.
         verdict, more = UNRULED, more | {"repeats": earlier.request_id}
     made = fields_of(verdict, rules, ask, now) | more
+    if isinstance(by, KeyActor):
+        made["key_made_by_id"] = by.key.maker_id
     made["secrets"] = [*secrets_in_schema(ask.response_schema), *rules.secret_fields] or None
     made["input_fingerprint"] = same[0]
     ask = replace(ask, priority=priority_of(verdict, ask))

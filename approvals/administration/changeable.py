@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from approvals.access.administrators import needs_second
 from approvals.access.permissions import may_administer
 from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL
 from approvals.actions.locking import lock_standing
@@ -51,11 +51,6 @@ def permissions_of(person: User, app: str) -> QuerySet[Permission]:
 def protected_roles(names: Collection[str]) -> set[str]:
     """Return the roles, of these, that decide or administer."""
     return {name for name in names if PROTECTED & set(ROLE_PERMISSIONS[RoleName(name)])}
-
-
-def needs_second(by: User) -> bool:
-    """Return whether another administrator has to confirm what this one does to the people that `is_protected` means."""
-    return not (by.is_superuser or settings.HITL_ONE_ADMINISTRATOR)
 
 
 def waits_for_second(person: User, by: User) -> bool:

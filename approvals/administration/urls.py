@@ -6,6 +6,7 @@ from django.urls import path
 
 from approvals.administration import first_run
 from approvals.administration.absence import views as absence
+from approvals.administration.changes import views as changes
 from approvals.administration.checks import views as checks
 from approvals.administration.connecting import views as connecting
 from approvals.administration.keys import views as keys
@@ -41,7 +42,8 @@ urlpatterns = [
     path("people/<int:pk>/active/", people.activate, name="person-active"),
     path("people/<int:pk>/link/", people.new_link, name="person-link"),
     path("people/<int:pk>/invite/", people.invite, name="invite"),
-    path("people/changes/<int:pk>/", people.pending_change, name="pending-change"),
+    path("changes/", changes.changes, name="changes"),
+    path("changes/<int:pk>/", changes.settle, name="pending-change"),
     path("teams/", people.add_team, name="teams"),
     path("teams/<int:pk>/", people.change_team, name="team"),
     path("teams/<int:pk>/settings/", absence.team_settings, name="team-settings"),
@@ -50,6 +52,7 @@ urlpatterns = [
     path("connect/<int:pk>/progress/", connecting.progress, name="connect-progress"),
     path("keys/", keys.keys, name="keys"),
     path("keys/<int:pk>/", keys.key, name="key"),
+    path("keys/<int:pk>/replace/", keys.replace, name="replace-key"),
     path("keys/<int:pk>/revoke/", keys.revoke, name="revoke-key"),
     path("webhooks/", webhooks.webhooks, name="webhooks"),
     path("webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
@@ -63,7 +66,6 @@ urlpatterns = [
     path("policy/change/", policy.change, name="change-policy"),
     path("policy/suggestions/", policy.suggestion_cases, name="suggestion-cases"),
     path("policy/<int:number>/", policy.version, name="policy-version"),
-    path("policy/<int:number>/settle/", policy.settle, name="settle-policy"),
     path("scopes/", scopes.scopes, name="scopes"),
     path("scopes/<int:pk>/", scopes.scope, name="scope"),
     path("scopes/<int:pk>/delete/", scopes.delete, name="delete-scope"),

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from approvals import queries
 from approvals.access.callers import Caller
+from approvals.access.keys import KEY_SCOPE
 from approvals.asking.secrets import masked_input, masked_request, with_secrets
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.proposals import as_proposed
@@ -15,11 +16,20 @@ from approvals.text.secrets import MARK
 
 
 def may_read_secrets(caller: Caller, request: ApprovalRequest) -> bool:
-    """Return whether the caller is the program that asked, or acts for the person for whom it asked.
+    """Return whether the caller is the program that asked, or one of the person for whom it asked.
 
-    No permission counts here: whoever else may see a secret shows it on the page of the request, on record.
+    That is the key that asked, its successors, the person's own session, and the keys that they made themselves. A key that
+    someone else made for them reads what it asked itself. No permission counts here: whoever else may see a secret shows it on
+    the page of the request, on record.
     """
-    return request.scope == caller.scope or request.requested_by_id == caller.user.pk
+    if request.scope == caller.scope:
+        return True
+    if request.requested_by_id != caller.user.pk:
+        return False
+    key = caller.key
+    if key is None or key.made_by_id == caller.user.pk:
+        return True
+    return request.scope in {f"{KEY_SCOPE}{pk}" for pk in key.replaces or ()}
 
 
 def for_caller(caller: Caller, request: ApprovalRequest) -> ApprovalRequest:

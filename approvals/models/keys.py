@@ -13,6 +13,8 @@ User = settings.AUTH_USER_MODEL
 MAX_KEY_NAME = 100
 #: What a key does is recorded as "API key NAME of USER"; a user's name has up to 150 characters.
 MAX_ACTOR_NAME = 300
+#: Scopes that a key cannot have if someone else made it: with them, its maker would decide as its user.
+NOT_FOR_OTHERS = frozenset({"decide", "grant", "absence"})
 
 
 class ApiKey(models.Model):
@@ -30,6 +32,10 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField(null=True)
     #: Which calls of coding agents wait for a person (`approvals.access.tool_lists`); null means the default.
     tool_lists = ExactJSONField(null=True)
+    #: Who made it; null for one that was made on the command line, or by someone who no longer exists.
+    made_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
+    #: The ids of the keys that it takes the place of, oldest first; null if it is no successor of another key.
+    replaces = ExactJSONField(null=True)
     #: The rights of its user, where `access.keys.find_key` has annotated them.
     decides: bool = False
     views: bool = False
@@ -44,3 +50,13 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+    @property
+    def maker_id(self) -> int | None:
+        """The id of the person who made it for someone else; None if its user made it, or no one is known."""
+        return None if self.made_by_id == self.user_id else self.made_by_id
+
+    @property
+    def allowed_scopes(self) -> frozenset[str]:
+        """Its scopes, without those that a key for someone else cannot have: one made before that rule may say more."""
+        return frozenset(self.scopes) - (NOT_FOR_OTHERS if self.maker_id is not None else frozenset())

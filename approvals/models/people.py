@@ -8,6 +8,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -88,29 +89,54 @@ class Invitation(models.Model):
 
 
 class PendingChange(models.Model):
-    """A change of the access of a person that one administrator requested, and another one has to confirm."""
+    """A change that one administrator requested, and another one has to confirm.
+
+    What it says depends on its kind (`approvals.administration.changes.nouns`).
+    """
 
     class Kind(models.TextChoices):
         ROLES = "roles", _("Roles")
         EMAIL = "email", _("Email address")
         LINK = "password_link", _("Link to set a password")
         RIGHTS = "rights", _("Additional rights")
+        ROLE_TAKEN = "role_taken", _("Role taken away")
+        TEAMS = "teams", _("Teams")
+        KEY = "key", _("API key")
+        KEY_LISTS = "key_lists", _("Lists of an API key")
+        TOOL = "tool", _("Settings of a tool")
+        PRIORITIES = "priorities", _("Priorities")
+        SCOPE = "scope", _("Approver scope")
+        POLICY = "policy", _("Policy")
 
     #: How long it can be confirmed.
     VALID_FOR: ClassVar = timedelta(days=7)
 
-    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    #: Whose access it changes; null if it is about no single person.
+    person = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="+")
     kind = models.CharField(max_length=16, choices=Kind)
-    #: The names of the roles or rights to give, or the new address; null for a link.
+    #: Which tool, scope, key or version of the policy it is about; empty for those of which a person has one.
+    subject = models.CharField(max_length=120, default="", db_default="")
+    #: What is to become, as its kind writes it; null for a link, and for a deletion.
     value = ExactJSONField(null=True)
+    #: What it replaces, as that was when it was requested; null if nothing, or if it only adds something.
+    before = ExactJSONField(null=True)
     requested_by = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     requested_at = models.DateTimeField()
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["person", "kind"], name="one_pending_change_of_each")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["person", "kind", "subject"], name="one_pending_change_of_each"),
+            models.UniqueConstraint(
+                fields=["kind", "subject"], name="one_pending_change_of_no_one", condition=Q(person=None)
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.person}: {self.kind}"
+        return f"{self.kind}: {self.person or self.subject}"
+
+    @property
+    def expired(self) -> bool:
+        return self.requested_at <= timezone.now() - self.VALID_FOR
 
 
 class PersonSession(models.Model):

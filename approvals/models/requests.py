@@ -152,6 +152,8 @@ class ApprovalRequest(models.Model):
     #: Digest of everything that the client sent, shown to no one; empty for requests from before this column.
     ask_digest = models.CharField(max_length=71, blank=True)
     requested_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    #: Who made the key that asked, if that is someone else: they count as a requester where requesters may not decide.
+    key_made_by_id = models.BigIntegerField(null=True)
     assigned_to = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     status = models.CharField(max_length=9, choices=Status, default=Status.PENDING)
     created_at = models.DateTimeField(default=timezone.now)
@@ -183,6 +185,8 @@ class ApprovalRequest(models.Model):
     described: str = ""
     #: The input if it is short, where `queries.audit.subjects_of` has annotated it.
     short_input: str = ""
+    #: Whether someone rejected it, and no rule, where `queries.policy.grants.preview` has annotated it.
+    refused: bool = False
     #: The length of the large columns, where `api.feed` has annotated it.
     size: int = 0
     #: The body of the audit entry with the result of its call, where `queries.requests.with_report` has annotated it.
@@ -231,6 +235,16 @@ class ApprovalRequest(models.Model):
     @property
     def pending(self) -> bool:
         return self.status == Status.PENDING
+
+    @property
+    def runners(self) -> frozenset[int]:
+        """The ids of the people who run the agent: who asked, and who owns the work."""
+        return frozenset({self.requested_by_id, self.workflow.owner_id})
+
+    @property
+    def interested(self) -> frozenset[int]:
+        """The ids of the people who may not decide where someone else has to: also who made the key that asked."""
+        return self.runners if self.key_made_by_id is None else self.runners | {self.key_made_by_id}
 
     @property
     def voted_digest(self) -> str:

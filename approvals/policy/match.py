@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 from approvals.db.canonical_json import same_json
 from approvals.db.json_pointer import ABSENT, is_blocked, pointer_parts, value_behind
-from approvals.policy.equality import one_of
+from approvals.policy.conditions.equality import one_of
 from approvals.policy.globs import Glob
 from approvals.policy.value_types import ValueType, compared, is_number, is_of, items_of
 from approvals.text.canonical_names import fold

@@ -16,8 +16,8 @@ from typing import Any
 from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.db.json_pointer import is_pointer
 from approvals.policy.asks import Asking, AtDeadline, Deadline
+from approvals.policy.conditions.expressions import Expression, InvalidExpression
 from approvals.policy.documents import InvalidMatch, match_from
-from approvals.policy.expressions import Expression, InvalidExpression
 from approvals.policy.policy_schema import POLICY_SCHEMA
 from approvals.policy.rules import Policy, Rule, Then
 from approvals.policy.terms import OnExpire, Terms, terms_of

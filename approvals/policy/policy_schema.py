@@ -6,7 +6,7 @@ from typing import Any
 
 from approvals.models.people import RoleName
 from approvals.policy.asks import AtDeadline
-from approvals.policy.expressions import MAX_LENGTH
+from approvals.policy.conditions.expressions import MAX_LENGTH
 from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, MAX_RULES, REPEAT_DAYS, Then
 from approvals.policy.terms import Reason
 from approvals.states import Priority

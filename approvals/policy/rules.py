@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 from approvals.policy.asks import PLAIN, Asking, join
-from approvals.policy.equality import every
-from approvals.policy.expression_cost import Size, size_of
-from approvals.policy.expressions import Budget, Expression
+from approvals.policy.conditions.cost import Size, size_of
+from approvals.policy.conditions.equality import every
+from approvals.policy.conditions.expressions import Budget, Expression
 from approvals.policy.match import FACTS, Facts, Match
 from approvals.policy.terms import Reason, Terms
 from approvals.states import Control, Kind, Priority

@@ -37,6 +37,7 @@ PAGE = 50
 #: What a row shows of a request and of its people. It never reads the rest, such as a long conversation.
 SHOWN = ("kind", "title", "tool_name", "canonical_tool", "input_digest", "agent", "priority", "urgency", "deadline_at",
          "status", "created_at", "changed_at", "secrets", "workflow_id", "scope_set_id", "amount", "control", "terms", "proposal",
+         "key_made_by_id",
          "policy_version", "rule", "other_rules", "repeats", "attachments",
          "requested_by__username", "requested_by__first_name",
          "assigned_to__username", "assigned_to__first_name")  # fmt: skip

@@ -42,6 +42,7 @@ EVENTS = (
     "person.invited",
     "invitation.accepted",
     "person.changed",
+    *("change.waiting", "change.alone"),
     "team.changed",
     *("absence.set", "absence.ended"),
     *("duty.set", "duty.unreadable", "duty.readable"),

@@ -71,7 +71,9 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
         ask = replace(ask, said_before=said_before)
         if note := (notes or {}).get(call.tool_call_id):
             ask = replace(ask, message=f"{ask.message[: MAX_MESSAGE - len(note) - 2]}\n\n{note}")
-        request = desk.request_approval(workflow, ask, requested_by=turn.chat.owner)
+        request = desk.request_approval(
+            workflow, ask, requested_by=turn.chat.owner, key_made_by_id=turn.top.chat.key_made_by_id
+        )
         requests[call.tool_call_id] = request
     approvals = {call_id for call_id, request in requests.items() if request.kind == Kind.APPROVAL}
     waiting = [request for request in requests.values() if request.pending]

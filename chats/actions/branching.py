@@ -86,6 +86,7 @@ def _branch(chat: Chat, checkpoint: TurnCheckpoint, by: User, agent: Agent, toke
         branched_from=chat,
         branched_at=checkpoint.pk,
         branch_token=token,
+        key_made_by_id=chat.key_made_by_id,
     )
     copied = _copy_messages(branch, branches.messages_before(chat, checkpoint, turn).iterator(BATCH))
     if checkpoint.kind == CheckpointKind.PARTIAL:

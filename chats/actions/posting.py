@@ -17,7 +17,7 @@ from approvals.asking.answers import Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_line
 from approvals.models import ApprovalRequest
-from approvals.models.actors import Actor
+from approvals.models.actors import Actor, KeyActor
 from approvals.states import Door, Verdict
 from approvals.text.numbers import grouped
 from chats import queries
@@ -134,6 +134,7 @@ def add_user_message(
     with transaction.atomic(savepoint=False):
         if new and not in_place_of:
             # No one else sees the chat yet.
+            _remember_maker(chat, by)
             return _begin(chat, message_id, texts, agent, via, context, files, metadata=metadata, first=True)
         locked = _lock_to_cut(chat, by) if in_place_of else _lock(chat, by)
         if in_place_of:
@@ -173,7 +174,16 @@ def _lock(chat: Chat, by: Actor) -> Chat:
         locked = Chat.objects.select_for_update(of=("self",), no_key=True).select_related("owner").get(pk=chat.pk)
     if locked.pruned_at is not None:
         raise ChatPruned
+    _remember_maker(locked, by)
     return locked
+
+
+def _remember_maker(chat: Chat, by: Actor) -> None:
+    """Store who made the key that writes in a chat, if that is someone else than its owner."""
+    maker = by.key.maker_id if isinstance(by, KeyActor) else None
+    if maker is not None and maker != chat.key_made_by_id:
+        chat.key_made_by_id = maker
+        chat.save(update_fields=["key_made_by_id"])
 
 
 def _check_texts(texts: Sequence[str], files: Sequence[SentFile]) -> None:

@@ -38,6 +38,8 @@ class Chat(models.Model):
     updated_at = models.DateTimeField(default=timezone.now)
     #: Retention has removed the contents. The row stays, so that its pages can say so.
     pruned_at = models.DateTimeField(null=True)
+    #: Who made the key that last wrote in it, if that is someone else than the owner: they count as a requester of its calls.
+    key_made_by_id = models.BigIntegerField(null=True)
     #: The state of its last turn, where `queries.filtered_chats_for` has annotated it.
     state: str | None = None
 

@@ -19,16 +19,18 @@ from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 from redis import Redis
 from redis.exceptions import RedisError
 
+from approvals.access import permissions
 from approvals.administration.guards import administrators_only
 from approvals.background import sweep
 from approvals.http import SignedIn
-from approvals.models import processes
+from approvals.models import AuditEntry, processes
 from approvals.models.processes import WorkerKind
 from approvals.outbound import outbox, push
 from approvals.states import Channel
@@ -44,6 +46,8 @@ if apps.is_installed("chats"):
 CAP = 1000
 #: Free space on the disk below which the page warns.
 LOW_DISK = 0.1
+#: From so many administrators on, a second one confirms what loosens; for so long, what one did alone is counted.
+SECOND, ALONE_FOR = 2, timedelta(days=30)
 #: What is due for so long has been forgotten by a sweep that no longer runs.
 LATE = timedelta(minutes=1)
 
@@ -82,6 +86,29 @@ def _database() -> Iterator[Line]:
         yield Line(_("Database"), BAD, f"{name}: {'; '.join(problems)}", _("Do what it says, then reload this page."))
     else:
         yield Line(_("Database"), OK, _("%(name)s, all migrations applied, audit log protected") % {"name": name})
+
+
+def _administrators() -> Iterator[Line]:
+    """Say whether a second administrator confirms what loosens, and what one of them did alone."""
+    number = permissions.administrators().count()
+    summary = ngettext("%(count)d administrator", "%(count)d administrators", number) % {"count": number}
+    since = timezone.now() - ALONE_FOR
+    alone = AuditEntry.objects.filter(event="change.alone", at__gte=since).order_by()[:CAP].count()
+    if alone:
+        done = ngettext(
+            "%(count)s change that loosens was made by one of them alone in the last 30 days",
+            "%(count)s changes that loosen were made by one of them alone in the last 30 days",
+            alone,
+        ) % {"count": _capped(alone)}
+        summary = f"{summary}; {done}"
+    if settings.HITL_ONE_ADMINISTRATOR:
+        advice = _("HITL_ONE_ADMINISTRATOR is on: each administrator may loosen rules, tools, scopes and access alone.")
+        yield Line(_("Second administrator"), WARN, summary, advice)
+    elif number < SECOND:
+        advice = _("Make someone else an administrator: from then on, a second one confirms what loosens.")
+        yield Line(_("Second administrator"), WARN, summary, advice)
+    else:
+        yield Line(_("Second administrator"), OK, summary)
 
 
 def _processes() -> Iterator[Line]:
@@ -209,6 +236,7 @@ def _capped(number: int) -> str:
 PARTS: tuple[Callable[[], Iterator[Line]], ...] = (
     _versions,
     _database,
+    _administrators,
     _processes,
     _redis,
     _queue,

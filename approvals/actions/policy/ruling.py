@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.access import standing_in
+from approvals.access.administrators import needs_second
 from approvals.access.permissions import may_administer
+from approvals.access.rights import DECIDE
+from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import clean_text, digest
@@ -20,8 +24,9 @@ from approvals.exceptions import Conflict, Invalid, NotAllowed
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
 from approvals.policy.grants import MAX_REASON
+from approvals.policy.loosening import policy_loosens, voters_of
 from approvals.policy.policies import MAX_BYTES, InvalidPolicy, stored_form
-from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version, needs_second_person
+from approvals.queries.policy.ruling import EMPTY, directory_of, find_version, live_version
 from approvals.record import audit
 from approvals.states import Door
 from approvals.text.numbers import grouped
@@ -29,7 +34,7 @@ from approvals.text.translation import translated
 
 
 def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, via: Door) -> PolicyVersion:
-    """Store a policy, as people write it, as a new version: live at once, or proposed if it needs a second person.
+    """Store a policy, as people write it, as a new version: live at once, or proposed if it loosens and needs a second person.
 
     `based_on` is the version that was live when it was written. Invalid with every fault by its path; Conflict if another
     version is live by now, or if it changes nothing; NotAllowed.
@@ -67,41 +72,54 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
             via=via,
             state=VersionState.PROPOSED,
         )
+        loosens = policy_loosens(EMPTY if live is None else live.document, stored)
+        waits = loosens and needs_second(by)
+        if waits:
+            require_no_own_loosening(version, live, by=by)
         version.save(force_insert=True)
-        if needs_second_person():
+        if waits:
             _record("policy.proposed", version, by=by, via=via)
-        else:
-            _go_live(version, live, by=by, via=via)
-    return version
-
-
-def confirm_policy(number: int, *, by: User, via: Door) -> PolicyVersion:
-    """Make a proposed version live, as a second person. NotFound, NotAllowed, Conflict."""
-    _require_administrator(by)
-    with transaction.atomic():
-        lock_standing(by)
-        _require_administrator(by)
-        version = find_version(number)
-        _require_proposed(version)
-        if version.author_id == by.pk:
-            raise NotAllowed(_("You have proposed this version. Ask another administrator to confirm it."))
-        live = live_version()
-        _require_current(live, version.based_on)
+            request_change(Kind.POLICY, {"digest": version.digest}, subject=str(version.number), by=by, via=via)
+            return version
         _go_live(version, live, by=by, via=via)
+        if loosens:
+            record_alone(Kind.POLICY, version=version.number, by=by, via=via)
     return version
 
 
-def decline_policy(number: int, *, by: User, via: Door) -> PolicyVersion:
-    """Decline a proposed version, or take one's own back. NotFound, NotAllowed, Conflict."""
-    _require_administrator(by)
-    with transaction.atomic():
-        lock_standing(by)
-        _require_administrator(by)
-        version = find_version(number)
-        _require_proposed(version)
-        _settle(version, VersionState.DECLINED, by=by)
-        _record("policy.declined", version, by=by, via=via)
-    return version
+def apply_proposal(number: int, *, by: User, via: Door) -> None:
+    """Make a proposed version live that a second administrator has confirmed. NotFound, NotAllowed, Conflict."""
+    lock_standing(by)
+    version = find_version(number)
+    _require_proposed(version)
+    live = live_version()
+    _require_current(live, version.based_on)
+    _go_live(version, live, by=by, via=via)
+
+
+def decline_proposal(number: int, *, by: User, via: Door) -> None:
+    """Decline a proposed version, or take one's own back. NotFound, Conflict."""
+    lock_standing(by)
+    version = find_version(number)
+    _require_proposed(version)
+    _settle(version, VersionState.DECLINED, by=by)
+    _record("policy.declined", version, by=by, via=via)
+
+
+def require_no_own_loosening(version: PolicyVersion, live: PolicyVersion | None, *, by: User) -> None:
+    """Raise NotAllowed if a version would let someone who decides do what the policy keeps them from."""
+    if by.is_superuser or not by.has_perm(DECIDE):
+        return
+    before = EMPTY if live is None else live.document
+    if before.get("four_eyes", False) and not version.document.get("four_eyes", False):
+        raise NotAllowed(
+            _("You decide requests yourself, so you cannot switch four eyes off. Ask another administrator.")
+        )
+    (old_people, old_teams), (people, teams) = voters_of(before), voters_of(version.document)
+    decides_as = {by.pk, *standing_in.away_for(by)}
+    joins = (people - old_people) & decides_as
+    if joins or Group.objects.filter(pk__in=teams - old_teams, user__in=decides_as).exists():
+        raise NotAllowed(_("You decide requests yourself, so you cannot become a voter. Ask another administrator."))
 
 
 def _require_administrator(by: User) -> None:

@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
+from approvals.access.administrators import needs_second
+from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of, live
 from approvals.access.tool_lists import ToolLists, lists_from
+from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.locking import lock_standing
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import require_changeable
 from approvals.db.canonical_json import utc
 from approvals.exceptions import NotAllowed, NotFound
-from approvals.models.keys import ApiKey
+from approvals.models import PendingChange
+from approvals.models.keys import NOT_FOR_OTHERS, ApiKey
+from approvals.policy.loosening import lists_loosen
 from approvals.record import audit
 from approvals.states import Door
+
+#: How long a key works on after another one took its place.
+REPLACED_FOR = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKey:
+    """What a key is to be. `replaces` is the key that it takes the place of."""
+
+    user: User
+    name: str
+    scopes: Sequence[str] = DEFAULT_SCOPES
+    expires_at: datetime | None = None
+    replaces: ApiKey | None = None
 
 
 def create_key(
     user: User,
     *,
     name: str,
-    scopes: tuple[str, ...] = DEFAULT_SCOPES,
+    scopes: Sequence[str] = DEFAULT_SCOPES,
     text: str = "",
     expires_at: datetime | None = None,
     by: User | None = None,
@@ -36,32 +57,105 @@ def create_key(
 
     `text` is the secret text if it is not to be random. NotAllowed if `by` may not make such a key for someone else.
     """
-    text = text or f"pp_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+    new = NewKey(user=user, name=name, scopes=scopes, expires_at=expires_at)
+    text = text or _secret_text()
+    prefix, secret_hash = _stored_of(text)
+    with transaction.atomic():
+        return store_key(new, prefix, secret_hash, made_by=by, by=by, via=via), text
+
+
+def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChange, str]:
+    """Make a key as an administrator; return it with its secret text, which is shown once and never stored.
+
+    A key for someone else waits for another administrator: it works with this text once that is confirmed. NotAllowed.
+    """
+    text = _secret_text()
+    prefix, secret_hash = _stored_of(text)
+    for_other = by.pk != new.user.pk
+    with transaction.atomic():
+        lock_standing(by)
+        if for_other:
+            _require_key_for_other(new.user, new.scopes, by)
+            if needs_second(by):
+                value = {
+                    "name": new.name,
+                    "scopes": list(new.scopes),
+                    "expires_at": utc(new.expires_at) if new.expires_at else None,
+                    "replaces": new.replaces.pk if new.replaces else None,
+                    "secret_hash": secret_hash,
+                }
+                change = request_change(Kind.KEY, value, person=new.user, subject=prefix, by=by, via=via)
+                return change, text
+        key = store_key(new, prefix, secret_hash, made_by=by, by=by, via=via)
+        if for_other:
+            record_alone(Kind.KEY, prefix=prefix, user=new.user.get_username(), by=by, via=via)
+    return key, text
+
+
+def replace_key(key_id: int, *, by: User, via: Door) -> tuple[ApiKey | PendingChange, str]:
+    """Make a key that takes the place of another one, which goes on working for a day. NotFound, NotAllowed."""
+    old = ApiKey.objects.select_related("user").filter(live(), pk=key_id).first()
+    if old is None:
+        raise NotFound(_("API key not found. It may be revoked or expired already."))
+    scopes = [scope for scope in old.scopes if scope in old.allowed_scopes]
+    new = NewKey(user=old.user, name=old.name, scopes=scopes, expires_at=old.expires_at, replaces=old)
+    return make_key(new, by=by, via=via)
+
+
+def store_key(new: NewKey, prefix: str, secret_hash: str, *, made_by: User | None, by: User | None, via: str) -> ApiKey:
+    """Write a key, on record, and let the one that it replaces end within a day. NotAllowed."""
+    if by is not None and by.pk != new.user.pk:
+        _require_key_for_other(new.user, new.scopes, by)
+    old = new.replaces
+    key = ApiKey.objects.create(
+        user=new.user,
+        name=new.name,
+        prefix=prefix,
+        secret_hash=secret_hash,
+        scopes=list(new.scopes),
+        expires_at=new.expires_at,
+        made_by=made_by,
+        tool_lists=None if old is None else old.tool_lists,
+        replaces=None if old is None else [*(old.replaces or ()), old.pk],
+    )
+    data = _described(key) | {"scopes": key.scopes}
+    if new.expires_at:
+        data["expires_at"] = utc(new.expires_at)
+    if made_by is not None and by is not None and made_by.pk != by.pk:
+        data["made_by"] = made_by.get_username()
+    if old is not None:
+        data["replaces"] = old.prefix
+        soon = timezone.now() + REPLACED_FOR
+        ends_later = Q(expires_at=None) | Q(expires_at__gt=soon)
+        ApiKey.objects.filter(ends_later, pk=old.pk, revoked_at=None).update(expires_at=soon)
+    audit.record("key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at)
+    if made_by is not None:
+        tell_person(new.user, Change.KEY, by=made_by, detail=f"{new.name} ({', '.join(new.scopes)})")
+    return key
+
+
+def _secret_text() -> str:
+    return f"pp_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+
+
+def _stored_of(text: str) -> tuple[str, str]:
+    """Return what is stored of the secret text of a key: its prefix, and a hash."""
     shape = KEY.fullmatch(text)
     assert shape is not None, "another shape would never be found"
-    if by is not None and by.pk != user.pk:
-        _require_key_for_other(user, scopes, by)
-    with transaction.atomic():
-        key = ApiKey.objects.create(
-            user=user,
-            name=name,
-            prefix=shape["prefix"],
-            secret_hash=hash_of(text),
-            scopes=list(scopes),
-            expires_at=expires_at,
-        )
-        data = _described(key) | {"scopes": key.scopes} | ({"expires_at": utc(expires_at)} if expires_at else {})
-        audit.record("key.created", _subject(key), data=data, actor=by, via=via, at=key.created_at)
-        if by is not None:
-            tell_person(user, Change.KEY, by=by, detail=f"{name} ({', '.join(scopes)})")
-    return key, text
+    return shape["prefix"], hash_of(text)
 
 
 def _require_key_for_other(user: User, scopes: Collection[str], by: User) -> None:
     """Raise NotAllowed where a key would let its maker decide as someone else, or act as someone with more rights."""
     require_changeable(user, by)
-    if "decide" in scopes:
-        raise NotAllowed(_("A key that acts for someone else cannot decide. Only they can make one that does."))
+    if forbidden := [scope for scope in scopes if scope in NOT_FOR_OTHERS]:
+        raise NotAllowed(
+            _(
+                "A key that acts for someone else cannot decide, give grants, or set absences. "
+                "Leave out: %(scopes)s. Only they can make a key with it."
+            )
+            % {"scopes": ", ".join(forbidden)}
+        )
 
 
 def revoke_keys_of(person: User, *, by: User, via: Door) -> None:
@@ -82,28 +176,48 @@ def revoke_key(key_id: int, *, by: User, via: str) -> bool:
     return True
 
 
-def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: str) -> bool:
-    """Store which calls of coding agents wait for a person, on record; return False if nothing changes.
+def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: Door) -> PendingChange | None:
+    """Store which calls of coding agents wait for a person, on record; nothing is recorded if nothing changes.
 
-    Invalid if a list is out of bounds; NotFound if there is no such key, or it was revoked; NotAllowed if it acts for
-    someone whom `by` may not change.
+    Return the change if it loosens and waits for another administrator. Invalid if a list is out of bounds; NotFound if there is
+    no such key, or it was revoked; NotAllowed if it acts for someone whom `by` may not change.
     """
     lists.check()
     with transaction.atomic():
-        key = ApiKey.objects.select_for_update(of=("self",)).select_related("user").filter(pk=key_id).first()
-        if key is None or key.revoked_at is not None:
-            raise NotFound(_("API key not found. It may be revoked already."))
+        lock_standing(by)
+        key = known_key(key_id)
         if key.user_id != by.pk:
             require_changeable(key.user, by)
-        before = lists_from(key.tool_lists)
-        if key.tool_lists is not None and before == lists:
-            return False
-        key.tool_lists = lists.document()
-        key.save(update_fields=["tool_lists"])
-        data = _described(key) | {"tool_lists": lists.document(), "before": before.document()}
-        audit.record("key.changed", _subject(key), data=data, actor=by, via=via)
-        tell_person(key.user, Change.KEY_CHANGED, by=by, detail=key.name)
-    return True
+        before = lists_from(key.tool_lists).document()
+        if key.tool_lists is not None and before == lists.document():
+            return None
+        loosens = lists_loosen(before, lists.document())
+        if loosens and needs_second(by):
+            return request_change(
+                Kind.KEY_LISTS, lists.document(), person=key.user, subject=str(key.pk), before=before, by=by, via=via
+            )
+        write_tool_lists(key, lists, by=by, via=via)
+        if loosens:
+            record_alone(Kind.KEY_LISTS, prefix=key.prefix, user=key.user.get_username(), by=by, via=via)
+    return None
+
+
+def write_tool_lists(key: ApiKey, lists: ToolLists, *, by: User, via: Door) -> None:
+    """Write the lists of a key, on record."""
+    before = lists_from(key.tool_lists)
+    key.tool_lists = lists.document()
+    key.save(update_fields=["tool_lists"])
+    data = _described(key) | {"tool_lists": lists.document(), "before": before.document()}
+    audit.record("key.changed", _subject(key), data=data, actor=by, via=via)
+    tell_person(key.user, Change.KEY_CHANGED, by=by, detail=key.name)
+
+
+def known_key(key_id: int) -> ApiKey:
+    """Return a locked key that was not revoked. NotFound."""
+    key = ApiKey.objects.select_for_update(of=("self",)).select_related("user").filter(pk=key_id).first()
+    if key is None or key.revoked_at is not None:
+        raise NotFound(_("API key not found. It may be revoked already."))
+    return key
 
 
 def _described(key: ApiKey) -> dict[str, object]:

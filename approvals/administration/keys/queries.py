@@ -21,4 +21,4 @@ def keys(*, before: int | None = None, search: str = "") -> tuple[list[ApiKey], 
 
 def key(pk: int) -> ApiKey | None:
     """Return an API key that is not revoked, with its user."""
-    return ApiKey.objects.select_related("user").filter(pk=pk, revoked_at=None).first()
+    return ApiKey.objects.select_related("user", "made_by").filter(pk=pk, revoked_at=None).first()

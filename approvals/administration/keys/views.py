@@ -11,6 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals.access.keys import DEFAULT_SCOPES
 from approvals.access.tool_lists import lists_from
+from approvals.actions.changes import Kind
+from approvals.administration.changes.queries import pending_changes
+from approvals.administration.changes.views import say_that_it_waits
 from approvals.administration.first_run import first_question
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
@@ -19,6 +22,8 @@ from approvals.administration.keys.forms import KeyForm, ToolListsForm
 from approvals.db.cursors import number_from
 from approvals.exceptions import NotAllowed, NotFound, Refusal
 from approvals.http import SignedIn
+from approvals.models import PendingChange
+from approvals.models.keys import ApiKey
 from approvals.states import Door
 
 MAX_SEARCH = 150
@@ -33,22 +38,21 @@ def keys(request: SignedIn) -> HttpResponse:
     if form.is_bound and form.is_valid():
         fields, life = form.cleaned_data, form.life
         try:
-            key, text = actions.create_key(
-                fields["user"],
+            new = actions.NewKey(
+                user=fields["user"],
                 name=fields["name"],
-                scopes=tuple(fields["scopes"]),
+                scopes=fields["scopes"],
                 expires_at=timezone.now() + life if life else None,
-                by=request.user,
-                via=Door.DASHBOARD,
             )
+            made, text = actions.make_key(new, by=request.user, via=Door.DASHBOARD)
         except Refusal as refusal:
             refuse(form, refusal)
         else:
-            context = {"key": key, "text": text, "command": first_question(text), "here": "keys"}
-            return render(request, "approvals/administration/keys/key_made.html", context)
+            return _key_page(request, made, text)
     search = request.GET.get("q", "").replace("\0", "")[:MAX_SEARCH].strip()
     rows, more = queries.keys(before=number_from(request.GET.get("before", "")), search=search)
     context = {"form": form, "rows": rows, "next": more, "search": search, "now": timezone.now(), "here": "keys"}
+    context["waiting"] = pending_changes(request.user, kinds=[Kind.KEY, Kind.KEY_LISTS])
     return render(request, "approvals/administration/keys/keys.html", context, status=status_of(form))
 
 
@@ -63,14 +67,39 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
     form = ToolListsForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_bound and form.is_valid():
         try:
-            actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
+            waits = actions.change_tool_lists(pk, form.lists, by=request.user, via=Door.DASHBOARD)
         except NotAllowed as refusal:
             refuse(form, refusal)
         else:
-            messages.success(request, _("The changes are saved."))
+            if waits:
+                say_that_it_waits(request)
+            else:
+                messages.success(request, _("The changes are saved."))
             return redirect("approvals:key", pk)
-    context = {"key": stored, "form": form, "now": timezone.now(), "here": "keys"}
+    context = {
+        "key": stored,
+        "form": form,
+        "now": timezone.now(),
+        "here": "keys",
+        "waiting": pending_changes(request.user, kinds=[Kind.KEY_LISTS], subject=str(pk)),
+    }
     return render(request, "approvals/administration/keys/key.html", context, status=status_of(form))
+
+
+@administrators_only
+@require_POST
+def replace(request: SignedIn, pk: int) -> HttpResponse:
+    """Make a key that takes the place of another one, and show it once."""
+    made, text = actions.replace_key(pk, by=request.user, via=Door.DASHBOARD)
+    return _key_page(request, made, text)
+
+
+def _key_page(request: SignedIn, made: ApiKey | PendingChange, text: str) -> HttpResponse:
+    """Show the text of a new key, which works at once or when another administrator has confirmed it."""
+    waits = isinstance(made, PendingChange)
+    scopes = made.value["scopes"] if isinstance(made, PendingChange) else made.scopes
+    context = {"scopes": scopes, "text": text, "waits": waits, "command": first_question(text), "here": "keys"}
+    return render(request, "approvals/administration/keys/key_made.html", context)
 
 
 @administrators_only

@@ -13,10 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access.rights import DECIDE, holds
-from approvals.administration.changeable import needs_second
 from approvals.models import AuditEntry
-from approvals.models.people import Invitation, PendingChange, Right, Role, RoleName
-from approvals.text.confusables import marked_name
+from approvals.models.people import Invitation, Right, Role, RoleName
 from approvals.text.text import visible
 
 PAGE = 50
@@ -69,31 +67,7 @@ class AccountChange:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class PendingRow:
-    """A change that waits for an administrator. `words`: what it does. `confirmable`: this viewer may confirm it.
-
-    `before` has the latest changes of this account, which say who may read its mail or know its password by now.
-    """
-
-    change: PendingChange
-    words: str
-    confirmable: bool
-    expired: bool
-    before: Sequence[AccountChange]
-
-
-def pending_changes(person: User | None, viewer: User) -> list[PendingRow]:
-    """Return the changes that wait for an administrator, of one person or of everyone, oldest first."""
-    changes = PendingChange.objects.select_related("person", "requested_by").order_by("requested_at", "pk")
-    if person is not None:
-        changes = changes.filter(person=person)
-    waiting = list(changes[:PAGE])
-    before = _account_changes({change.person_id for change in waiting})
-    return [_pending_row(change, viewer, before.get(change.person_id, ())) for change in waiting]
-
-
-def _account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountChange]]:
+def account_changes(people: Collection[int]) -> Mapping[int, Sequence[AccountChange]]:
     """Return the changes of addresses and passwords of these people in the last days, latest first."""
     changes: dict[int, list[AccountChange]] = {}
     if not people:
@@ -123,22 +97,14 @@ def _account_change(event: str, data: Mapping[str, Any]) -> str:
     return _("Email address changed to %(address)s") % {"address": visible(str(address)) or _("none")}
 
 
-def _pending_row(change: PendingChange, viewer: User, before: Sequence[AccountChange]) -> PendingRow:
-    name = marked_name(change.person.get_username())
-    if change.kind == PendingChange.Kind.ROLES:
-        labels = ", ".join(str(RoleName(role).label) for role in change.value)
-        words = _("Give %(name)s these roles: %(roles)s") % {"name": name, "roles": labels}
-    elif change.kind == PendingChange.Kind.RIGHTS:
-        labels = ", ".join(str(Right(right).label) for right in change.value)
-        words = _("Give %(name)s these additional rights: %(rights)s") % {"name": name, "rights": labels}
-    elif change.kind == PendingChange.Kind.EMAIL:
-        address = visible(change.value) or _("none")
-        words = _("Change the email address of %(name)s to %(address)s") % {"name": name, "address": address}
-    else:
-        words = _("Make a link that sets the password of %(name)s") % {"name": name}
-    own = viewer.pk == change.requested_by_id and needs_second(viewer)
-    expired = change.requested_at <= timezone.now() - PendingChange.VALID_FOR
-    return PendingRow(change, words, not (own or expired) and viewer.pk != change.person_id, expired, before)
+def names_of_roles(names: Sequence[str]) -> str:
+    """Return the labels of roles, for people."""
+    return ", ".join(str(RoleName(name).label) for name in names)
+
+
+def names_of_rights(names: Sequence[str]) -> str:
+    """Return the labels of additional rights, for people."""
+    return ", ".join(str(Right(name).label) for name in names)
 
 
 def roles_of(person: User) -> list[str]:

@@ -1,20 +1,21 @@
-"""People and teams, and how people get in: invitations, links that set a password, changes that a second one confirms."""
+"""People and teams, and how people get in: invitations, and links that set a password."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.contrib.auth.tokens import default_token_generator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import int_to_base36
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals.access import permissions
+from approvals.actions.changes import OF_PEOPLE
 from approvals.administration.changeable import is_beyond_administrators, waits_for_second
+from approvals.administration.changes.queries import pending_changes
+from approvals.administration.changes.views import password_link, say_that_it_waits
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.people import actions
@@ -22,7 +23,6 @@ from approvals.administration.people.forms import NewPersonForm, PersonForm, Tea
 from approvals.administration.people.invitations import VALID_FOR, invitation_link, mail_invitation
 from approvals.administration.people.queries import (
     other_permissions_of,
-    pending_changes,
     rights_of,
     rights_through_teams,
     roles_of,
@@ -33,7 +33,7 @@ from approvals.administration.people.queries import people as people_by_name
 from approvals.administration.scopes.queries import scopes_of_person
 from approvals.exceptions import NotFound, Refusal
 from approvals.http import SignedIn
-from approvals.models import Invitation, PendingChange
+from approvals.models import Invitation
 from approvals.models.keys import ApiKey
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
 from approvals.text.text import visible
@@ -66,7 +66,7 @@ def people(request: SignedIn) -> HttpResponse:
         "teams": teams_with_sizes(),
         "team_form": TeamForm(),
         "mail": settings.HITL_MAIL,
-        "waiting": pending_changes(None, request.user),
+        "waiting": pending_changes(request.user, kinds=OF_PEOPLE),
         "roles": [(name.label, ROLE_DESCRIPTIONS[name]) for name in RoleName],
         "here": "people",
     }
@@ -113,7 +113,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         "invitation": Invitation.objects.filter(person=user).first(),
         "mail": settings.HITL_MAIL and user.email,
         "changeable": request.user.is_superuser or not is_beyond_administrators(user),
-        "waiting": pending_changes(user, request.user),
+        "waiting": pending_changes(request.user, person=user),
         "scopes": scopes_of_person(user),
         "limited": permissions.is_limited(user),
         "decides": permissions.decides_some(user),
@@ -169,7 +169,7 @@ def new_link(request: SignedIn, pk: int) -> HttpResponse:
     if actions.allow_password_link(pk, by=request.user) is not None:
         say_that_it_waits(request)
         return redirect("approvals:person", pk)
-    return _password_link(request, User.objects.get(pk=pk))
+    return password_link(request, User.objects.get(pk=pk))
 
 
 @administrators_only
@@ -182,26 +182,6 @@ def invite(request: SignedIn, pk: int) -> HttpResponse:
     message = _("The invitation of %(name)s is cancelled. Its link no longer works.")
     messages.success(request, message % {"name": visible(user.get_username())})
     return redirect("approvals:person", pk)
-
-
-@administrators_only
-@require_POST
-def pending_change(request: SignedIn, pk: int) -> HttpResponse:
-    """Confirm a change that another administrator requested, or cancel it."""
-    if request.POST.get("do") != "confirm":
-        change = actions.withdraw_change(pk, by=request.user)
-        messages.success(request, _("The change is cancelled."))
-        return redirect("approvals:person", change.person_id)
-    change = actions.confirm_change(pk, by=request.user)
-    if change.kind == PendingChange.Kind.LINK:
-        return _password_link(request, change.person)
-    messages.success(request, _("The change is confirmed."))
-    return redirect("approvals:person", change.person_id)
-
-
-def say_that_it_waits(request: SignedIn) -> None:
-    """Say that a change needs a second administrator."""
-    messages.info(request, _("Another administrator must confirm this. Until then, nothing changes."))
 
 
 def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
@@ -227,12 +207,3 @@ def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
         "here": "people",
     }
     return render(request, "approvals/administration/people/person_link.html", context)
-
-
-def _password_link(request: SignedIn, person: User) -> HttpResponse:
-    """Show a link with which a person sets a password. It works once, for an hour."""
-    named = {"uidb36": int_to_base36(person.pk), "key": default_token_generator.make_token(person)}
-    link = settings.PUBLIC_URL + reverse("account_reset_password_from_key", kwargs=named)
-    return render(
-        request, "approvals/administration/people/person_link.html", {"person": person, "link": link, "here": "people"}
-    )

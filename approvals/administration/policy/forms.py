@@ -13,7 +13,7 @@ from approvals.administration.forms import json_list_in, lines_in
 from approvals.administration.people.queries import teams
 from approvals.models.people import RoleName
 from approvals.policy.asks import AtDeadline
-from approvals.policy.expressions import MAX_LENGTH
+from approvals.policy.conditions.expressions import MAX_LENGTH
 from approvals.policy.rules import MAX_MESSAGE, MAX_NAME, Then
 from approvals.policy.terms import Reason
 from approvals.states import Kind, Priority

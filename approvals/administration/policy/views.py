@@ -10,9 +10,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
+from approvals.access.administrators import needs_second
 from approvals.actions import policy as actions
+from approvals.actions.changes import Kind
+from approvals.administration.changes.queries import pending_changes
 from approvals.administration.forms import REFUSED
 from approvals.administration.guards import administrators_only
 from approvals.administration.policy.forms import RuleForm
@@ -22,6 +25,7 @@ from approvals.exceptions import Invalid, Refusal
 from approvals.http import SignedIn
 from approvals.models import PolicyVersion
 from approvals.models.policy.rules import VersionState
+from approvals.policy.loosening import policy_loosens
 from approvals.policy.policies import MAX_BYTES
 from approvals.policy.policy_text import difference, write_text
 from approvals.policy.rules import MAX_RULES
@@ -53,7 +57,6 @@ def policy(request: SignedIn) -> HttpResponse:
         "otherwise": otherwise_of(live.document if live is not None else None),
         "proposals": list(versions.filter(state=VersionState.PROPOSED)),
         "versions": versions[:LISTED],
-        "second_person": ruling.needs_second_person(),
         "suggestions": _suggestions(request, live),
     }
     return render(request, "approvals/administration/policy/policy.html", context)
@@ -119,24 +122,17 @@ def version(request: SignedIn, number: int) -> HttpResponse:
         "difference": [(line[:1], line) for line in difference(base, text)],
         "text": text,
         "otherwise": otherwise_of(shown.document),
-        "own": shown.author_id == request.user.pk,
+        "waiting": pending_changes(request.user, kinds=[Kind.POLICY], subject=str(number)),
     }
     return render(request, "approvals/administration/policy/version.html", context)
 
 
-@administrators_only
-@require_POST
-def settle(request: SignedIn, number: int) -> HttpResponse:
-    """Confirm a proposed version, or decline it."""
-    if request.POST.get("action") == "confirm":
-        actions.confirm_policy(number, by=request.user, via=Door.DASHBOARD)
-        messages.success(
-            request, _("Version %(number)s is live. It applies to what is asked from now on.") % {"number": number}
-        )
-    else:
-        actions.decline_policy(number, by=request.user, via=Door.DASHBOARD)
-        messages.success(request, _("Version %(number)s is declined.") % {"number": number})
-    return redirect("approvals:policy")
+def _waits(request: SignedIn, draft: Draft) -> bool:
+    """Return whether another administrator has to confirm this draft."""
+    if draft.stored is None or not needs_second(request.user):
+        return False
+    live = ruling.live_version()
+    return policy_loosens(ruling.EMPTY if live is None else live.document, draft.stored)
 
 
 def _switches(document: Mapping[str, Any] | None) -> dict[str, bool]:
@@ -170,7 +166,7 @@ def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpRespo
         "form": RuleForm(),
         "place": "",
         "days": _days(request),
-        "second_person": ruling.needs_second_person(),
+        "waits": _waits(request, draft),
     }
     context = defaults | context
     refused = draft.faults or context["form"].errors or context.get("refusal")

@@ -11,15 +11,18 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access import standing_in
+from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
+from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.changeable import lock_people
 from approvals.db.transactions import lock_name
 from approvals.exceptions import NotAllowed, NotFound
-from approvals.models import ApproverScope, ScopeWalk
+from approvals.models import ApproverScope, PendingChange, ScopeWalk
 from approvals.models.policy.scopes import May
+from approvals.policy.loosening import scope_loosens
 from approvals.queries.policy.givers import powers_of_givers
 from approvals.record import audit
 from approvals.states import Door
@@ -41,51 +44,102 @@ class ScopeTerms:
         return person in self.people or any(team.user_set.filter(pk=person.pk).exists() for team in self.teams)
 
 
-def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope:
-    """Make a scope, or change one; with another match, it becomes another scope. NotFound, NotAllowed."""
+def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope | PendingChange:
+    """Make a scope, or change one; with another match, it becomes another scope. NotFound, NotAllowed.
+
+    Return the change instead if it loosens and waits for another administrator.
+    """
     with transaction.atomic():
         lock_people(by)
         lock_name(LOCK)
-        stored = None if scope_id is None else _known(scope_id)
-        before = None if stored is None else terms_of(stored)
-        powers = powers_of_givers()
-        if ApproverScope.objects.exists():
-            _require_other(by, *(each for each in (before, terms) if each is not None))
-        if stored is not None and before is not None and before.match != terms.match:
-            # What was compared with the old match says nothing about the new one.
-            stored.delete()
-            stored = None
-        scope = stored or ApproverScope(match=terms.match)
-        scope.name, scope.may, scope.limit = terms.name, terms.may, terms.limit
-        scope.save()
-        scope.people.set(terms.people)
-        scope.teams.set(terms.teams)
-        if stored is None:
-            _begin_walk(scope)
-        standing_changed(powers)
-        event = "scope.created" if before is None else "scope.changed"
-        record = {"before": _record(before)} if before is not None else {}
-        audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
+        before = described(scope_id)
+        after = _stored(terms)
+        loosens = scope_loosens(before, after, others=_others_than(scope_id))
+        if needs_second(by):
+            require_other(by, before, after)
+            if loosens:
+                subject = str(scope_id) if scope_id is not None else f"new {terms.name}"
+                return request_change(Kind.SCOPE, after, subject=subject, before=before, by=by, via=via)
+        scope = write_scope(scope_id, terms, by=by, via=via)
+        if loosens:
+            record_alone(Kind.SCOPE, name=terms.name, by=by, via=via)
     return scope
 
 
-def delete_scope(scope_id: int, *, by: User, via: Door) -> None:
-    """Delete a scope. NotFound, NotAllowed."""
+def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope:
+    """Write a scope, on record. NotFound."""
+    stored = None if scope_id is None else _known(scope_id)
+    before = None if stored is None else terms_of(stored)
+    powers = powers_of_givers()
+    if stored is not None and before is not None and before.match != terms.match:
+        # What was compared with the old match says nothing about the new one.
+        stored.delete()
+        stored = None
+    scope = stored or ApproverScope(match=terms.match)
+    scope.name, scope.may, scope.limit = terms.name, terms.may, terms.limit
+    scope.save()
+    scope.people.set(terms.people)
+    scope.teams.set(terms.teams)
+    if stored is None:
+        _begin_walk(scope)
+    standing_changed(powers)
+    event = "scope.created" if before is None else "scope.changed"
+    record = {"before": _record(before)} if before is not None else {}
+    audit.record(event, SUBJECT, data={"scope_id": scope.pk, **record, "after": _record(terms)}, actor=by, via=via)
+    return scope
+
+
+def delete_scope(scope_id: int, *, by: User, via: Door) -> PendingChange | None:
+    """Delete a scope; return the change if it was the last one, and waits for another administrator. NotFound, NotAllowed."""
     with transaction.atomic():
         lock_people(by)
         lock_name(LOCK)
-        stored = _known(scope_id)
-        terms = terms_of(stored)
-        if ApproverScope.objects.count() == 1 and _decides(by):
-            raise NotAllowed(
-                _("Without the last scope, you could decide everything. Ask an administrator who does not decide.")
-            )
-        _require_other(by, terms)
-        powers = powers_of_givers()
-        stored.delete()
-        standing_changed(powers)
-        data = {"scope_id": scope_id, "before": _record(terms)}
-        audit.record("scope.deleted", SUBJECT, data=data, actor=by, via=via)
+        before = described(scope_id)
+        loosens = scope_loosens(before, None, others=_others_than(scope_id))
+        if needs_second(by):
+            require_other(by, before, None)
+            if loosens:
+                return request_change(Kind.SCOPE, None, subject=str(scope_id), before=before, by=by, via=via)
+        erase_scope(scope_id, by=by, via=via)
+        if loosens:
+            record_alone(Kind.SCOPE, name=before["name"] if before else "", by=by, via=via)
+    return None
+
+
+def erase_scope(scope_id: int, *, by: User, via: Door) -> None:
+    """Erase a scope, on record. NotFound."""
+    stored = _known(scope_id)
+    terms, powers = terms_of(stored), powers_of_givers()
+    stored.delete()
+    standing_changed(powers)
+    audit.record("scope.deleted", SUBJECT, data={"scope_id": scope_id, "before": _record(terms)}, actor=by, via=via)
+
+
+def described(scope_id: int | None) -> dict[str, Any] | None:
+    """Return what a scope says, with ids, as it is compared; None for a new one. NotFound."""
+    return None if scope_id is None else _stored(terms_of(_known(scope_id)))
+
+
+def terms_from(stored: Mapping[str, Any]) -> ScopeTerms:
+    """Return the terms whose stored form this is, without people and teams that no longer exist."""
+    people = User.objects.filter(pk__in=stored["people"]).order_by("username")
+    teams = Group.objects.filter(pk__in=stored["teams"]).order_by("name")
+    return ScopeTerms(**{**stored, "people": list(people), "teams": list(teams)})
+
+
+def _stored(terms: ScopeTerms) -> dict[str, Any]:
+    return {
+        "name": terms.name,
+        "match": dict(terms.match),
+        "may": str(terms.may),
+        "limit": terms.limit,
+        "people": sorted(person.pk for person in terms.people),
+        "teams": sorted(team.pk for team in terms.teams),
+    }
+
+
+def _others_than(scope_id: int | None) -> bool:
+    return ApproverScope.objects.exclude(pk=scope_id or 0).exists()
 
 
 def terms_of(scope: ApproverScope) -> ScopeTerms:
@@ -111,10 +165,15 @@ def _decides(person: User) -> bool:
     return not person.is_superuser and person.has_perm(DECIDE)
 
 
-def _require_other(by: User, *terms: ScopeTerms) -> None:
+def require_other(by: User, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
     """Raise NotAllowed if someone who decides changes what they may decide themselves."""
-    if not _decides(by):
+    if not _decides(by) or not ApproverScope.objects.exists():
         return
+    if after is None and ApproverScope.objects.count() == 1:
+        raise NotAllowed(
+            _("Without the last scope, you could decide everything. Ask an administrator who does not decide.")
+        )
+    terms = [terms_from(stored) for stored in (before, after) if stored is not None]
     if any(each.names(by) for each in terms):
         raise NotAllowed(_("You cannot change your own scopes. Ask another administrator."))
     for absent in User.objects.filter(pk__in=standing_in.away_for(by)):

@@ -241,7 +241,7 @@ def _reached(
         facts = facts_of(request)
         fitting = [rule for rule in rules if rule.match.fits(facts)]
         may = May.ANSWER if request.kind in ASKS else May.DECIDE
-        runs = {request.requested_by_id, request.workflow.owner_id} if request.control == Control.FOUR_EYES else ()
+        runs = request.interested if request.control == Control.FOUR_EYES else frozenset()
         for holder in holders:
             free = holder.unlimited or not rules
             mine = [rule.term for rule in fitting if holder.pk in rule.members]

@@ -9,6 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from approvals.access import permissions
+from approvals.actions.changes import Kind
+from approvals.administration.changes.queries import pending_changes
+from approvals.administration.changes.views import say_that_it_waits
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.scopes import actions, queries
@@ -16,7 +19,7 @@ from approvals.administration.scopes.forms import ScopeForm
 from approvals.db.canonical_json import digest
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.http import SignedIn
-from approvals.models import ApproverScope
+from approvals.models import ApproverScope, PendingChange
 from approvals.states import Door
 
 
@@ -30,6 +33,7 @@ def scopes(request: SignedIn) -> HttpResponse:
     context = _context(request, None, form) | {
         "rows": queries.scopes(),
         "undecidable": queries.preview(None, None).undecidable,
+        "waiting": pending_changes(request.user, kinds=[Kind.SCOPE]),
     }
     return render(request, "approvals/administration/scopes/scopes.html", context, status=status_of(form))
 
@@ -41,7 +45,11 @@ def scope(request: SignedIn, pk: int) -> HttpResponse:
     form = ScopeForm(request.POST) if request.method == "POST" else ScopeForm.of(stored)
     if _is_confirmed(request, form) and _saved(request, pk, form):
         return redirect("approvals:scopes")
-    context = _context(request, pk, form) | {"name": stored.name, "pk": pk}
+    context = _context(request, pk, form) | {
+        "name": stored.name,
+        "pk": pk,
+        "waiting": pending_changes(request.user, kinds=[Kind.SCOPE], subject=str(pk)),
+    }
     return render(request, "approvals/administration/scopes/scope.html", context, status=status_of(form))
 
 
@@ -52,10 +60,13 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
     stored, refusal = _stored(pk), ""
     if request.method == "POST":
         try:
-            actions.delete_scope(pk, by=request.user, via=Door.DASHBOARD)
+            waits = actions.delete_scope(pk, by=request.user, via=Door.DASHBOARD)
         except NotAllowed as error:
             refusal = str(error)
         else:
+            if waits:
+                say_that_it_waits(request)
+                return redirect("approvals:scopes")
             messages.success(request, _("The scope is deleted. This applies from now on."))
             return redirect("approvals:scopes")
     context = {
@@ -88,10 +99,13 @@ def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
         form.add_error("name", _("Another scope has this name."))
         return False
     try:
-        actions.store_scope(pk, terms, by=request.user, via=Door.DASHBOARD)
+        stored = actions.store_scope(pk, terms, by=request.user, via=Door.DASHBOARD)
     except NotAllowed as error:
         refuse(form, error)
         return False
+    if isinstance(stored, PendingChange):
+        say_that_it_waits(request)
+        return True
     messages.success(request, _("The scope applies from now on. Earlier requests follow within moments."))
     return True
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
 
+from approvals.access import standing_in
+from approvals.access.administrators import needs_second
+from approvals.access.permissions import is_limited
+from approvals.access.rights import DECIDE
+from approvals.actions.changes import Kind, record_alone, request_change
+from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
-from approvals.models import PrioritySettings, ToolSettings
+from approvals.exceptions import NotAllowed
+from approvals.models import ApproverScope, PendingChange, PrioritySettings, ToolSettings
+from approvals.policy.loosening import priorities_loosen, tool_loosens
 from approvals.record import audit
-from approvals.states import Door, Priority
+from approvals.states import Control, Door, Priority
+from approvals.text.canonical_names import fold
 
 FIELDS = (
     *("key_fields", "secret_fields", "reason_required", "min_priority", "control", "prepared_answers"),
@@ -19,30 +30,91 @@ FIELDS = (
 )
 
 
-def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) -> ToolSettings:
+def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) -> PendingChange | None:
     """Store the settings of one tool; requests that are asked from now on get at least its priority, and hide its secrets.
 
     Fields that are left out stay. A grant that goes beyond the limits of now approves nothing more, and the sweep ends it.
+    Return the change if it loosens and waits for another administrator. NotAllowed.
     """
     chosen = {name: fields[name] for name in FIELDS if name in fields}
     with transaction.atomic():
-        stored, _made = ToolSettings.objects.update_or_create(tool_name=tool_name, defaults=chosen)
-        subject = audit.Subject(scope=SUBJECT.scope, tool_name=tool_name)
-        audit.record("tool.changed", subject, data=chosen, actor=by, via=Door.DASHBOARD)
-    return stored
+        lock_standing(by)
+        before = described(tool_name)
+        loosens = tool_loosens(before, before | chosen)
+        if loosens and needs_second(by):
+            require_no_own_loosening(tool_name, before, before | chosen, by=by)
+            return request_change(Kind.TOOL, chosen, subject=fold(tool_name), before=before, by=by, via=Door.DASHBOARD)
+        write_tool_settings(tool_name, chosen, by=by)
+        if loosens:
+            record_alone(Kind.TOOL, tool=tool_name, by=by, via=Door.DASHBOARD)
+    return None
 
 
-def store_strict_priorities(priorities: Collection[str], *, by: User) -> None:
-    """Store of which priorities an approval can be rejected only with a message; nothing is recorded if none changes."""
-    wanted = set(priorities)
-    with transaction.atomic():
-        before = dict(
-            PrioritySettings.objects.select_for_update(no_key=True).values_list("priority", "reason_required")
+def write_tool_settings(tool_name: str, chosen: Mapping[str, Any], *, by: User) -> None:
+    """Write the settings of one tool, on record."""
+    ToolSettings.objects.update_or_create(tool_name=tool_name, defaults=dict(chosen))
+    subject = audit.Subject(scope=SUBJECT.scope, tool_name=tool_name)
+    audit.record("tool.changed", subject, data=chosen, actor=by, via=Door.DASHBOARD)
+
+
+def require_no_own_loosening(tool_name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, by: User) -> None:
+    """Raise NotAllowed if someone who decides would loosen what keeps themselves from deciding calls of a tool."""
+    if by.is_superuser or not by.has_perm(DECIDE):
+        return
+    if before["control"] == Control.FOUR_EYES and after["control"] != Control.FOUR_EYES:
+        raise NotAllowed(
+            _("You decide requests yourself, so you cannot take four eyes off a tool. Ask another administrator.")
         )
-        if {name for name, strict in before.items() if strict} == wanted:
-            return
-        for priority in Priority.values:
-            strict = {"reason_required": priority in wanted}
-            PrioritySettings.objects.update_or_create(priority=priority, defaults=strict)
-        data = {"reason_required": [name for name in Priority.values if name in wanted]}
-        audit.record("priority.changed", SUBJECT, data=data, actor=by, via=Door.DASHBOARD)
+    if before["key_fields"] == after["key_fields"] or not is_limited(by):
+        return
+    decides_as = {by.pk, *standing_in.away_for(by)}
+    limited = ApproverScope.objects.filter(limit__isnull=False)
+    if limited.filter(Q(people__in=decides_as) | Q(teams__user__in=decides_as)).exists():
+        raise NotAllowed(
+            _(
+                "A scope of yours has a limit, which is compared with the key fields of this tool. "
+                "Ask another administrator to change them."
+            )
+        )
+
+
+def described(tool_name: str) -> dict[str, Any]:
+    """Return the settings of a tool as they are compared; those of a tool without any, if it has none."""
+    stored = ToolSettings.objects.filter(tool_name=tool_name).first() or ToolSettings(tool_name=tool_name)
+    return {name: getattr(stored, name) for name in FIELDS} | {"secret_fields": stored.secret_fields or []}
+
+
+def store_strict_priorities(priorities: Collection[str], *, by: User) -> PendingChange | None:
+    """Store of which priorities an approval can be rejected only with a message; nothing is recorded if none changes.
+
+    Return the change if it loosens and waits for another administrator.
+    """
+    wanted = [name for name in Priority.values if name in set(priorities)]
+    with transaction.atomic():
+        lock_standing(by)
+        before = sorted_priorities()
+        if before == wanted:
+            return None
+        loosens = priorities_loosen(before, wanted)
+        if loosens and needs_second(by):
+            return request_change(
+                Kind.PRIORITIES, wanted, subject="reason_required", before=before, by=by, via=Door.DASHBOARD
+            )
+        write_strict_priorities(wanted, by=by)
+        if loosens:
+            record_alone(Kind.PRIORITIES, before=before, after=wanted, by=by, via=Door.DASHBOARD)
+    return None
+
+
+def write_strict_priorities(wanted: Sequence[str], *, by: User) -> None:
+    for priority in Priority.values:
+        strict = {"reason_required": priority in wanted}
+        PrioritySettings.objects.update_or_create(priority=priority, defaults=strict)
+    data = {"reason_required": list(wanted)}
+    audit.record("priority.changed", SUBJECT, data=data, actor=by, via=Door.DASHBOARD)
+
+
+def sorted_priorities() -> list[str]:
+    """Return the priorities whose rejections need a message, the least urgent first."""
+    strict = set(PrioritySettings.objects.filter(reason_required=True).values_list("priority", flat=True))
+    return [name for name in Priority.values if name in strict]

@@ -27,7 +27,7 @@ _SEEN = (
 """
 )
 _SHOWN = ("id", "title", "kind", "changed_at", "agent", "tool_name", "requested_by", "assigned_to", "scope_set", "amount",
-          "control")  # fmt: skip
+          "control", "key_made_by_id")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

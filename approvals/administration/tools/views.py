@@ -8,17 +8,21 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from approvals.administration.forms import status_of
+from approvals.actions.changes import Kind
+from approvals.administration.changes.queries import pending_changes
+from approvals.administration.changes.views import say_that_it_waits
+from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.scopes.queries import scopes_of_tool
 from approvals.administration.tools import actions
 from approvals.administration.tools.forms import PrioritiesForm, ToolForm, pointers
 from approvals.administration.tools.queries import agents_seen, has_asked, latest_of_tool, tools_seen
 from approvals.asking.secrets import masked_input
-from approvals.exceptions import NotFound
+from approvals.exceptions import NotAllowed, NotFound
 from approvals.http import SignedIn
 from approvals.models import ApproverScope, ToolSettings
 from approvals.queries.preferences import settings_of_tools, strict_priorities
+from approvals.text.canonical_names import fold
 
 MAX_NAME = 100
 
@@ -31,8 +35,10 @@ def tools(request: SignedIn) -> HttpResponse:
         request.POST if request.method == "POST" else None, initial={"priorities": strict_priorities()}
     )
     if form.is_bound and form.is_valid():
-        actions.store_strict_priorities(form.cleaned_data["priorities"], by=request.user)
-        messages.success(request, _("The changes are saved."))
+        if actions.store_strict_priorities(form.cleaned_data["priorities"], by=request.user):
+            say_that_it_waits(request)
+        else:
+            messages.success(request, _("The changes are saved."))
         return redirect("approvals:tools")
     after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
     shown, more = tools_seen(request.user, after=after)
@@ -44,6 +50,7 @@ def tools(request: SignedIn) -> HttpResponse:
         "next_agents": more_agents,
         "form": form,
         "here": "tools",
+        "waiting": pending_changes(request.user, kinds=[Kind.TOOL, Kind.PRIORITIES]),
     }
     return render(request, "approvals/administration/tools/tools.html", context, status=status_of(form))
 
@@ -57,9 +64,16 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     form = ToolForm(request.POST) if request.method == "POST" else ToolForm.of(stored or ToolSettings())
     if form.is_bound and form.is_valid():
-        actions.store_tool_settings(name, form.cleaned_data, by=request.user)
-        messages.success(request, _("The settings of the tool are saved."))
-        return redirect("approvals:tool", name)
+        try:
+            waits = actions.store_tool_settings(name, form.cleaned_data, by=request.user)
+        except NotAllowed as refusal:
+            refuse(form, refusal)
+        else:
+            if waits:
+                say_that_it_waits(request)
+            else:
+                messages.success(request, _("The settings of the tool are saved."))
+            return redirect("approvals:tool", name)
     context = {
         "name": name,
         "form": form,
@@ -69,5 +83,6 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         "latest": latest,
         "pointers": pointers(masked_input(latest, latest.input)) if latest else [],
         "here": "tools",
+        "waiting": pending_changes(request.user, kinds=[Kind.TOOL], subject=fold(name)),
     }
     return render(request, "approvals/administration/tools/tool.html", context, status=status_of(form))

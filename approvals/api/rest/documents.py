@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, BaseModel, Field, StrictBool
+from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 
 from approvals.actions.checking import MAX_COMMENT
 from approvals.actions.policy.publishing import WIDTH_OF
-from approvals.api.fields import NULL, Document, Moment, shown_with, when
+from approvals.api.fields import NULL, WHOLE, Document, Moment, shown_with, when
 from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
 from approvals.api.votes import VotesDocument
 from approvals.db.canonical_json import clean_text
@@ -37,7 +37,9 @@ class NewGrant(Document):
     """For whose calls, always only of the user who asked."""
     until: Moment | None = None
     """When it ends."""
-    uses: int | None = Field(None, ge=1, le=MOST_USES, description="How many calls it approves.")
+    uses: Annotated[StrictInt, Field(ge=1, le=MOST_USES), WHOLE] | None = Field(
+        None, description="How many calls it approves."
+    )
     reason: Annotated[str, Field(max_length=MAX_REASON)] = ""
     """Why, for the record."""
 

@@ -139,7 +139,10 @@ SOC_2 = (
         "CC6.3",
         _("Access follows roles, least privilege and segregation of duties."),
         _("Roles, teams and approver scopes with each change; no key decides what a key of the same user asked."),
-        ("person.changed", "team.changed", "scope.created", "scope.changed", "scope.deleted"),
+        (
+            *("person.changed", "team.changed", "scope.created", "scope.changed", "scope.deleted"),
+            *("change.waiting", "change.alone"),
+        ),
         ("approvals:people", "approvals:scopes"),
     ),
     Evidence(

@@ -70,6 +70,8 @@ EVENT_LABELS = {
     "person.invited": gettext_lazy("Invitation sent or cancelled"),
     "invitation.accepted": gettext_lazy("Invitation accepted"),
     "person.changed": gettext_lazy("Person changed"),
+    "change.waiting": gettext_lazy("Change requested, confirmed or cancelled"),
+    "change.alone": gettext_lazy("Loosened by one administrator alone"),
     "team.changed": gettext_lazy("Team changed"),
     "absence.set": gettext_lazy("Absence set"),
     "absence.ended": gettext_lazy("Absence ended or cancelled"),

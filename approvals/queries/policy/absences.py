@@ -52,7 +52,7 @@ def away_from(request: ApprovalRequest) -> list[Absence]:
 
 
 def _waits_for(request: ApprovalRequest, absence: Absence, named: Collection[int]) -> bool:
-    if {absence.person_id, absence.delegate_id} & {request.requested_by_id, request.workflow.owner_id}:
+    if not request.interested.isdisjoint({absence.person_id, absence.delegate_id}):
         return False
     if not permissions.may_close(absence.person, request):
         return False

@@ -37,7 +37,7 @@ def electorate_of(request: ApprovalRequest, terms: Terms, votes: Iterable[Vote] 
         may = {user.pk for user in _with_rights(may) if _may_decide(user, request, change)}
     delegates = {vote.person_id for vote in votes if vote.for_id is not None}
     if delegates:
-        deciders = permissions.deciders().filter(pk__in=any_of(delegates - _runners(request), int))
+        deciders = permissions.deciders().filter(pk__in=any_of(delegates - request.interested, int))
         delegates = set(deciders.values_list("pk", flat=True))
     return Electorate(_grouped(terms, may, members), delegates)
 
@@ -49,14 +49,10 @@ def delegates_for(request: ApprovalRequest, absent: Collection[int]) -> set[int]
     for row in rows:
         if row.delegate_id is not None:
             away.setdefault(row.delegate_id, []).append(row.person_id)
-    delegates = {person for person, others in away.items() if len(seats(person, others, _runners(request))) > 1}
+    delegates = {person for person, others in away.items() if len(seats(person, others, request.interested)) > 1}
     if not delegates:
         return set()
     return set(permissions.deciders_of(request).filter(pk__in=any_of(delegates, int)).values_list("pk", flat=True))
-
-
-def _runners(request: ApprovalRequest) -> set[int]:
-    return {request.requested_by_id, request.workflow.owner_id}
 
 
 def people_among(
@@ -107,7 +103,7 @@ def electorates_of(
         anyone = set(permissions.deciders().values_list("pk", flat=True))
     looked_at = {
         request: {pk for vote in votes[request.pk] for pk in (vote.person_id, vote.for_id) if pk is not None}
-        | (_named_by(terms, members, anyone) | _runners(request) if request.pk in rejected else set())
+        | (_named_by(terms, members, anyone) | request.interested if request.pk in rejected else set())
         for request, terms in requests.items()
     }
     known = {user.pk: user for user in _with_rights(set[int]().union(*looked_at.values()))}
@@ -161,7 +157,7 @@ def _may_decide(user: Person, request: ApprovalRequest, change: Change | None) -
 
 
 def _may_stand_in(user: Person, request: ApprovalRequest) -> bool:
-    return permissions.decides_some(user) and not permissions.runs_agent(user, request)
+    return permissions.decides_some(user) and not permissions.is_interested(user, request)
 
 
 def _members_of(teams: Collection[int], among: Iterable[int] | None = None) -> dict[int, set[int]]:

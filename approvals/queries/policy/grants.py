@@ -133,7 +133,7 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     compared = Value("") if terms.width != Width.FIELDS else text
     refused = Q(status=Status.REJECTED) & ~Q(decision__via=Door.RULE)
     flag = Case(When(refused, then=Value(True)), default=Value(False))
-    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared, "refused": flag})
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared}).annotate(refused=flag)
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
     complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
     if terms.width == Width.FIELDS:

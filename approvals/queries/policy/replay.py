@@ -198,7 +198,8 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
     """
     done = Replay(since=timezone.now() - timedelta(days=days), figure=figure)
     rules: list[Rule | None] = [*policy.rules, None]
-    done.rules = {rule and rule.name: RuleCount(rule, number) for number, rule in enumerate(rules)}
+    counts = [RuleCount(rule, number) for number, rule in enumerate(rules)]
+    done.rules = {None if count.rule is None else count.rule.name: count for count in counts}
     requesters: dict[int, Requester] = {}
     for row, verdict in judged(policy, user, since=done.since, most=most + 1, requesters=requesters):
         if done.total == most:

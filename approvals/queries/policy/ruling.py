@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
@@ -62,15 +61,21 @@ def find_version(number: int) -> PolicyVersion:
     return version
 
 
-def needs_second_person() -> bool:
-    return bool(settings.HITL_POLICY_SECOND_PERSON)
-
-
 def teams_in_force() -> frozenset[int]:
     """Return the teams that the live policy names, and those under which requests wait."""
+    return frozenset().union(*(ids_in(document).teams for document in _documents_in_force()))
+
+
+def policy_reads_teams() -> bool:
+    """Return whether a rule in force has a condition about the requester, and so about their teams."""
+    rules = (rule for document in _documents_in_force() for rule in policy_of(document).rules)
+    return any(rule.when is not None and rule.when.reads_requester for rule in rules)
+
+
+def _documents_in_force() -> QuerySet[PolicyVersion, Any]:
     waiting = ApprovalRequest.objects.filter(status=Status.PENDING, policy_version__isnull=False)
-    versions = PolicyVersion.objects.filter(Q(state=VersionState.LIVE) | Q(number__in=waiting.values("policy_version")))
-    return frozenset().union(*(ids_in(document).teams for document in versions.values_list("document", flat=True)))
+    in_force = Q(state=VersionState.LIVE) | Q(number__in=waiting.values("policy_version"))
+    return PolicyVersion.objects.filter(in_force).values_list("document", flat=True)
 
 
 def directory_of(document: Any) -> Directory:

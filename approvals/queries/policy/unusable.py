@@ -30,7 +30,15 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
         return {}
     settings = settings_of_tools({grant.tool_name for grant in live})
     requests = ApprovalRequest.objects.select_related("workflow").only(
-        "kind", "priority", "requested_by", "assigned_to", "scope_set", "amount", "control", "workflow__owner"
+        "kind",
+        "priority",
+        "requested_by",
+        "assigned_to",
+        "scope_set",
+        "amount",
+        "control",
+        "key_made_by_id",
+        "workflow__owner",
     )
     given_with = requests.in_bulk({grant.request_id for grant in live})
     givers = {user.pk: user for user in User.objects.filter(pk__in=any_of({grant.given_by_id for grant in live}, int))}
@@ -62,6 +70,6 @@ def _reason(grant: Grant, settings: ToolSettings, giver: User | None, request: A
     call.control = settings.control or None
     if permissions.may_decide(giver, call):
         return ""
-    if call.control == Control.FOUR_EYES and permissions.runs_agent(giver, call):
+    if call.control == Control.FOUR_EYES and permissions.is_interested(giver, call):
         return _("Not used now: this tool needs four eyes, and %(name)s runs the agent.") % values
     return _("Not used now: %(name)s may not decide calls like the one it was given with.") % values

@@ -30,7 +30,7 @@ def why_not(user: Person, request: ApprovalRequest) -> str:
     """
     if permissions.may_close(user, request):
         return ""
-    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.runs_agent(user, request):
+    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.is_interested(user, request):
         return _("This tool needs four eyes: someone other than the person who runs the agent has to decide.")
     if not permissions.is_limited(user) or not permissions.decides_some(user):
         return _("You can see this request, but you cannot decide it.")

@@ -20,6 +20,7 @@ from tests.support.people import alice, bob, carol, mallory
 pytestmark = pytest.mark.django_db
 
 LOOKALIKE = "This looks like the name of someone else. Choose another one."
+RESERVED = "This name is reserved. Choose another one."
 CHARACTERS = "Use only letters, digits, spaces, and these characters: . , ' -"
 #: What Mallory may not be called while Bob is, who is shown as Bob Miller.
 REFUSED = {
@@ -28,6 +29,8 @@ REFUSED = {
     "BOB": LOOKALIKE,
     "B0b": LOOKALIKE,
     "B.o-b": LOOKALIKE,
+    "8ob": LOOKALIKE,
+    **dict.fromkeys(["System", "Sy5tem", "the policy", "Pausepoint", "Adm1n", "Administrator", "rule"], RESERVED),
     "bob  miller": LOOKALIKE,
     "Bob Mi1ler": LOOKALIKE,
     "BobMiller": LOOKALIKE,

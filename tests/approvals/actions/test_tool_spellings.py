@@ -16,7 +16,8 @@ from approvals.asking.asks import Ask
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Flood, NotificationRule, OutboxEvent, ToolSettings
 from approvals.outbound.recipients import recipients_of
-from approvals.policy.expressions import Budget, Expression, size_of
+from approvals.policy.conditions.cost import size_of
+from approvals.policy.conditions.expressions import Budget, Expression
 from approvals.queries.audit import entries_for
 from approvals.queries.audit_filters import AuditFilters
 from approvals.queries.filters import Filters

@@ -99,6 +99,7 @@ def test_who_may_not_and_what_is_outdated_is_refused(file):
     assert apply(file, based_on=0) == "Version 1 is live.\n"
 
 
-def test_a_version_that_needs_a_second_person_says_so(file, settings):
-    settings.HITL_POLICY_SECOND_PERSON = True
+def test_a_version_that_needs_a_second_person_says_so(file):
+    administrator("eve")
+    file.write_text(json.dumps({"rules": [{"name": "Small", "then": "allow"}]}))
     assert apply(file) == "Version 1 waits for another administrator.\n"

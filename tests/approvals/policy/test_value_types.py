@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from approvals.policy.expressions import Budget
+from approvals.policy.conditions.expressions import Budget
 from approvals.policy.rules import Policy, RuleFacts, Then, Verdict, evaluate
 from approvals.states import Control
 from tests.approvals.policy.writing import facts, is_at_least, policy

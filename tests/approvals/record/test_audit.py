@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import UTC, datetime
 from itertools import count
 
@@ -12,6 +13,7 @@ from django.db import IntegrityError, transaction
 
 from approvals import actions
 from approvals.db.canonical_json import MAX_DEPTH, NotCanonical, canonical
+from approvals.db.input_digest import input_digest
 from approvals.models import AuditEntry
 from approvals.record import audit
 from approvals.record.audit import Subject
@@ -104,10 +106,12 @@ def test_the_body_is_the_whole_entry_in_canonical_form_and_the_digest_is_its_has
     moment, person = datetime(2026, 11, 21, 12, 0, 0, 5, tzinfo=UTC), alice()
     audit.record("tool.result", CALL, data=RESULT, actor=person, via="dashboard", at=moment)
     entry = AuditEntry.objects.get()
+    salt = json.loads(entry.body)["salt"]
+    assert re.fullmatch("[0-9a-f]{32}", salt)
     assert entry.body == (
         f'{{"actor_id":{person.pk},"actor_name":"alice","agent":"","at":"2026-11-21T12:00:00.000005Z",'
         '"data":{"output":{"alpha":"\u20ac","executions":1,"zeta":null}},"event":"tool.result","request_id":null,'
-        '"run_id":"run-1","scope":"chat:1","thread_id":"","tool_call_id":"call-1","tool_name":"issueRefund",'
+        f'"run_id":"run-1","salt":"{salt}","scope":"chat:1","thread_id":"","tool_call_id":"call-1","tool_name":"issueRefund",'
         '"via":"dashboard"}'
     )
     assert entry.body.encode() == canonical(json.loads(entry.body))
@@ -166,7 +170,7 @@ def test_each_step_of_a_request_is_recorded_with_actor_data_and_via():
     created, *_ = AuditEntry.objects.order_by("id")
     assert (created.data["input"], created.data["input_digest"]) == (REFUND, edited.input_digest)
     said = [entry.data for entry in AuditEntry.objects.exclude(event="request.created").order_by("id")]
-    digest = "sha256:" + hashlib.sha256(b'{"amount":1}').hexdigest()
+    digest = input_digest({"amount": 1})
     nothing = {"comment": "", "edited_input": None, "approved_digest": "", "answer": None}
     assert said == [
         nothing | {"verdict": "edit", "comment": "Less.", "edited_input": {"amount": 1}, "approved_digest": digest},

@@ -1,18 +1,15 @@
 """What administrators do to people, roles and teams. Each change is on record."""
 
-from approvals.administration.people.actions.confirming import confirm_change, withdraw_change
 from approvals.administration.people.actions.in_admin import record_admin_change, tell_of_new_address
 from approvals.administration.people.actions.invitations import invite_person, withdraw_invitation
 from approvals.administration.people.actions.people import (
     add_person,
-    add_team,
     allow_password_link,
     change_person,
-    change_team,
-    remove_team,
     set_active,
 )
 from approvals.administration.people.actions.roles import create_roles, give_roles
+from approvals.administration.people.actions.teams import add_team, change_team, remove_team
 
 __all__ = [
     "add_person",
@@ -20,7 +17,6 @@ __all__ = [
     "allow_password_link",
     "change_person",
     "change_team",
-    "confirm_change",
     "create_roles",
     "give_roles",
     "invite_person",
@@ -28,6 +24,5 @@ __all__ = [
     "remove_team",
     "set_active",
     "tell_of_new_address",
-    "withdraw_change",
     "withdraw_invitation",
 ]

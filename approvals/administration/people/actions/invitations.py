@@ -9,9 +9,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from approvals.actions.changes import record_alone, request_change
 from approvals.actions.logins import SUBJECT
-from approvals.administration.changeable import changeable_person, lock_people, waits_for_second
-from approvals.administration.people.actions.confirming import request_change
+from approvals.administration.changeable import changeable_person, is_protected, lock_people, waits_for_second
 from approvals.administration.people.invitations import VALID_FOR
 from approvals.exceptions import Conflict
 from approvals.models import Invitation, PendingChange
@@ -32,7 +32,10 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
         if person.has_usable_password():
             raise Conflict(_("This person already has a password. Make a link if they need a new one."))
         if not mailed and waits_for_second(person, by):
-            return request_change(person, PendingChange.Kind.LINK, None, by=by)
+            return request_change(PendingChange.Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD)
+        if not mailed and is_protected(person):
+            about = {"user": person.get_username(), "user_id": person.pk}
+            record_alone(PendingChange.Kind.LINK, **about, by=by, via=Door.DASHBOARD)
         now = timezone.now()
         fields = {"sent_at": now, "expires_at": now + VALID_FOR, "invited_by": by.get_username(), "mailed": mailed}
         invitation, new = Invitation.objects.update_or_create(person=person, defaults=fields)

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals.access import permissions, standing_in
-from approvals.access.rights import DECIDE
+from approvals.access.administrators import needs_second
 from approvals.access.usernames import validate_new_username
+from approvals.actions.changes import record_alone, request_change
 from approvals.actions.logins import SUBJECT, end_all_sessions
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changeable import (
     changeable_person,
+    is_protected,
     lock_people,
-    needs_second,
     protected_roles,
     waits_for_second,
 )
 from approvals.administration.keys.actions import revoke_keys_of
-from approvals.administration.people.actions.confirming import names_of_rights, names_of_roles, request_change
-from approvals.administration.people.actions.roles import give_rights, give_roles
-from approvals.administration.people.queries import rights_of, roles_of, teams
+from approvals.administration.people.actions.roles import give_rights, give_roles, require_an_administrator
+from approvals.administration.people.actions.teams import change_teams
+from approvals.administration.people.queries import names_of_rights, names_of_roles, rights_of, roles_of, teams
 from approvals.db import transactions
 from approvals.exceptions import Conflict, NotAllowed, NotFound
 from approvals.live import doorbell
-from approvals.models import ApproverScope, Invitation, PendingChange
+from approvals.models import Invitation, PendingChange
+from approvals.models.people import RoleName
 from approvals.queries.policy.givers import powers_of_givers
-from approvals.queries.policy.ruling import needs_second_person, teams_in_force
 from approvals.record import audit
 from approvals.states import Door
 
@@ -54,14 +54,17 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         person = User(username=username, email=email)
         person.set_unusable_password()
         person.save()
-        waiting = protected_roles(roles) if needs_second(by) else set()
+        protected = protected_roles(roles)
+        waiting = protected if needs_second(by) else set()
         granted = sorted(set(roles) - waiting)
         give_roles(person, granted)
         _record("person.created", person, {"email": email, "roles": granted}, by)
         if granted:
             standing_changed({})
         if waiting:
-            request_change(person, Kind.ROLES, sorted(waiting), by=by)
+            request_change(Kind.ROLES, sorted(waiting), person=person, by=by, via=Door.DASHBOARD)
+        elif protected:
+            _record_alone(Kind.ROLES, person, by)
     return person
 
 
@@ -90,30 +93,50 @@ def change_person(
         if person.pk == by.pk and wanted != had:
             raise NotAllowed(_("You cannot change your own rights. Ask another administrator."))
         waiting: dict[Kind, object] = {}
-        if needs_second(by) and (protected := protected_roles(set(roles) - held)):
-            waiting[Kind.ROLES] = sorted(protected)
-            roles = set(roles) - protected
-        if needs_second(by) and wanted - had:
-            waiting[Kind.RIGHTS], wanted = sorted(wanted - had), wanted & had
+        roles = _roles_at_once(person, set(roles), held, waiting, by)
+        if wanted - had:
+            if needs_second(by):
+                waiting[Kind.RIGHTS], wanted = sorted(wanted - had), wanted & had
+            else:
+                _record_alone(Kind.RIGHTS, person, by)
         if email != person.email and person.pk != by.pk and waits_for_second(person, by):
             # Whoever reads the mail of a person can log in as them.
             waiting[Kind.EMAIL], email = email, person.email
             tell_person(person, Change.EMAIL_REQUESTED, by=by, detail=str(waiting[Kind.EMAIL]))
+        elif email != person.email and person.pk != by.pk and is_protected(person):
+            _record_alone(Kind.EMAIL, person, by)
         if email != person.email:
             tell_person(person, Change.EMAIL, by=by, detail=email, also_to=email)
-            person.email = email
-            person.save(update_fields=["email"])
+            write_email(person, email)
         give_roles(person, roles)
         _tell_of_roles(person, held, set(roles), by)
         give_rights(person, wanted)
         _tell_of_rights(person, had, wanted, by)
-        _change_teams(person, team_ids, by)
-        _require_an_administrator()
+        if (more_teams := change_teams(person, team_ids, by=by)) is not None:
+            waiting[Kind.TEAMS] = more_teams
+        require_an_administrator()
         after = _described(person)
         if before != after:
             standing_changed(powers)
             _record("person.changed", person, {"before": before, "after": after}, by)
-        return [request_change(person, kind, value, by=by) for kind, value in waiting.items()]
+        return [
+            request_change(kind, value, person=person, by=by, via=Door.DASHBOARD) for kind, value in waiting.items()
+        ]
+
+
+def _roles_at_once(person: User, roles: Set[str], held: Set[str], waiting: dict[Kind, object], by: User) -> Set[str]:
+    """Return the roles that a person gets at once; `waiting` gets those that another administrator gives or takes."""
+    protected = protected_roles(roles - held)
+    if protected and not needs_second(by):
+        _record_alone(Kind.ROLES, person, by)
+    elif protected:
+        waiting[Kind.ROLES] = sorted(protected)
+        roles = roles - protected
+    if RoleName.ADMINISTRATOR in held - roles and needs_second(by):
+        # Otherwise one administrator could remove the others, and then loosen everything alone.
+        waiting[Kind.ROLE_TAKEN] = [RoleName.ADMINISTRATOR.value]
+        roles = roles | {RoleName.ADMINISTRATOR.value}
+    return roles
 
 
 def _tell_of_roles(person: User, before: Collection[str], after: Collection[str], by: User) -> None:
@@ -132,26 +155,9 @@ def _tell_of_rights(person: User, before: Collection[str], after: Collection[str
         tell_person(person, Change.RIGHTS_REMOVED, by=by, detail=names_of_rights(removed))
 
 
-def _change_teams(person: User, team_ids: Collection[int], by: User) -> None:
-    """Let a person be in exactly these teams. NotAllowed for one that gives permissions, unless this is a superuser."""
-    current = set(teams().filter(user=person).values_list("pk", flat=True))
-    wanted = set(teams().filter(pk__in=team_ids).values_list("pk", flat=True))
-    for team in teams().filter(pk__in=current ^ wanted):
-        _require_team_without_rights(team, by)
-    person.groups.remove(*(current - wanted))
-    # By joining a team, who decides would widen what they may decide; and so if someone joins for whom they decide.
-    decides_as = {by.pk, *standing_in.away_for(by)}
-    widens = person.pk in decides_as and not by.is_superuser and by.has_perm(DECIDE)
-    named_by_scope = widens and ApproverScope.objects.filter(teams__in=wanted - current).exists()
-    named_by_policy = widens and needs_second_person() and bool(teams_in_force() & (wanted - current))
-    if (named_by_scope or named_by_policy) and person.pk != by.pk:
-        message = _("You decide for %(name)s at the moment. Ask another administrator to add them to this team.")
-        raise NotAllowed(message % {"name": person.get_username()})
-    if named_by_scope:
-        raise NotAllowed(_("You cannot join a team that an approver scope names. Ask another administrator."))
-    if named_by_policy:
-        raise NotAllowed(_("You cannot join a team that the policy names. Ask another administrator."))
-    person.groups.add(*(wanted - current))
+def write_email(person: User, email: str) -> None:
+    person.email = email
+    person.save(update_fields=["email"])
 
 
 def set_active(person_id: int, *, active: bool, by: User) -> User:
@@ -166,7 +172,7 @@ def set_active(person_id: int, *, active: bool, by: User) -> User:
         powers = powers_of_givers([person.pk])
         person.is_active = active
         person.save(update_fields=["is_active"])
-        _require_an_administrator()
+        require_an_administrator()
         standing_changed(powers)
         data: dict[str, object] = {"active": active}
         if not active:
@@ -191,72 +197,12 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
             raise NotFound(_("Person not found."))
         if waits_for_second(person, by):
             tell_person(person, Change.LINK_REQUESTED, by=by)
-            return request_change(person, Kind.LINK, None, by=by)
+            return request_change(Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD)
+        if is_protected(person):
+            _record_alone(Kind.LINK, person, by)
         _record("person.changed", person, {"change": "password_link"}, by)
         tell_person(person, Change.LINK, by=by)
     return None
-
-
-def add_team(name: str, *, by: User) -> Group:
-    """Make a team, on record. Conflict if there is a team or role of this name."""
-    with transaction.atomic():
-        lock_people(by)
-        _require_free_name(name)
-        team = Group.objects.create(name=name)
-        _record_team(name, {"change": "created"}, by)
-    return team
-
-
-def change_team(team_id: int, name: str, *, by: User) -> None:
-    """Rename a team, on record. NotFound, Conflict."""
-    with transaction.atomic():
-        lock_people(by)
-        team = teams().filter(pk=team_id).first()
-        if team is None:
-            raise NotFound(_("Team not found. Someone may have removed it."))
-        if team.name == name:
-            return
-        _require_team_without_rights(team, by)
-        _require_free_name(name)
-        data = {"change": "renamed", "before": team.name}
-        team.name = name
-        team.save(update_fields=["name"])
-        _record_team(name, data, by)
-
-
-def remove_team(team_id: int, *, by: User) -> None:
-    """Remove a team, on record; its people stay. NotFound, Conflict if no one could administer afterwards."""
-    with transaction.atomic():
-        lock_people(by)
-        team = teams().filter(pk=team_id).first()
-        if team is None:
-            raise NotFound(_("Team not found. Someone may have removed it."))
-        _require_team_without_rights(team, by)
-        people = sorted(team.user_set.values_list("username", flat=True)[:100])
-        powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
-        team.delete()
-        standing_changed(powers)
-        _require_an_administrator()
-        _record_team(team.name, {"change": "removed", "people": people}, by)
-
-
-def _require_team_without_rights(team: Group, by: User) -> None:
-    """Raise NotAllowed for a group with permissions, which someone gave it in Django's admin, unless this is a superuser."""
-    if not by.is_superuser and team.permissions.exists():
-        raise NotAllowed(
-            _("The team %(name)s gives permissions. Only a superuser can change who is in it.") % {"name": team.name}
-        )
-
-
-def _require_an_administrator() -> None:
-    """Raise Conflict unless an active person may still administer, which undoes the transaction."""
-    if not permissions.administrators().exists():
-        raise Conflict(_("No one could manage Pausepoint after this. Make someone else an administrator first."))
-
-
-def _require_free_name(name: str) -> None:
-    if Group.objects.filter(name__iexact=name).exists():
-        raise Conflict(_("A team or role with this name already exists. Choose another one."))
 
 
 def _described(person: User) -> dict[str, object]:
@@ -274,5 +220,5 @@ def _record(event: str, person: User, data: Mapping[str, object], by: User) -> N
     audit.record(event, SUBJECT, data=about | dict(data), actor=by, via=Door.DASHBOARD)
 
 
-def _record_team(name: str, data: Mapping[str, object], by: User) -> None:
-    audit.record("team.changed", SUBJECT, data={"team": name} | dict(data), actor=by, via=Door.DASHBOARD)
+def _record_alone(kind: Kind, person: User, by: User) -> None:
+    record_alone(kind, user=person.get_username(), user_id=person.pk, by=by, via=Door.DASHBOARD)

@@ -6,7 +6,10 @@ from collections.abc import Collection
 
 from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
+from approvals.access import permissions
+from approvals.exceptions import Conflict
 from approvals.models.people import ROLE_PERMISSIONS, Right, Role, RoleName
 
 
@@ -43,6 +46,18 @@ def give_roles(person: User, names: Collection[str]) -> None:
         roles = list(Role.objects.all())
         person.groups.remove(*[role.group_id for role in roles if role.name not in names])
         person.groups.add(*[role.group_id for role in roles if role.name in names])
+
+
+def remove_roles(person: User, names: Collection[str]) -> None:
+    """Take these roles from a person. Conflict if no one could administer afterwards."""
+    person.groups.remove(*Role.objects.filter(name__in=list(names)).values_list("group_id", flat=True))
+    require_an_administrator()
+
+
+def require_an_administrator() -> None:
+    """Raise Conflict unless an active person may still administer, which undoes the transaction."""
+    if not permissions.administrators().exists():
+        raise Conflict(_("No one could manage Pausepoint after this. Make someone else an administrator first."))
 
 
 def add_rights(person: User, names: Collection[str]) -> None:

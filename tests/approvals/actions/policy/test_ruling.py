@@ -6,12 +6,14 @@ import pytest
 from django.db import connection, transaction
 from django.db.utils import DatabaseError
 
-from approvals.actions.policy import confirm_policy, decline_policy, write_policy
-from approvals.exceptions import Conflict, Invalid, NotAllowed
-from approvals.models import AuditEntry, PolicyVersion
+from approvals.actions.policy import write_policy
+from approvals.administration.changes.actions import withdraw_change
+from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
+from approvals.models import AuditEntry, PendingChange, PolicyVersion
 from approvals.queries.policy.ruling import live_version
 from approvals.states import Door
 from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.desk.waiting_changes import confirm, waiting_change
 from tests.support.people import bob, make_person
 
 pytestmark = pytest.mark.django_db
@@ -93,30 +95,32 @@ def test_faults_of_the_document_are_named():
     assert refusal.value.errors == {"rules.0.when": "line 1, column 1: undeclared reference to 'tol'"}
 
 
-def test_a_second_person_confirms_where_the_setting_says_so(settings):
-    settings.HITL_POLICY_SECOND_PERSON = True
+def test_a_second_administrator_confirms_what_loosens_as_soon_as_there_are_two():
     author, other = administrator(), administrator("eve")
-    version = write(DENY, by=author)
+    write(ALLOW, by=author)
     assert (states(), live_version()) == ([(1, "proposed")], None)
-    for person in (author, bob()):
-        with pytest.raises(NotAllowed):
-            confirm_policy(version.number, by=person, via=Door.DASHBOARD)
-    confirm_policy(version.number, by=other, via=Door.DASHBOARD)
-    with pytest.raises(Conflict):
-        confirm_policy(version.number, by=other, via=Door.DASHBOARD)
+    change = waiting_change()
+    with pytest.raises(NotAllowed):
+        confirm(change, author)
+    confirm(change, other)
+    with pytest.raises(NotFound):
+        confirm(change, other)
     confirmed = live_version()
     assert (confirmed.author_name, confirmed.settled_by_name, confirmed.state) == ("root", "eve", "live")
     events = AuditEntry.objects.filter(event__startswith="policy.").order_by("pk").values_list("event", "actor_name")
     assert list(events) == [("policy.proposed", "root"), ("policy.applied", "eve")]
 
 
-def test_a_proposal_that_was_overtaken_cannot_be_confirmed(settings):
-    settings.HITL_POLICY_SECOND_PERSON = True
-    first, second = write(DENY), write(ALLOW)
-    confirm_policy(second.number, by=administrator("eve"), via=Door.DASHBOARD)
+def test_a_proposal_that_was_overtaken_cannot_be_confirmed():
+    author, other = administrator(), administrator("eve")
+    write(ALLOW, DENY | {"name": "Rest"}, by=author)
+    first = waiting_change()
+    write(ALLOW, by=author)
+    second = PendingChange.objects.exclude(pk=first.pk).get()
+    confirm(second, other)
     with pytest.raises(Conflict):
-        confirm_policy(first.number, by=administrator("eve"), via=Door.DASHBOARD)
-    decline_policy(first.number, by=administrator(), via=Door.DASHBOARD)
+        confirm(first, other)
+    withdraw_change(first.pk, by=author)
     assert states() == [(1, "declined"), (2, "live")]
 
 

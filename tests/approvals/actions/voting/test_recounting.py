@@ -255,3 +255,23 @@ def test_a_count_that_was_interrupted_goes_on_where_it_was(people):
     locking = [query["sql"] for query in queries if query["sql"].startswith('SELECT "approvals_vote"')]
     # What was left of the first count, and all batches of the second one, which the later change asked for.
     assert len(locking) == 1 + 2
+
+
+def test_a_request_that_cannot_be_ended_holds_up_no_other_and_is_tried_again(people, root):
+    dec0, dec1, dec3 = people
+    team = make_team("Finance", dec0, dec3)
+    owner = alice()
+    requests = [make_voted(owner, both(group(team, votes=2))) for _ in range(3)]
+    for request in requests:
+        vote(request, again(dec0))
+    move(dec0, [], root)
+    for request in requests:
+        vote(request, again(dec3))
+    # As if its decision had been written past the product: its end fails on the unique row.
+    Decision.objects.create(request=requests[0], verdict="approve", via="web", decided_at=timezone.now())
+    move(dec0, ["Finance"], root)
+    recount_votes()
+    assert [stored(request).status for request in requests] == ["pending", "approved", "approved"]
+    # Asked for again, for the next second.
+    assert VoteRecount.objects.count() == 1
+    assert dec1.is_active

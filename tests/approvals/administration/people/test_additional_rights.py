@@ -7,7 +7,8 @@ from django.contrib.auth.models import Group, Permission, User
 from django.core import mail
 
 from approvals.administration.changeable import is_protected
-from approvals.administration.people.actions import change_person, confirm_change
+from approvals.administration.changes.queries import shown_digest
+from approvals.administration.people.actions import change_person
 from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, PendingChange
 from approvals.models.people import Right
@@ -16,6 +17,7 @@ from tests.approvals.administration.people.test_people import administrator, may
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
 from tests.support.desk.scopes import again, make_scope
+from tests.support.desk.waiting_changes import confirm
 from tests.support.markup import Element, parse
 from tests.support.people import alice, bob, carol, make_person
 
@@ -55,8 +57,8 @@ def test_two_administrators_give_them_and_the_person_is_told():
     words = "Give carol these additional rights: See and decide without scopes, Show hidden values"
     assert words in browser(ewa).get(address).text
     with pytest.raises(NotAllowed):
-        confirm_change(change.pk, by=dora)
-    browser(ewa).post(f"/settings/people/changes/{change.pk}/", {"do": "confirm"})
+        confirm(change, dora)
+    browser(ewa).post(f"/settings/changes/{change.pk}/", {"do": "confirm", "shown": shown_digest(change)})
     assert may(auditor) == {"view_approvalrequest", *BOTH}
     assert boxes(page_of(auditor, dora)) == dict.fromkeys(BOTH, True) | {"break_glass": False}
     assert mails() == ["ewa gave you these additional rights: See and decide without scopes, Show hidden values."]
@@ -95,6 +97,7 @@ def test_one_administrator_is_enough_where_the_installation_says_so(settings):
 @pytest.mark.parametrize("right", Right)
 def test_whoever_has_one_or_is_about_to_is_protected_as_deciders_are(right):
     dora, erin, eve = administrator(), make_person("erin", right), make_person("eve")
+    administrator("ewa")
     assert [is_protected(person) for person in (erin, eve)] == [True, False]
     change_person(eve.pk, email="", roles=[], rights=[right], team_ids=[], by=dora)
     assert is_protected(eve)

@@ -10,13 +10,13 @@ from django.contrib.auth.models import Group, Permission, User
 from django.core import mail
 from django.utils import timezone
 
+from approvals.administration.changes.actions import withdraw_change
+from approvals.administration.changes.queries import shown_digest
 from approvals.administration.keys.actions import create_key
 from approvals.administration.people.actions import (
     add_person,
     allow_password_link,
     change_person,
-    confirm_change,
-    withdraw_change,
 )
 from approvals.exceptions import Conflict, NotAllowed
 from approvals.models import AuditEntry, PendingChange
@@ -24,6 +24,7 @@ from approvals.models.keys import ApiKey
 from approvals.outbound import mailing
 from tests.approvals.administration.people.test_people import administrator, may
 from tests.support.desk.pressing import browser
+from tests.support.desk.waiting_changes import confirm, waiting_change
 from tests.support.markup import parse
 from tests.support.people import bob, carol, make_person, mallory
 
@@ -42,7 +43,9 @@ def steps() -> list[tuple[str, object, object]]:
 
 
 def press(person: User, do: str) -> tuple[int, str]:
-    answer = browser(person).post(f"/settings/people/changes/{PendingChange.objects.get().pk}/", {"do": do})
+    change = waiting_change()
+    sent = {"do": do, "shown": shown_digest(change)}
+    answer = browser(person).post(f"/settings/changes/{change.pk}/", sent)
     return answer.status_code, answer.text
 
 
@@ -140,6 +143,7 @@ def test_the_address_of_somebody_who_decides_is_changed_by_two_and_both_addresse
 
 def test_neither_deactivating_somebody_nor_waiting_for_the_role_opens_a_way_around():
     dora, target, eve = administrator(), with_mail(bob()), with_mail(make_person("eve"))
+    administrator("ewa")
     client = browser(dora)
     client.post(f"/settings/people/{target.pk}/active/")
     client.post(f"/settings/people/{target.pk}/", {"email": "dora@evil.example", "roles": []})
@@ -171,7 +175,7 @@ def test_a_request_ends_with_the_role_of_who_made_it():
     change_person(eve.pk, email="", roles=["approver"], team_ids=[], by=dora)
     dora.groups.clear()
     with pytest.raises(Conflict):
-        confirm_change(PendingChange.objects.get().pk, by=ewa)
+        confirm(waiting_change(), ewa)
     assert may(eve) == set()
 
 
@@ -192,8 +196,9 @@ def test_a_key_for_somebody_else_never_decides_and_the_person_is_told_of_keys():
     for maker in (dora, User.objects.create_superuser("root")):
         refused = browser(maker).post("/settings/keys/", sent)
         assert (refused.status_code, ApiKey.objects.count()) == (422, 0)
-    assert "A key that acts for someone else cannot decide." in refused.text
+    assert "A key that acts for someone else cannot decide, give grants, or set absences." in refused.text
     assert browser(dora).post("/settings/keys/", sent | {"scopes": ["ask"]}).status_code == 200
+    confirm(waiting_change("key"), User.objects.get(username="root"))
     key = ApiKey.objects.get()
     assert browser(dora).post(f"/settings/keys/{key.pk}/revoke/").status_code == 302
     own = sent | {"user": "root", "scopes": ["decide"]}
@@ -248,7 +253,7 @@ def test_a_change_expires_after_a_week_and_who_asked_takes_it_back():
     page = browser(dan).get("/settings/people/").text
     assert ("Expired: cancel it, and request it again." in page, 'value="confirm"' in page) == (True, False)
     with pytest.raises(Conflict, match="more than 7 days ago"):
-        confirm_change(PendingChange.objects.get().pk, by=dan)
+        confirm(waiting_change(), dan)
     # Whom only a superuser may change by now.
     User.objects.filter(pk=target.pk).update(is_staff=True)
     with pytest.raises(NotAllowed):

@@ -35,10 +35,10 @@ def join(by: User, person: User, team: Group) -> str:
     return page.content.decode()
 
 
-@pytest.mark.parametrize(("second", "joined"), [(True, False), (False, True)])
-def test_who_decides_joins_no_team_that_the_policy_names_where_it_needs_two(settings, hal, team, second, joined):
+@pytest.mark.parametrize(("one_is_enough", "joined"), [(False, False), (True, True)])
+def test_who_decides_joins_no_team_that_the_policy_names_where_it_needs_two(settings, hal, team, one_is_enough, joined):
     apply_policy({"name": "All", "then": "ask", "ask": {"stages": [{"groups": [{"teams": ["payments"]}]}]}})
-    settings.HITL_POLICY_SECOND_PERSON = second
+    settings.HITL_ONE_ADMINISTRATOR = one_is_enough
     said = "You cannot join a team that the policy names." in join(hal, hal, team)
     assert (hal.groups.filter(pk=team.pk).exists(), said) == (joined, not joined)
 

@@ -16,6 +16,7 @@ from approvals.queries.policy.ruling import live_version
 from approvals.states import Door, Verdict
 from tests.approvals.actions.policy.granting import ask
 from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.desk.waiting_changes import waiting_change
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, mallory
 
@@ -195,17 +196,21 @@ def test_a_version_shows_what_it_changes_and_begins_a_change(client):
     assert client.get("/settings/policy/9/").status_code == 404
 
 
-def test_a_proposal_is_confirmed_by_another_administrator(client, settings):
-    settings.HITL_POLICY_SECOND_PERSON = True
-    apply_policy(ALLOW)
-    assert "root has proposed version 1." in words(client.get("/settings/policy/"))
-    own = client.get("/settings/policy/1/")
-    assert "Another administrator has to confirm it." in words(own)
-    assert client.post("/settings/policy/1/settle/", {"action": "confirm"}).status_code == 403
+def test_a_proposal_is_confirmed_by_another_administrator(client):
     other = signed_in(administrator("eve"))
-    assert other.post("/settings/policy/1/settle/", {"action": "confirm"}).status_code == 302
+    document = {"rules": [ALLOW]}
+    page = post(client, document, "preview")
+    previewed = re.search(r'name="previewed" value="([^"]+)"', page.content.decode())[1]
+    assert "Propose this policy" in words(page)
+    assert post(client, document, "apply", previewed=previewed, reason="Because.").status_code == 302
+    assert "root has proposed version 1." in words(client.get("/settings/policy/"))
+    assert 'value="confirm"' not in client.get("/settings/policy/1/").content.decode()
+    shown = re.search(r'name="shown" value="([^"]+)"', other.get("/settings/policy/1/").content.decode())[1]
+    address = f"/settings/changes/{waiting_change().pk}/"
+    assert client.post(address, {"do": "confirm", "shown": shown}).status_code == 403
+    assert other.post(address, {"do": "confirm", "shown": shown}).status_code == 302
     assert PolicyVersion.objects.get().state == "live"
-    assert other.post("/settings/policy/1/settle/", {"action": "decline"}).status_code == 409
+    assert other.post(address, {"do": "withdraw"}).status_code == 404
 
 
 def test_there_are_no_such_pages_for_anyone_else():
@@ -214,7 +219,6 @@ def test_there_are_no_such_pages_for_anyone_else():
         client = signed_in(person)
         for address in ("/settings/policy/", CHANGE, "/settings/policy/1/"):
             assert client.get(address).status_code == 404
-        assert client.post("/settings/policy/1/settle/", {"action": "decline"}).status_code == 404
         assert post(client, {"rules": []}, "apply").status_code == 404
 
 

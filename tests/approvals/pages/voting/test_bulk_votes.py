@@ -61,8 +61,8 @@ def test_what_was_picked_before_the_proposal_is_refused_and_what_was_asked_too(p
 def test_rows_that_are_alike_are_picked_with_their_proposals(people, settings):
     settings.HITL_FLOOD = 2
     owner = alice()
-    asked = [make_voted(owner, both(group(votes=2)), input=REFUND) for _ in range(3)]
-    vote(asked[1], people[0], Verdict.EDIT, edited_input=LESS)
+    asked = [make_voted(owner, both(group(votes=2)), input={**REFUND, "refund_id": number}) for number in range(3)]
+    vote(asked[1], people[0], Verdict.EDIT, edited_input={**REFUND, "refund_id": 9})
     client = browser(people[1])
     (form,) = [form for form in forms(client.get("/requests/").text, "bulk/") if "picks" in form.fields]
     assert form.fields["picks"].split() == [f"{one.pk}:{stored(one).voted_digest}" for one in asked]

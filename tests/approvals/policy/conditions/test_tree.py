@@ -6,8 +6,8 @@ from importlib.metadata import version
 
 import pytest
 
-from approvals.policy.cel_tree import Kind, Node, read_tree, rewritten
-from approvals.policy.expressions import _environment
+from approvals.policy.conditions.expressions import _environment
+from approvals.policy.conditions.tree import Kind, Node, read_tree, rewritten
 
 
 def stored(text: str) -> bytes:

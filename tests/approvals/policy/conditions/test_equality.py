@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from approvals.db.canonical_json import same_json
-from approvals.policy.equality import equal, every, one_of
+from approvals.policy.conditions.equality import equal, every, one_of
 from tests.approvals.policy.test_expressions import JSON
 
 

@@ -1,7 +1,7 @@
 """The conditions of rules in CEL, the Common Expression Language: checked when they are saved, bounded when they run.
 
 A condition has no regular expressions and makes no lists: without both, what it costs can be told before it runs, from its tree
-and from the size of what it reads (`expression_cost`). One that would cost too much does not run. Whatever goes wrong, the
+and from the size of what it reads (`cost`). One that would cost too much does not run. Whatever goes wrong, the
 outcome is None, which is neither true nor false.
 
 CEL says that 1 and "1" differ, and that a loop over an object goes through the names of its members. A client that sends another
@@ -19,9 +19,9 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from approvals.policy import equality
-from approvals.policy.cel_tree import Kind, Node, read_tree, rewritten
-from approvals.policy.expression_cost import Size, cost_of
+from approvals.policy.conditions import equality
+from approvals.policy.conditions.cost import Size, cost_of
+from approvals.policy.conditions.tree import Kind, Node, read_tree, rewritten
 from approvals.policy.spelling import NAMES, spelled_as, texts_in
 from approvals.text.translatable import TranslatableError, gettext_noop
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.expression_cost import Size, size_of
-from approvals.policy.expressions import MAX_LENGTH, Budget, Expression, InvalidExpression
+from approvals.policy.conditions.cost import Size, size_of
+from approvals.policy.conditions.expressions import MAX_LENGTH, Budget, Expression, InvalidExpression
 from tests.approvals.policy.writing import facts
 
 

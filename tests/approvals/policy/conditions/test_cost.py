@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.policy.expression_cost import Size, size_of
-from approvals.policy.expressions import MAX_STEPS, Budget, Expression
+from approvals.policy.conditions.cost import Size, size_of
+from approvals.policy.conditions.expressions import MAX_STEPS, Budget, Expression
 from tests.approvals.policy.writing import facts
 
 #: Conditions whose work grows with what they read, or with its square.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from approvals.policy.cel_tree import Kind, Node
+from approvals.policy.conditions.tree import Kind, Node
 
 #: CEL ends a condition itself after so many rounds of its loops.
 _MAX_ROUNDS = 10_000

@@ -1,0 +1,26 @@
+"""When one administrator is not enough."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from approvals.access.rights import ADMINISTER, holds
+
+
+def needs_second(by: User) -> bool:
+    """Return whether another administrator has to confirm what this one loosens.
+
+    Superusers need none, because they can change every row in Django's admin.
+    """
+    return not (by.is_superuser or settings.HITL_ONE_ADMINISTRATOR) and _others_administer(by)
+
+
+def _others_administer(by: User) -> bool:
+    """Return whether someone else has the right to administer.
+
+    Deactivated people count: otherwise an administrator could deactivate the others, and then loosen everything alone.
+    """
+    administers = Q(is_superuser=True) | holds(ADMINISTER, "pk")
+    return User.objects.filter(administers).exclude(pk=by.pk).exists()

@@ -1,0 +1,72 @@
+"""Changes that wait for a second administrator, and the record of those that one administrator made alone.
+
+An action that loosens something asks `needs_second` first. Either it requests the change here, or it makes it and records that
+no second administrator has seen it. `approvals.administration.changes` confirms and withdraws what waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals.actions.logins import SUBJECT
+from approvals.models import PendingChange
+from approvals.record import audit
+from approvals.states import Door
+
+Kind = PendingChange.Kind
+
+#: What is said of the access of a person is on record with what else was changed about them.
+OF_PEOPLE = frozenset({Kind.ROLES, Kind.EMAIL, Kind.LINK, Kind.RIGHTS, Kind.ROLE_TAKEN, Kind.TEAMS})
+#: What of a value is never recorded.
+_UNRECORDED = frozenset({"secret_hash"})
+
+
+def request_change(
+    kind: Kind,
+    value: Any,
+    *,
+    by: User,
+    via: Door,
+    person: User | None = None,
+    subject: str = "",
+    before: Any = None,
+) -> PendingChange:
+    """Let a change wait for another administrator, on record; it replaces an earlier one of the same subject."""
+    requested = {"value": value, "before": before, "requested_by": by, "requested_at": timezone.now()}
+    change, _new = PendingChange.objects.update_or_create(person=person, kind=kind, subject=subject, defaults=requested)
+    record_step(change, "requested", by=by, via=via)
+    return change
+
+
+def record_step(change: PendingChange, step: str, *, by: User, via: Door) -> None:
+    """Put on record that a change was requested, confirmed or withdrawn; versions of the policy have events of their own."""
+    if change.kind == Kind.POLICY:
+        return
+    requester = change.requested_by
+    data: dict[str, object] = {"change": step, "of": change.kind}
+    if change.person is not None:
+        data |= {"user": change.person.get_username(), "user_id": change.person.pk}
+    if change.subject:
+        data["subject"] = change.subject
+    for name in ("value", "before"):
+        if (value := getattr(change, name)) is not None:
+            data[name] = _recorded(value)
+    if by.pk != requester.pk:
+        data["requested_by"] = requester.get_username()
+    event = "person.changed" if change.kind in OF_PEOPLE else "change.waiting"
+    audit.record(event, SUBJECT, data=data, actor=by, via=via)
+
+
+def record_alone(kind: Kind, *, by: User, via: Door, **about: object) -> None:
+    """Put on record that one administrator has loosened something without a second one."""
+    audit.record("change.alone", SUBJECT, data={"of": kind.value, **about}, actor=by, via=via)
+
+
+def _recorded(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {name: part for name, part in value.items() if name not in _UNRECORDED}

@@ -1,0 +1,90 @@
+"""Confirm and withdraw changes that wait for a second administrator, on record."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from approvals.access import permissions
+from approvals.access.administrators import needs_second
+from approvals.actions.changes import record_step
+from approvals.administration.changeable import changeable_person, lock_people
+from approvals.administration.changes.nouns import NOUNS
+from approvals.administration.changes.queries import shown_digest
+from approvals.db.canonical_json import same_json
+from approvals.db.transactions import lock_name
+from approvals.exceptions import Conflict, NotAllowed, NotFound
+from approvals.models import PendingChange
+from approvals.states import Door
+
+
+class ShownOtherwise(Conflict):
+    """The change, or what it replaces, is no longer what the administrator was shown."""
+
+
+def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DASHBOARD) -> PendingChange:
+    """Carry out what another administrator has requested, on record. `shown` is the digest of what this one was shown.
+
+    NotFound, NotAllowed; ShownOtherwise if something else was shown; Conflict. A link is made by the caller, who shows it to
+    this administrator.
+    """
+    with transaction.atomic():
+        change = _locked(change_id, by)
+        noun = NOUNS[change.kind]
+        if change.person_id is not None:
+            change.person = changeable_person(change.person_id, by)
+        _require_second(change, by)
+        noun.require_other(change, by)
+        if shown != shown_digest(change):
+            raise ShownOtherwise(
+                _("This change is no longer what you were shown. Nothing was confirmed. Read it again:")
+            )
+        if noun.replaces and not same_json(noun.now(change), change.before):
+            raise Conflict(
+                _("What this would replace was changed meanwhile. Cancel this change, and request it again.")
+            )
+        noun.carry_out(change, by=by, via=via)
+        record_step(change, "confirmed", by=by, via=via)
+        PendingChange.objects.filter(pk=change.pk).delete()
+    return change
+
+
+def withdraw_change(change_id: int, *, by: User, via: Door = Door.DASHBOARD) -> PendingChange:
+    """Remove a change that waits, on record; who requested it always may. NotFound, NotAllowed."""
+    with transaction.atomic():
+        change = _locked(change_id, by)
+        if by.pk != change.requested_by_id and change.person_id is not None:
+            changeable_person(change.person_id, by)
+        NOUNS[change.kind].give_up(change, by=by, via=via)
+        record_step(change, "withdrawn", by=by, via=via)
+        PendingChange.objects.filter(pk=change.pk).delete()
+    return change
+
+
+def _locked(change_id: int, by: User) -> PendingChange:
+    """Return a locked change that waits, under the locks of what it is about. NotFound."""
+    lock_people(by)
+    waiting = PendingChange.objects.select_related("person", "requested_by").filter(pk=change_id)
+    kind = waiting.values_list("kind", flat=True).first()
+    if kind is not None and NOUNS[kind].lock:
+        lock_name(NOUNS[kind].lock)
+    change = waiting.select_for_update(of=("self",)).first()
+    if change is None:
+        raise NotFound(_("This change is no longer waiting. It was confirmed or cancelled."))
+    return change
+
+
+def _require_second(change: PendingChange, by: User) -> None:
+    """Raise NotAllowed or Conflict unless this is another administrator, and the request for the change still counts."""
+    if by.pk == change.person_id and change.kind != PendingChange.Kind.ROLE_TAKEN:
+        raise NotAllowed(_("You cannot confirm a change to your own access. Ask another administrator."))
+    if by.pk == change.requested_by_id and needs_second(by):
+        raise NotAllowed(_("You requested this change. Another administrator must confirm it."))
+    if not permissions.may_administer(change.requested_by):
+        raise Conflict(_("The requester is no longer an administrator. Cancel this change, and request it again."))
+    # By the clock of the database, as everything that expires.
+    if PendingChange.objects.filter(pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR).exists():
+        message = _("This was requested more than %(days)d days ago. Cancel it, and request it again.")
+        raise Conflict(message % {"days": PendingChange.VALID_FOR.days})

@@ -1,0 +1,163 @@
+"""Make, rename and remove teams, and let people join and leave them, on record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from approvals.access import standing_in
+from approvals.access.administrators import needs_second
+from approvals.access.rights import DECIDE
+from approvals.actions.changes import Kind, record_alone
+from approvals.actions.logins import SUBJECT
+from approvals.actions.policy.standing_changes import standing_changed
+from approvals.administration.changeable import lock_people
+from approvals.administration.people.actions.roles import require_an_administrator
+from approvals.administration.people.queries import teams
+from approvals.exceptions import Conflict, NotAllowed, NotFound
+from approvals.models import ApproverScope
+from approvals.policy.loosening import teams_loosen
+from approvals.queries.policy.givers import powers_of_givers
+from approvals.queries.policy.ruling import policy_reads_teams, teams_in_force
+from approvals.record import audit
+from approvals.states import Door
+
+
+def change_teams(person: User, team_ids: Collection[int], *, by: User) -> dict[str, list[int]] | None:
+    """Let a person be in exactly these teams; return the teams to join and to leave that wait for another administrator.
+
+    NotAllowed for a team that gives permissions, unless this is a superuser, and for what widens what `by` decides.
+    """
+    current = set(teams().filter(user=person).values_list("pk", flat=True))
+    wanted = set(teams().filter(pk__in=team_ids).values_list("pk", flat=True))
+    joined, left = wanted - current, current - wanted
+    for team in teams().filter(pk__in=joined | left):
+        _require_team_without_rights(team, by)
+    named = _teams_that_count() if joined else set[int]()
+    read = bool(joined | left) and policy_reads_teams()
+    if not teams_loosen(joined, left, named=named, read=read):
+        _move(person, joined, left)
+        return None
+    if not needs_second(by):
+        _move(person, joined, left)
+        names = sorted(teams().filter(pk__in=joined | left).values_list("name", flat=True))
+        about = {"user": person.get_username(), "user_id": person.pk, "teams": names}
+        record_alone(Kind.TEAMS, **about, by=by, via=Door.DASHBOARD)
+        return None
+    require_no_own_teams(person, joined, by=by)
+    if read:
+        return {"join": sorted(joined), "leave": sorted(left)}
+    _move(person, joined - named, left)
+    return {"join": sorted(joined & named), "leave": []}
+
+
+def join_and_leave(person: User, value: Mapping[str, Collection[int]], *, by: User) -> None:
+    """Let a person join and leave the teams of a change that was confirmed. NotAllowed."""
+    joined = set(teams().filter(pk__in=value["join"]).values_list("pk", flat=True))
+    for team in teams().filter(pk__in={*joined, *value["leave"]}):
+        _require_team_without_rights(team, by)
+    powers = powers_of_givers([person.pk])
+    _move(person, joined, set(value["leave"]))
+    require_an_administrator()
+    standing_changed(powers)
+
+
+def require_no_own_teams(person: User, joined: Collection[int], *, by: User) -> None:
+    """Raise NotAllowed if `by` would widen what they decide: by a team of their own, or of someone for whom they decide."""
+    decides_as = {by.pk, *standing_in.away_for(by)}
+    widens = person.pk in decides_as and not by.is_superuser and by.has_perm(DECIDE)
+    if not widens or not set(joined) & _teams_that_count():
+        return
+    if person.pk != by.pk:
+        message = _("You decide for %(name)s at the moment. Ask another administrator to add them to this team.")
+        raise NotAllowed(message % {"name": person.get_username()})
+    if ApproverScope.objects.filter(teams__in=joined).exists():
+        raise NotAllowed(_("You cannot join a team that an approver scope names. Ask another administrator."))
+    raise NotAllowed(_("You cannot join a team that the policy names. Ask another administrator."))
+
+
+def _teams_that_count() -> set[int]:
+    """Return the teams that a scope names, or that vote."""
+    in_scopes = ApproverScope.objects.exclude(teams=None).values_list("teams", flat=True)
+    return {pk for pk in in_scopes if pk is not None} | teams_in_force()
+
+
+def _move(person: User, joined: Collection[int], left: Collection[int]) -> None:
+    person.groups.remove(*left)
+    person.groups.add(*joined)
+
+
+def add_team(name: str, *, by: User) -> Group:
+    """Make a team, on record. Conflict if there is a team or role of this name."""
+    with transaction.atomic():
+        lock_people(by)
+        _require_free_name(name)
+        team = Group.objects.create(name=name)
+        _record_team(name, {"change": "created"}, by)
+    return team
+
+
+def change_team(team_id: int, name: str, *, by: User) -> None:
+    """Rename a team, on record. NotFound, NotAllowed, Conflict."""
+    with transaction.atomic():
+        lock_people(by)
+        team = teams().filter(pk=team_id).first()
+        if team is None:
+            raise NotFound(_("Team not found. Someone may have removed it."))
+        if team.name == name:
+            return
+        _require_team_without_rights(team, by)
+        _require_unread_teams(by)
+        _require_free_name(name)
+        data = {"change": "renamed", "before": team.name}
+        team.name = name
+        team.save(update_fields=["name"])
+        _record_team(name, data, by)
+
+
+def remove_team(team_id: int, *, by: User) -> None:
+    """Remove a team, on record; its people stay. NotFound, NotAllowed, Conflict if no one could administer afterwards."""
+    with transaction.atomic():
+        lock_people(by)
+        team = teams().filter(pk=team_id).first()
+        if team is None:
+            raise NotFound(_("Team not found. Someone may have removed it."))
+        _require_team_without_rights(team, by)
+        _require_unread_teams(by)
+        people = sorted(team.user_set.values_list("username", flat=True)[:100])
+        powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
+        team.delete()
+        standing_changed(powers)
+        require_an_administrator()
+        _record_team(team.name, {"change": "removed", "people": people}, by)
+
+
+def _require_team_without_rights(team: Group, by: User) -> None:
+    """Raise NotAllowed for a group with permissions, which someone gave it in Django's admin, unless this is a superuser."""
+    if not by.is_superuser and team.permissions.exists():
+        raise NotAllowed(
+            _("The team %(name)s gives permissions. Only a superuser can change who is in it.") % {"name": team.name}
+        )
+
+
+def _require_unread_teams(by: User) -> None:
+    """Raise NotAllowed if a rule reads the teams of requesters: their names and members then say what is allowed."""
+    if needs_second(by) and policy_reads_teams():
+        raise NotAllowed(
+            _(
+                "The policy reads the teams of requesters, so one administrator cannot rename or remove a team. "
+                "Change who is in it, or ask a superuser."
+            )
+        )
+
+
+def _require_free_name(name: str) -> None:
+    if Group.objects.filter(name__iexact=name).exists():
+        raise Conflict(_("A team or role with this name already exists. Choose another one."))
+
+
+def _record_team(name: str, data: Mapping[str, object], by: User) -> None:
+    audit.record("team.changed", SUBJECT, data={"team": name} | dict(data), actor=by, via=Door.DASHBOARD)
