@@ -7,8 +7,10 @@ import fcntl
 import functools
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -88,6 +90,9 @@ def file_with(name: str, script: str) -> Path:
     def make(path: Path) -> None:
         shutil.copy(migrated_file(), path)
         _fill(f"sqlite:///{path}", script)
+        # A program that ends with a connection open leaves what it wrote beside the file, and only the file is copied.
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     return once(f"{name}.sqlite3", make)
 
