@@ -147,7 +147,8 @@ def test_tool_approval_runs_what_was_approved_once_and_nothing_else(ai_sdk):
     assert (found["ran"], found["read"][0]["refund"], found["read"][2]["refund"]) == ([], known, known)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+# The first version 5 takes no schema of zod that makes another value.
+@pytest.mark.parametrize("version", ["6", "7"])
 def test_a_call_that_people_cannot_be_shown_whole_is_refused_unasked_and_another_values_form_is_not_offered(
     ai_sdk, version
 ):
