@@ -93,7 +93,8 @@ def test_without_javascript_the_buttons_stand_below_everything_that_is_not_folde
 def test_a_report_of_other_places_shows_nothing(asked, viewed):
     words = refused(asked, bob(), {"verdict": "approve", "viewed": viewed, "comment": "Fine."}, 422, comment="Fine.")
     left = "999 characters" if viewed == "input.0" else "1 value"
-    assert words == f"You have not seen all of it: {left}. Look at the rest, or press again to approve it unseen."
+    look = "Look at the rest, or press again to approve it unseen. Press a to go on reading."
+    assert words == f"You have not seen all of it: {left}. {look}"
     assert stored(asked).status == "pending"
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from approvals.db.canonical_json import same_json
 from approvals.policy.conditions.equality import equal, every, one_of
-from tests.approvals.policy.test_expressions import JSON
+from tests.approvals.policy.conditions.test_expressions import JSON
 
 
 @pytest.mark.parametrize(
