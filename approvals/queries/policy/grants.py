@@ -133,11 +133,11 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     compared = Value("") if terms.width != Width.FIELDS else text
     refused = Q(status=Status.REJECTED) & ~Q(decision__via=Door.RULE)
     flag = Case(When(refused, then=Value(True)), default=Value(False))
-    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared}).annotate(refused=flag)
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared, "refused": flag})
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
     complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
         rows = [row for row in rows if coverage.has_fields(json.loads(row.short_input or "{}"))]
     # What a rule denies would not get to a grant.
-    return Preview([row for row in rows if row.refused], len(rows), complete)
+    return Preview([row for row in rows if vars(row)["refused"]], len(rows), complete)

@@ -9,8 +9,10 @@ import { Refused, StillWaiting } from "./errors.js";
 import { sent, sentFile, withFiles } from "./fields.js";
 import type { Json, NewFile } from "./fields.js";
 import { Connection, printable, seconds } from "./http.js";
+import { whole } from "./json.js";
 import { Outcome } from "./outcome.js";
 import type { FileDocument, RequestDocument, Verdict } from "./outcome.js";
+import { reportable } from "./results.js";
 import { Runs } from "./runs.js";
 
 /** Seconds that one call waits for the decision. */
@@ -112,7 +114,7 @@ export class Desk {
     this.#http = new Connection(address, key, options.patience ?? 300, options.fetch);
   }
 
-  /** Ask a person and wait for the outcome, however long that takes. Throws Refused or Unreachable. */
+  /** Ask a person and wait for the outcome, however long that takes. Throws as `ask`. */
   async awaitHuman(title: string, options: AwaitOptions = {}): Promise<Outcome> {
     const { giveUpAfter, ...asked } = options;
     const found = await this.ask(title, asked);
@@ -124,8 +126,9 @@ export class Desk {
   }
 
   /**
-   * Return a function that asks a person before it runs. It is called with one object, and runs with that object or the
-   * one that the person made of it. It reports what it did, and returns it. Throws NotApproved, and what `run` throws.
+   * Return a function that asks a person before it runs. It is called with one object, and runs with a copy of that or with
+   * the one that the person made of it. It reports what it did, and returns it. Throws NotApproved, what `run` throws, and
+   * TypeError for an object that JSON does not carry whole: people would see another one than the one that runs.
    *
    * `key` names a call: of those with the same key, also in other processes, one runs, and the others wait for its
    * result, or HasFailed is thrown. If it ends without a result, a person is asked whether it may run again. Without a key, a call is known by `threadId`, its input, and how often it was
@@ -137,7 +140,8 @@ export class Desk {
     { key = "", threadId = "", agent = "", ...asked }: ApproveOptions<In> = {},
   ): (input: In, options?: { signal?: AbortSignal }) => Promise<Awaited<Out>> {
     const runs = new Runs(this, asked);
-    return async (input, { signal } = {}): Promise<Awaited<Out>> => {
+    return async (given, { signal } = {}): Promise<Awaited<Out>> => {
+      const input = whole(given, "input");
       const named = typeof key === "string" ? key : key(input);
       const id = named || (threadId ? await runs.placeOf(toolName, input) : "");
       const call = { name: toolName, id, input: input as Json, thread: threadId, agent };
@@ -168,7 +172,10 @@ export class Desk {
     return this.#http.nameOf(content);
   }
 
-  /** Ask without waiting; return the request (`id`, `url`, `status`, ...). Throws Refused or Unreachable. */
+  /**
+   * Ask without waiting; return the request (`id`, `url`, `status`, ...). Throws TypeError, before anything is sent, for
+   * fields that JSON does not carry whole, Refused or Unreachable.
+   */
   async ask(title: string, options: Asked & AskOptions = {}): Promise<RequestDocument> {
     const { idempotencyKey = "", signal, ...asked } = options;
     // A request without a name gets one here, so that a lost response does not create a second request.
@@ -208,13 +215,15 @@ export class Desk {
     }
   }
 
-  /** Record the output or the error of the approved call. Throws Refused or Unreachable. */
-  async report(outcome: Outcome, result: { output?: unknown; error?: string }): Promise<void> {
+  /**
+   * Record the output or the error of the approved call. The call has run, so what JSON does not carry whole is recorded as far
+   * as it does, or as text. Throws Refused or Unreachable.
+   */
+  async report(outcome: Outcome, result: { output?: unknown; error?: unknown }): Promise<void> {
     if (outcome.digest === null) {
       throw new TypeError(`Request ${outcome.requestId} was not approved, so it has no result to report.`);
     }
-    const said = result.error ? { error: result.error } : { output: result.output ?? null };
-    const body = { input_digest: outcome.digest, ...said };
+    const body = { input_digest: outcome.digest, ...reportable(result) };
     await this.#http.send("POST", place("requests", outcome.requestId, "/result"), { body });
   }
 

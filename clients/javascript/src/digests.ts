@@ -1,6 +1,7 @@
 /** The digest of an input with its files, computed as Pausepoint does: the SHA-256 of canonical JSON (RFC 8785). */
 
 import { digestOf } from "./crypto.js";
+import { jsonOf } from "./json.js";
 
 /** What the hashed text says of itself. */
 const VERSION = "pausepoint.input.1";
@@ -15,7 +16,7 @@ export interface ApprovedFile {
 
 /**
  * Return the digest of an input: `input_digest` of a request, or `approved_digest` of its decision. `attachments` are those of
- * the request, and `salt` is the `digest_salt` beside the digest. Throws TypeError for a value that is no JSON.
+ * the request, and `salt` is the `digest_salt` beside the digest. Throws TypeError for a value that JSON does not carry whole.
  */
 export async function inputDigest(
   input: Readonly<Record<string, unknown>>,
@@ -23,7 +24,7 @@ export async function inputDigest(
   salt: string | null = null,
 ): Promise<string> {
   const files = attachments.map(({ name, media_type, size, sha256 }) => ({ name, media_type, size, sha256 }));
-  return `sha256:${await digestOf(canonical({ version: VERSION, input, attachments: files, salt }))}`;
+  return `sha256:${await digestOf(canonical(jsonOf({ version: VERSION, input, attachments: files, salt })))}`;
 }
 
 /** Return the one form of a JSON value (RFC 8785): names in order, no space. */

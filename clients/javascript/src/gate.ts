@@ -1,15 +1,15 @@
 /** Tools of the AI SDK 5, 6 and 7 that ask people before they run. */
 
-import * as ai from "ai";
 import { checkNames, checkNotEmpty, inputOf } from "./asking.js";
-import type { Input } from "./asking.js";
 import type { Asked } from "./desk.js";
 import { Desk } from "./desk.js";
+import { whole } from "./json.js";
 import { Notes } from "./notes.js";
 import type { ToModelOutput } from "./notes.js";
 import type { CallResult } from "./results.js";
 import { Runs } from "./runs.js";
 import type { Approved } from "./runs.js";
+import { fitted, formOf, Unfit } from "./schemas.js";
 import { change } from "./words.js";
 
 export interface GateOptions {
@@ -41,7 +41,8 @@ interface Tool {
 /**
  * Return the same tools, which ask people before they run, wait, run with the input that was approved, and report what
  * they did. A call that is not approved throws `NotApproved`, and the model reads its message. A call runs in one process:
- * another one waits for its result, and returns it. Throws TypeError if a tool could run unasked.
+ * another one waits for its result, and returns it. Throws TypeError if a tool could run unasked. A call whose input JSON does
+ * not carry whole throws TypeError, too, and no one is asked: people would see another input than the one that runs.
  */
 export function gate<TOOLS extends Readonly<Record<string, object>>>(tools: TOOLS, options: GateOptions = {}): TOOLS {
   checkNotEmpty(options.tools);
@@ -63,8 +64,10 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
   const notes = new Notes(tool.toModelOutput?.bind(tool));
   async function* streamed(input: unknown, callOptions: CallOptions): AsyncGenerator<unknown> {
     const { toolCallId: id, abortSignal } = callOptions;
-    const schema = await schemaOf(tool);
-    const call = await runs.approved({ name, id, input: inputOf(input), thread: threadId, agent, schema }, abortSignal);
+    const shown = whole(inputOf(input), "input");
+    const given = inputOf(input) === input ? shown : shown.arguments;
+    const schema = await formOf(tool, given);
+    const call = await runs.approved({ name, id, input: shown, thread: threadId, agent, schema }, abortSignal);
     let output: unknown;
     if ("output" in call) {
       output = call.output;
@@ -72,7 +75,7 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
     } else {
       let result: CallResult = { error: new Stopped("It was stopped before it returned, so it may have run in part.") };
       try {
-        const made = execute!(await inputToRun(tool, input, call), callOptions);
+        const made = execute!(await inputToRun(tool, given, call), callOptions);
         for await (const part of isStream(made) ? made : [made]) {
           output = part;
           yield output;
@@ -90,49 +93,32 @@ function gatedTool(name: string, tool: Tool, runs: Runs, { threadId = "", agent 
     if (told !== output) yield told;
   }
   // Not an async generator: AI SDK 5.0.0 knows none.
-  const whole: Execute = async (input, callOptions) => {
+  const last: Execute = async (input, callOptions) => {
     let output: unknown;
     for await (const part of streamed(input, callOptions)) output = part;
     return output;
   };
   const copy = Object.assign(Object.create(Object.getPrototypeOf(tool)) as Tool, tool);
   return Object.assign(copy, {
-    execute: isGenerator(tool.execute) ? streamed : whole,
+    execute: isGenerator(tool.execute) ? streamed : last,
     toModelOutput: notes.toModelOutput,
   });
 }
 
-/** Return what runs: the input as the SDK made it, or the changed input, parsed as the SDK does. Throws if it does not fit. */
+/** Return what runs: the input that people saw, or the changed input, parsed as the SDK does. Throws Unfit if it does not fit. */
 async function inputToRun(tool: Tool, input: unknown, { edited, outcome }: Approved): Promise<unknown> {
   if (!edited) return input;
   const changed: unknown = inputOf(input) === input ? outcome.input : outcome.input?.arguments;
-  const parsed = await schemaIn(tool)?.validate?.(changed);
-  if (parsed && !parsed.success) throw new Unfit(`${change(outcome)} It was not run: ${parsed.error.message}`);
-  return parsed ? parsed.value : changed;
+  try {
+    return await fitted(tool, changed, input);
+  } catch (error) {
+    throw new Unfit(`${change(outcome)} It was not run: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** No one has read a streaming tool to its end. */
 class Stopped extends Error {
   override name = "Stopped";
-}
-
-/** A person changed the input to one that the tool does not take. */
-class Unfit extends Error {
-  override name = "Unfit";
-}
-
-/** Return the JSON Schema of the input, if the SDK can make one. */
-export async function schemaOf(tool: Tool = {}): Promise<Input | undefined> {
-  try {
-    return (await schemaIn(tool)?.jsonSchema) as Input | undefined;
-  } catch {
-    // Such as of a date: the input is then changed as JSON.
-    return undefined;
-  }
-}
-
-function schemaIn(tool: Tool): ReturnType<typeof ai.asSchema> | undefined {
-  return tool.inputSchema ? ai.asSchema(tool.inputSchema as Parameters<typeof ai.asSchema>[0]) : undefined;
 }
 
 /** Return the error of a call with what the model has to know beside it. */

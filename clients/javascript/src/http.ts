@@ -2,6 +2,7 @@
 
 import { keyedName } from "./crypto.js";
 import { NotUnderstood, Refused, Unreachable } from "./errors.js";
+import { encoded } from "./json.js";
 
 /** Seconds that any call may take in addition to waiting. */
 const GRACE = 20;
@@ -17,12 +18,16 @@ interface Process {
 }
 
 export interface CallOptions {
+  /** Sent as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
   /** Seconds that the server may wait before it responds. */
   wait?: number;
   signal?: AbortSignal | undefined;
 }
+
+/** What is sent, in each attempt: a body that JSON does not carry whole is refused before the first one. */
+type Sending = Omit<CallOptions, "body"> & { text?: string };
 
 type Heard = { lost: string } | { status: number; content: Uint8Array; retryAfter: number };
 type Answered = Extract<Heard, { status: number }>;
@@ -60,9 +65,13 @@ export class Connection {
     return keyedName(this.#headers.Authorization as string, content);
   }
 
-  /** Return the JSON response of a call. Throws Refused, Unreachable, or the reason of the signal. */
-  async send<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
-    const { status, content } = await this.#sure(method, path, options);
+  /**
+   * Return the JSON response of a call. Throws TypeError for a body that JSON does not carry whole, Refused, Unreachable, or
+   * the reason of the signal.
+   */
+  async send<T>(method: string, path: string, { body, ...options }: CallOptions = {}): Promise<T> {
+    const sending = body === undefined ? options : { ...options, text: encoded(body) };
+    const { status, content } = await this.#sure(method, path, sending);
     return read(status, content) as T;
   }
 
@@ -73,7 +82,7 @@ export class Connection {
     return content;
   }
 
-  async #sure(method: string, path: string, options: CallOptions): Promise<Answered> {
+  async #sure(method: string, path: string, options: Sending): Promise<Answered> {
     let until = Infinity;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       const heard = await this.#call(method, path, options);
@@ -91,7 +100,7 @@ export class Connection {
     }
   }
 
-  async #call(method: string, path: string, { body, headers, wait = 0, signal }: CallOptions): Promise<Heard> {
+  async #call(method: string, path: string, { text, headers, wait = 0, signal }: Sending): Promise<Heard> {
     signal?.throwIfAborted();
     const given = new AbortController();
     const abort = (): void => given.abort(signal?.reason);
@@ -103,9 +112,9 @@ export class Connection {
         headers: {
           ...this.#headers,
           ...headers,
-          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+          ...(text === undefined ? {} : { "Content-Type": "application/json" }),
         },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(text === undefined ? {} : { body: text }),
         credentials: "omit",
         // The key is for this address only.
         redirect: "manual",

@@ -4,6 +4,7 @@ import type { RunToolApprovalItem } from "@openai/agents";
 import { inputOf } from "./asking.js";
 import type { Input, ToolCall } from "./asking.js";
 import { DeskError } from "./errors.js";
+import { jsonOf } from "./json.js";
 
 /** No one can be shown what a call would do, so no one is asked and it does not run. The message is for the model. */
 export class Unreadable extends DeskError {
@@ -27,7 +28,7 @@ export function callOf(item: RunToolApprovalItem, thread: string): ToolCall {
   if (!name) throw new Unreadable("", "it does not name a tool");
   const used = item.agent.tools.find((tool) => tool.type === "function" && tool.name === name);
   const schema = used?.type === "function" ? (used.parameters as Input) : undefined;
-  return { name, id: idOf(item.rawItem), input, thread, agent: item.agent.name, schema };
+  return { name, id: idOf(item.rawItem), input: jsonOf(input, "input") as Input, thread, agent: item.agent.name, schema };
 }
 
 function shownOf(item: RunToolApprovalItem): { name: string; input: Input } {

@@ -2,6 +2,7 @@
 
 import type { Desk } from "./desk.js";
 import { DeskError } from "./errors.js";
+import { whole } from "./json.js";
 import type { Lease } from "./leases.js";
 import type { Outcome } from "./outcome.js";
 import { shortened } from "./text.js";
@@ -39,6 +40,16 @@ export async function ended(desk: Desk, outcome: Outcome, result: CallResult, le
   } catch (error) {
     if (!(error instanceof DeskError)) throw error;
     console.error(`The lease of request ${outcome.requestId} could not be completed.`, error);
+  }
+}
+
+/** Return a result as it is sent. A call has run, so nothing that it returned or threw is refused here. */
+export function reportable({ output, error }: { output?: unknown; error?: unknown }): { output: unknown } | { error: string } {
+  if (error) return { error: typeof error === "string" ? error : errorText(error) };
+  try {
+    return { output: whole(output ?? null) };
+  } catch {
+    return bounded(output);
   }
 }
 

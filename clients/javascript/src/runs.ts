@@ -4,6 +4,7 @@ import { askAbout } from "./asking.js";
 import type { Input, ToolCall } from "./asking.js";
 import type { Asked, Desk } from "./desk.js";
 import { Halted, HasFailed, NotApproved } from "./errors.js";
+import { jsonOf } from "./json.js";
 import { claim } from "./leases.js";
 import type { Outcome } from "./outcome.js";
 import { ended } from "./results.js";
@@ -30,7 +31,7 @@ export class Runs {
 
   /** Return how a call without an id is known within its thread: by its input, and how often it was made. */
   async placeOf(name: string, input: unknown): Promise<string> {
-    const content = JSON.stringify([name, ordered(input)]);
+    const content = JSON.stringify([name, ordered(jsonOf(input))]);
     const count = (this.#counts.get(content) ?? 0) + 1;
     this.#counts.set(content, count);
     return `${await this.desk.nameOf(content)}-${count}`;

@@ -8,13 +8,16 @@ export function shortened(text: string, limit: number): string {
 
 /** Whether two JSON values are the same, whatever the order of their fields. */
 export function same(one: unknown, other: unknown): boolean {
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return one === other;
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && same(member(one, name), member(other, name)))
-  );
+  return keeps(one, other) && keeps(other, one);
+}
+
+/** Whether a JSON value has everything of another one, as it is there; its objects may have more fields. */
+export function keeps(value: unknown, kept: unknown): boolean {
+  if (typeof value !== "object" || typeof kept !== "object" || value === null || kept === null) return value === kept;
+  if (Array.isArray(value) !== Array.isArray(kept)) return false;
+  if (Array.isArray(value) && Array.isArray(kept) && value.length !== kept.length) return false;
+  const names = Object.keys(kept);
+  return names.every((name) => Object.hasOwn(value, name) && keeps(member(value, name), member(kept, name)));
 }
 
 /** Return a JSON value with the fields of its objects in the order of their names. */

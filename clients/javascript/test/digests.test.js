@@ -36,9 +36,14 @@ test("the digest of an input covers its files and the salt, and nothing else of 
 });
 
 test("what is no JSON has no digest", async () => {
-  for (const value of [Number.NaN, 1n, undefined, () => 1]) {
-    await assert.rejects(inputDigest({ value }), TypeError);
+  for (const value of [Number.NaN, 1n, [undefined], () => 1, new Map(), new Date(Number.NaN)]) {
+    await assert.rejects(inputDigest({ value }), { name: "TypeError", message: /^`input\.value/ });
   }
+});
+
+test("the digest is of an input as it is sent", async () => {
+  const input = { at: new Date(0), note: undefined };
+  assert.equal(await inputDigest(input), await inputDigest({ at: "1970-01-01T00:00:00.000Z" }));
 });
 
 test("an outcome says whether its digest is that of its input", async () => {

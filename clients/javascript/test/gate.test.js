@@ -143,14 +143,73 @@ test("a call whose result is known does not run, and fails as it failed", async 
 });
 
 test("an input that the schema has changed reaches the tool as it is, unless a person changes it", async () => {
-  const inputSchema = z.object({ amount: z.number(), currency: z.string().default("EUR"), note: z.any().optional() });
+  const inputSchema = z.object({ amount: z.number(), currency: z.string().default("EUR"), at: z.coerce.date().optional() });
   const unchanged = gated(once(APPROVED), { inputSchema });
-  const note = new Map();
-  await unchanged.execute({ amount: 120, currency: "USD", note }, CALL);
-  assert.equal(unchanged.ran[0].note, note);
+  const input = { amount: 120, currency: "USD", at: new Date(0) };
+  await unchanged.execute(input, CALL);
+  assert.deepEqual(unchanged.ran, [input]);
+  assert.deepEqual(unchanged.calls[0].body.input, { ...input, at: "1970-01-01T00:00:00.000Z" });
   const changed = gated(once(DECIDED), { inputSchema });
   await changed.execute({ amount: 120, currency: "USD" }, CALL);
   assert.deepEqual(changed.ran, [{ amount: 60, currency: "EUR" }]);
+});
+
+test("a call whose input people cannot be shown whole is refused, and no one is asked", async () => {
+  const refused = { name: "TypeError", message: /^`input\.ids` is an instance of (Set|Map), which JSON does not carry whole/ };
+  for (const ids of [new Set([1]), new Map([[1, 2]])]) {
+    const { execute, ran, calls } = gated([], { inputSchema: z.object({ ids: z.any() }) });
+    await assert.rejects(execute({ ids }, CALL), refused);
+    const { desk } = deskThatHears([]);
+    await assert.rejects(pausepoint({ desk })({ toolCall: { toolName: "refund", toolCallId: "c1", input: { ids } } }), refused);
+    await assert.rejects(desk.approve("refund", (input) => ran.push(input), { key: "k" })({ ids }), refused);
+    assert.deepEqual([ran, calls], [[], []]);
+  }
+});
+
+test("what runs is what people saw, whatever becomes of the object meanwhile", async () => {
+  const input = { amount: 60, lines: [1] };
+  const given = { inputSchema: z.object({ amount: z.number(), lines: z.array(z.number()) }) };
+  const { execute, ran } = gated(once(APPROVED), given);
+  const { desk } = deskThatHears(once(APPROVED));
+  const running = [execute(input, CALL), desk.approve("refund", (approved) => ran.push(approved), { key: "k" })(input)];
+  input.amount = 6000;
+  input.lines.push(2);
+  await Promise.all(running);
+  assert.deepEqual(ran, [{ amount: 60, lines: [1] }, { amount: 60, lines: [1] }]);
+});
+
+test("a form is offered only for an input that its schema takes again as it is", async () => {
+  const cents = z.object({ amount: z.number().transform((euros) => euros * 100) });
+  const { execute, ran, calls } = gated([...once(DECIDED), ...once(APPROVED)], { inputSchema: cents });
+  await assert.rejects(execute({ amount: 12_000 }, CALL), {
+    name: "Unfit",
+    message:
+      'A person changed the input of this call to {"amount":60}. It was not run: The schema of the tool makes another value ' +
+      "of its input, so the input cannot be changed.",
+  });
+  assert.deepEqual(ran, []);
+  await execute({ amount: 12_000 }, CALL);
+  assert.deepEqual([ran, calls.map(({ body }) => body?.response_schema)], [[{ amount: 12_000 }], Array(8).fill(undefined)]);
+});
+
+test("a changed input of which the schema makes another one is not run", async () => {
+  const capped = z.object({ amount: z.number().transform((amount) => Math.max(amount, 100)) });
+  const { execute, ran } = gated(once(DECIDED), { inputSchema: capped });
+  await assert.rejects(execute({ amount: 120 }, CALL), /The schema of the tool makes another input of it than the one/);
+  assert.deepEqual(ran, []);
+});
+
+test("toolApproval is refused where a WorkflowAgent would ignore it", () => {
+  const { desk } = deskThatHears([]);
+  for (const name of ["WORKFLOW_USE_STEP", "@workflow/core//registeredSteps"]) {
+    globalThis[Symbol.for(name)] = {};
+    try {
+      assert.throws(() => pausepoint({ desk }), /WorkflowAgent of @ai-sdk\/workflow has no toolApproval.* Use gate\(tools/);
+    } finally {
+      delete globalThis[Symbol.for(name)];
+    }
+  }
+  assert.equal(typeof pausepoint({ desk }), "function");
 });
 
 test("a changed input that the tool does not take is not run, and the record says so", async () => {
@@ -188,7 +247,7 @@ test("aborting the call ends the waiting", async () => {
 });
 
 test("a function is known by its key, or by its thread, its input, and how often it was called", async () => {
-  const { desk, calls } = deskThatHears(Array.from({ length: 5 }, () => once(APPROVED)).flat());
+  const { desk, calls } = deskThatHears(Array.from({ length: 7 }, () => once(APPROVED)).flat());
   const ids = async (options, ...inputs) => {
     calls.length = 0;
     const refund = desk.approve("refund", () => "done", options);
@@ -202,4 +261,6 @@ test("a function is known by its key, or by its thread, its input, and how often
   assert.match(first, /^t:[0-9a-f]{40}-1$/);
   assert.equal(again, first.replace(/1$/, "2"));
   assert.notEqual(other, first);
+  const [early, late] = await ids({ threadId: "t" }, { at: new Date(0) }, { at: new Date(1) });
+  assert.notEqual(late.replace(/-\d$/, ""), early.replace(/-\d$/, ""));
 });

@@ -1,7 +1,8 @@
 """The command `pausepoint`: ask people from a shell, answer them, and watch the inbox.
 
 It reads PAUSEPOINT_URL and PAUSEPOINT_KEY. It exits with 0 if the request was approved or answered, 1 if it was not, 2 if the
-command is wrong or was refused, 3 if no one has decided yet, 4 if the policy stops the run, and 130 if it was interrupted.
+command is wrong or was refused, 3 if no one has decided yet, 4 if the policy stops the run, 5 if it was approved with changes
+that the caller has to run, 6 if the approval was used before, and 130 if it was interrupted.
 """
 
 from __future__ import annotations
@@ -132,6 +133,14 @@ def _add_lists(added: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 def _waits(command: argparse.ArgumentParser) -> None:
     command.add_argument("--give-up-after", type=_duration, metavar="10m", help="end waiting after this; exit code 3")
     command.add_argument("--json", action="store_true", help="print the whole request")
+    command.add_argument(
+        "--exec",
+        nargs=argparse.REMAINDER,
+        default=[],
+        metavar="COMMAND",
+        help="the last option: run this command once it is approved, with the approved input in place of {}, or a member "
+        "of it in place of {member}, report how it ended, and end with its exit code",
+    )
 
 
 def _duration(text: str) -> timedelta:

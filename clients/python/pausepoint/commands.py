@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from pausepoint import execution
 from pausepoint.calls import answer_text
 from pausepoint.desk import Desk, Outcome, Refused
 from pausepoint.terminal import visible
@@ -24,6 +25,10 @@ STOPS = "the policy stops the run"
 
 def ask(desk: Desk, args: argparse.Namespace) -> int:
     fields: dict[str, Any] = {"message": args.message, "priority": args.priority, "agent": "pausepoint"}
+    if args.exec:
+        if not args.tool or args.no_wait:
+            raise ValueError("--exec runs what was approved: give --tool, and leave out --no-wait.")
+        execution.check_command(args.exec, args.input)
     if args.tool or args.input:
         if args.option or args.multiple:
             raise ValueError("An approval has no options: leave out --tool and --input to ask a question.")
@@ -50,11 +55,14 @@ def ask(desk: Desk, args: argparse.Namespace) -> int:
         print(json.dumps(request) if args.json else visible(request["id"]))
         return 0
     awaited = "a decision" if fields["kind"] == "approval" else "an answer"
-    return _ended(_waited(desk, request["id"], args, f"Waiting for {awaited}: {request.get('url', '')}"), args)
+    outcome = _waited(desk, request["id"], args, f"Waiting for {awaited}: {request.get('url', '')}")
+    return _ended(desk, outcome, args)
 
 
 def wait(desk: Desk, args: argparse.Namespace) -> int:
-    return _ended(_waited(desk, args.id, args), args)
+    if args.exec:
+        execution.check_command(args.exec)
+    return _ended(desk, _waited(desk, args.id, args), args)
 
 
 def decide(desk: Desk, args: argparse.Namespace) -> int:
@@ -130,11 +138,13 @@ def _waited(desk: Desk, request_id: str, args: argparse.Namespace, notice: str =
         raise
 
 
-def _ended(outcome: Outcome, args: argparse.Namespace) -> int:
+def _ended(desk: Desk, outcome: Outcome, args: argparse.Namespace) -> int:
+    if outcome.approved:
+        if args.exec:
+            return execution.run_approved(desk, outcome, args.exec)
+        return _approved(desk, outcome, args)
     if args.json:
         print(json.dumps(dict(outcome.document)))
-    elif outcome.approved:
-        print(json.dumps(dict(outcome.input or {})))
     elif outcome.answer is not None:
         text = answer_text(outcome)
         # A program gets every character; a terminal would obey some of them.
@@ -144,7 +154,19 @@ def _ended(outcome: Outcome, args: argparse.Namespace) -> int:
         print(visible(f"{outcome.status}{f': {reason}' if reason else ''}"), file=sys.stderr)
     if outcome.halted:
         return 4
-    return 0 if outcome.approved or outcome.answer is not None else 1
+    return 0 if outcome.answer is not None else 1
+
+
+def _approved(desk: Desk, outcome: Outcome, args: argparse.Namespace) -> int:
+    """Print what was approved. One approval lets one call run, so only the first command that comes here ends with 0."""
+    if not execution.use(desk, outcome):
+        print("This approval was used before. Ask again to run the same once more.", file=sys.stderr)
+        return execution.USED
+    print(json.dumps(dict(outcome.document) if args.json else dict(outcome.input or {})))
+    if outcome.edited:
+        print("Approved with changes: run the printed input, not the one that you asked about.", file=sys.stderr)
+        return execution.CHANGED
+    return 0
 
 
 def _table(requests: Sequence[dict[str, Any]]) -> str:

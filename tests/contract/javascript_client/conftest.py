@@ -38,8 +38,15 @@ def installed(real_processes: None) -> Path:  # noqa: F811
 
 @pytest.fixture(scope="package")
 def folder(installed: Path) -> Callable[[str], Path]:
-    """Such a folder with this version of the AI SDK: "5", "6" or "7"."""
-    return lambda version: installed if version == "7" else install(HERE / f"ai{version}", installed / f"ai{version}")
+    """Such a folder with this version of the AI SDK: "5", "6" or "7", or "workflow" with its Workflow SDK."""
+
+    def make(version: str) -> Path:
+        if version == "7":
+            return installed
+        name = version if version == "workflow" else f"ai{version}"
+        return install(HERE / name, installed / name)
+
+    return make
 
 
 def install(packages: Path, to: Path) -> Path:
@@ -89,7 +96,13 @@ class Program(Agent):
 @pytest.fixture
 def ai_sdk(desk: Server, folder: Callable[[str], Path]) -> Callable[..., Program]:  # noqa: F811
     """An agent of the AI SDK: `ai_sdk("gate", "6")`."""
-    blocks = {"gate": slice(0, 3, 2), "approval": slice(1, 3), "stream": slice(0)}
+    blocks = {
+        "gate": slice(0, 3, 2),
+        "approval": slice(1, 3),
+        "stream": slice(0),
+        "whole": slice(0),
+        "workflow": slice(0),
+    }
 
     def make(kind: str, version: str = "7") -> Program:
         return Program(desk, folder(version), f"ai_sdk_{kind}", "docs/how-to/ai-sdk-agents.md", blocks[kind])

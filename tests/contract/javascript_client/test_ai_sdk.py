@@ -145,3 +145,32 @@ def test_tool_approval_runs_what_was_approved_once_and_nothing_else(ai_sdk):
     found = told(second)
     known = denied("This call has run already, and returned: refunded 99")
     assert (found["ran"], found["read"][0]["refund"], found["read"][2]["refund"]) == ([], known, known)
+
+
+# The first version 5 takes no schema of zod that makes another value.
+@pytest.mark.parametrize("version", ["6", "7"])
+def test_a_call_that_people_cannot_be_shown_whole_is_refused_unasked_and_another_values_form_is_not_offered(
+    ai_sdk, version
+):
+    agent = ai_sdk("whole", version)
+    process = agent.start()
+    (pay,) = agent.waiting(1).values()
+    shown = agent.whole(pay)
+    assert (shown["input"], shown["response_schema"]) == ({"euros": 500}, None)
+    agent.decide(pay, "edit", edited_input={"euros": 4})
+    found = told(process)
+    read = {name: output["value"].removeprefix("TypeError: ") for name, output in found["read"].items()}
+    assert read["tag"].startswith("`input.ids` is an instance of Set, which JSON does not carry whole, so nothing was")
+    assert read["pay"].endswith("makes another value of its input, so the input cannot be changed.")
+    assert (found["seen"], found["last"], agent.whole(pay)["result"]["state"]) == ([], "done", "failed")
+
+
+def test_a_workflow_agent_never_asks_a_tool_approval_so_it_is_refused_and_gated_tools_ask(ai_sdk):
+    agent = ai_sdk("workflow", "workflow")
+    process = agent.start()
+    agent.decide(agent.waiting(1)["refund"], "reject", comment="Not on a Friday")
+    found = told(process)
+    # What the agent is given as toolApproval: it runs the tool all the same.
+    assert (found["asked"], found["ran"]) == (0, [["4711", 99]])
+    assert found["refused"].startswith("The Workflow SDK is loaded here, and WorkflowAgent of @ai-sdk/workflow has no")
+    assert found["read"]["value"] == "NotApproved: A person declined this call: Not on a Friday. Do not repeat it."

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -108,13 +109,99 @@ def test_a_shell_is_told_what_was_changed_and_why_nothing_may_run(asker, decider
     assert decider.send("POST", f"/requests/{request}/decision", changed).status == 200
     code, document, _ = run(asker, "wait", request, "--json")
     told = json.loads(document)["decision"]
-    assert (code, told["approved_input"], told["by"]) == (0, {"version": "2.13"}, "API key remote of approver")
+    assert (code, told["approved_input"], told["by"]) == (5, {"version": "2.13"}, "API key remote of approver")
 
     _, request, _ = run(asker, *wanted, "--no-wait")
     assert asker.send("POST", f"/requests/{request}/cancel", {"comment": "not needed"}).status == 200
     assert run(asker, "wait", request) == (1, "", "cancelled: not needed")
     code, out, errors = run(asker, *wanted, "--timeout", "1s")
     assert (code, out, errors.splitlines()[-1]) == (1, "", "expired")
+
+
+def asked_and_decided(asker: Remote, decider: Remote, decision: dict[str, object], **asked: object) -> tuple[str, ...]:
+    """The words of a command that asks for a deployment which was decided like this."""
+    title, name = f"Deploy, {uuid.uuid4()}?", str(uuid.uuid4())
+    words = ("ask", title, "--tool", "deploy", "--input", json.dumps({"version": "2.14"} | asked), "--name", name)
+    _, request, _ = run(asker, *words, "--no-wait")
+    assert decider.send("POST", f"/requests/{request}/decision", decision).status == 200
+    return words
+
+
+@pytest.mark.shows("command", "once")
+def test_one_approval_lets_one_of_many_commands_go_on(asker, decider):
+    words = asked_and_decided(asker, decider, {"verdict": "approve"})
+    commands = [started(asker, *words) for _ in range(4)]
+    ends = sorted(ended(command)[:2] for command in commands)
+    assert ends == [(0, '{"version": "2.14"}'), (6, ""), (6, ""), (6, "")]
+
+
+@pytest.mark.shows("command", "edit")
+def test_a_command_that_asked_for_something_else_does_not_go_on(asker, decider):
+    words = asked_and_decided(asker, decider, {"verdict": "edit", "edited_input": {"version": "2.13"}})
+    code, out, errors = run(asker, *words)
+    assert (code, json.loads(out)) == (5, {"version": "2.13"})
+    assert errors.endswith("Approved with changes: run the printed input, not the one that you asked about.")
+
+
+def script(folder: Path, then: str = "") -> tuple[str, Path]:
+    """A command that writes its arguments into a file, a line each time."""
+    effects, path = folder / "effects.txt", folder / "deploy.sh"
+    path.write_text(f'#!/bin/sh\necho "$@" >>{effects}\n{then}\n')
+    path.chmod(0o755)
+    return str(path), effects
+
+
+@pytest.mark.shows("command", "once", "result")
+def test_what_was_approved_runs_once_and_is_reported(asker, decider, tmp_path):
+    command, effects = script(tmp_path, "sleep 0.2")
+    edited = {"version": "2.13", "hosts": ["a", "b"]}
+    words = asked_and_decided(asker, decider, {"verdict": "edit", "edited_input": edited})
+    many = [started(asker, *words, "--exec", command, "{version}", "--all", "{}") for _ in range(4)]
+    assert [ended(one)[0] for one in many] == [0] * 4
+    assert effects.read_text() == f"2.13 --all {json.dumps(edited)}\n"
+    request = only(asker, words[1])
+    assert (request["result"]["state"], request["result"]["output"]) == ("succeeded", {"exit_code": 0})
+
+
+def only(who: Remote, title: str) -> dict:
+    (item,) = [item for item in who.send("GET", "/requests").body["items"] if item["title"] == title]
+    return who.send("GET", f"/requests/{item['id']}").body
+
+
+def test_a_command_that_fails_is_reported_and_its_exit_code_is_passed_on(asker, decider, tmp_path):
+    command, effects = script(tmp_path, "exit 7")
+    words = asked_and_decided(asker, decider, {"verdict": "approve"})
+    assert run(asker, *words, "--exec", command, "{version}")[0] == 7
+    code, _, errors = run(asker, *words, "--exec", command, "{version}")
+    assert (code, effects.read_text(), "ended with exit code 7" in errors) == (1, "2.14\n", True)
+    result = only(asker, words[1])["result"]
+    assert (result["state"], result["error"]) == ("failed", f"CommandFailed: {command} ended with exit code 7")
+
+
+def test_a_change_that_the_command_does_not_take_is_not_run(asker, decider, tmp_path):
+    command, effects = script(tmp_path)
+    decision = {"verdict": "edit", "edited_input": {"version": "2.14", "region": "us"}}
+    words = asked_and_decided(asker, decider, decision, region="eu")
+    code, out, _ = run(asker, *words, "--exec", command, "{version}")
+    assert (code, json.loads(out), effects.exists()) == (5, decision["edited_input"], False)
+    assert run(asker, *words, "--exec", command, "{version}", "{region}")[0] == 0
+    assert effects.read_text() == "2.14 us\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--tool", "deploy", "--exec", "no-such-command"), "There is no command 'no-such-command' to run."),
+        (("--tool", "deploy", "--exec", "echo", "{version}"), "has no member 'version'"),
+        (("--exec", "echo"), "give --tool"),
+        (("--tool", "deploy", "--no-wait", "--exec", "echo"), "leave out --no-wait"),
+    ],
+)
+def test_a_command_that_cannot_run_is_refused_before_anyone_is_asked(asker, words, why):
+    title = f"Deploy, {uuid.uuid4()}?"
+    code, _, errors = run(asker, "ask", title, *words)
+    assert (code, why in errors) == (2, True)
+    assert [item for item in asker.send("GET", "/requests").body["items"] if item["title"] == title] == []
 
 
 def test_the_inbox_lists_what_waits_without_obeying_its_titles(asker, decider):

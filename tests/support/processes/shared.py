@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import fcntl
 import functools
 import os
@@ -11,6 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -90,8 +90,8 @@ def file_with(name: str, script: str) -> Path:
     def make(path: Path) -> None:
         shutil.copy(migrated_file(), path)
         _fill(f"sqlite:///{path}", script)
-        # The process may end without closing its connections, and what is still in the log would be lost with its name.
-        with contextlib.closing(sqlite3.connect(path)) as connection:
+        # A program that ends with a connection open leaves what it wrote beside the file, and only the file is copied.
+        with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     return once(f"{name}.sqlite3", make)
