@@ -147,7 +147,9 @@ INTEGRATIONS = (
         "command-line",
         _("A shell script"),
         _python_client(),
-        commands=("""pausepoint ask "Deploy 2.14?" --tool deploy --input '{"version": "2.14"}' && ./deploy.sh""",),
+        commands=(
+            """pausepoint ask "Deploy 2.14?" --tool deploy --input '{"version": "2.14"}' --exec ./deploy.sh {version}""",
+        ),
     ),
     Integration(
         "ask-from-any-agent",

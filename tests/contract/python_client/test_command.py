@@ -151,7 +151,7 @@ def script(folder: Path, then: str = "") -> tuple[str, Path]:
     return str(path), effects
 
 
-@pytest.mark.shows("command", "once", "result")
+@pytest.mark.shows("command", "once")
 def test_what_was_approved_runs_once_and_is_reported(asker, decider, tmp_path):
     command, effects = script(tmp_path, "sleep 0.2")
     edited = {"version": "2.13", "hosts": ["a", "b"]}
