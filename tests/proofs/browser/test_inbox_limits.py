@@ -34,6 +34,16 @@ def asked(people):
     return word, lambda: people("requester").pause(f"Please refund order {word}-{next(numbers)}, 500 euros")[1]
 
 
+def until_read(page) -> None:
+    """Wait until the open request was in view, and the page has not moved by itself for a second: then keys act on it."""
+    page.wait_for_function(
+        """() => {
+          const card = document.querySelector("#detail-body .request"), { isSeen, hasJustMoved } = window.pausepoint.seen;
+          return card !== null && isSeen(card) && !hasJustMoved();
+        }"""
+    )
+
+
 def test_critical_request_asks_for_its_name(windows, people, server, asked):
     windows.tolerate(" 422 ")
     word, _ = asked
@@ -42,6 +52,7 @@ def test_critical_request_asks_for_its_name(windows, people, server, asked):
     card = page.locator("#detail-body .request")
     page.keyboard.press("j")
     card.wait_for()
+    until_read(page)
     page.keyboard.press("a")
     assert page.evaluate("document.activeElement.name") == "typed_name"
     page.keyboard.type("droptable")
@@ -87,6 +98,7 @@ def test_no_key_decides_an_unknown_outcome(windows, people, server):
     page = windows.open(people("approver"), f"/?q={word}")
     page.keyboard.press("j")
     page.get_by_role("button", name="Run again").wait_for()
+    until_read(page)
     for key in ("a", "r"):
         page.keyboard.press(key)
         announced(page, "Choose one of the answers on the card.")

@@ -208,6 +208,7 @@ def test_an_administrator_sets_the_desk_up_and_each_step_is_on_record(windows, p
     lines = [
         "Versions",
         "Database",
+        "Second administrator",
         "Processes",
         "Redis",
         "Turns of agents",
