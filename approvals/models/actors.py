@@ -26,13 +26,10 @@ class Signatory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyActor:
-    """A user who acts through one of their API keys: the id and the rights of the user, the name of the key."""
+class _ActorOfUser:
+    """What acts for a user has the id and the rights of the user."""
 
     user: User
-    key: ApiKey
-    #: When the client token ends that the key has made, if the call came with one.
-    until: datetime | None = None
 
     @property
     def pk(self) -> int:
@@ -44,6 +41,15 @@ class KeyActor:
 
     def has_perm(self, permission: str) -> bool:
         return self.user.has_perm(permission)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyActor(_ActorOfUser):
+    """A user who acts through one of their API keys: the id and the rights of the user, the name of the key."""
+
+    key: ApiKey
+    #: When the client token ends that the key has made, if the call came with one.
+    until: datetime | None = None
 
     def get_username(self) -> str:
         """Return the name that is recorded, the same in every language."""
@@ -52,24 +58,12 @@ class KeyActor:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionActor:
+class SessionActor(_ActorOfUser):
     """A user who acts in a browser: what they do ends with their session, also while it waits."""
 
-    user: User
     session_key: str = field(repr=False)
     #: When the client token ends that the session has made, if the call came with one.
     until: datetime | None = None
-
-    @property
-    def pk(self) -> int:
-        return self.user.pk
-
-    @property
-    def is_active(self) -> bool:
-        return self.user.is_active
-
-    def has_perm(self, permission: str) -> bool:
-        return self.user.has_perm(permission)
 
     def get_username(self) -> str:
         return self.user.get_username()
