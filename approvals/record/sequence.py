@@ -35,10 +35,11 @@ RECENT = """
 """
 #: No transaction that writes an entry runs for longer.
 LONGEST = "now() - interval '10 minutes'"
-#: When the oldest running transaction began, less a minute: the clocks that give entries their time may differ.
+#: When the oldest running transaction began, less a minute: the clocks that give entries their time may differ. Autovacuum
+#: runs for hours on a large table, and writes no entry.
 AT_WORK = """(
     SELECT COALESCE(min(xact_start), now()) - interval '1 minute' FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type <> 'autovacuum worker'
 )"""
 
 

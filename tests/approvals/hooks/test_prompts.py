@@ -45,7 +45,7 @@ def test_only_the_last_call_of_a_message_is_resumed_so_an_earlier_one_keeps_no_p
     agent = Machine(alice())
     agent.post(DEFER, BASH)
     agent.post(DEFER, BASH | {"tool_use_id": "toolu_0002", "tool_input": {"command": "ls"}})
-    last = ApprovalRequest.objects.get(input__command="ls")
+    last = next(one for one in ApprovalRequest.objects.all() if one.input["command"] == "ls")
     actions.decide(last.pk, Answer(Verdict.APPROVE), by=bob(), via=Door.DASHBOARD)
     assert agent.post(CLAUDE_CODE, PROMPT).body == {}
 

@@ -48,7 +48,7 @@ NPM = "installs from npm and serves; tests/proofs/browser runs it"
 PACKAGES = "installs from PyPI and npm; tests/contract/packages runs it"
 CLAUDE_CODE = "needs Claude Code; tests/contract/frameworks/claude_agent_sdk/test_mcp.py runs it"
 PUBLISHES = "publishes, with an account"
-DEPLOYED = "reads the settings of an installation from /etc"
+DEPLOYED = "needs an installation: its user, its folder, its settings in /etc"
 #: The blocks that are not run, by page and beginning.
 NOT_RUN = {
     "README.md: make demo": DEMO,
@@ -75,10 +75,12 @@ NOT_RUN = {
     "docs/how-to/run-it-for-a-team.md: docker compose exec": DOCKER,
     "docs/how-to/run-it-for-a-team.md: set -a; . /etc/pausepoint.env; set +a\n.venv/bin/pip": DEPLOYED,
     "docs/how-to/run-it-for-a-team.md: set -a; . /etc/pausepoint.env; set +a\n.venv/bin/python": DEPLOYED,
+    "docs/how-to/run-it-for-a-team.md: install --directory": DEPLOYED,
     "examples/ai-sdk/README.md: cd examples/ai-sdk": NPM,
     "examples/bakery/README.md: .venv/bin/python manage.py test": "test_examples.py runs it",
     "examples/cedar/README.md: cd examples/cedar": NPM,
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
+    "docs/how-to/command-line.md: pausepoint ask": "runs a script of yours; tests/contract/python_client/test_command.py does it",
     "docs/how-to/send-files.md: pip install": ENVIRONMENT,
     'docs/how-to/send-files.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': "needs a file and a waiting form",
     "docs/how-to/notifications.md: curl": "needs a team; tests/approvals/api/openapi/test_page.py sends the same",

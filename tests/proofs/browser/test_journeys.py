@@ -112,10 +112,12 @@ def test_an_auditor_finds_a_decision_follows_it_both_ways_exports_it_and_cannot_
 
 #: What the administrator's journey leaves in the audit log, latest first.
 ON_RECORD = [
+    "Loosened by one administrator alone",
     "Settings of a tool changed",
     "Webhook changed",
     "Event sent again",
     "Webhook changed",
+    "Loosened by one administrator alone",
     "API key created",
     "Person changed",
     "Invitation sent or cancelled",

@@ -8,6 +8,7 @@ from tests.proofs.browser.conftest import caught
 from tests.proofs.browser.test_inbox import announced, opened, status
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -51,7 +52,8 @@ def test_a_key_whose_decision_got_no_answer_stays_on_the_request_and_its_row_say
     page.keyboard.press("a")
     line = card(page, first).get_by_role("alert")
     line.wait_for()
-    assert (line.inner_text(), line.bounding_box()["y"] < size[1]) == (LOST, True)
+    assert line.inner_text() == LOST
+    until(lambda: line.bounding_box()["y"] < size[1], "the message has been scrolled into view")
     note = page.locator(f"#row-{first} .row-unanswered")
     assert note.text_content() == "No answer to your decision"
     # Nothing has moved on, and the next key does not send it again by accident.
