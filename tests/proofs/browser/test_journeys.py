@@ -121,6 +121,7 @@ ON_RECORD = [
     "API key created",
     "Person changed",
     "Invitation sent or cancelled",
+    "Loosened by one administrator alone",
     "Person added",
     "Team changed",
 ]
