@@ -6,14 +6,28 @@ takes the lock: whoever has been deactivated, logged out or has lost a right or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime
+from enum import StrEnum
+from functools import partial
 from typing import Any, TypeVar
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
-from django.db.models import BigAutoField, Case, CharField, Exists, Model, QuerySet, Subquery, Sum, Value, When
-from django.db.models.functions import Now
+from django.db.models import (
+    Aggregate,
+    BigAutoField,
+    CharField,
+    Exists,
+    Expression,
+    Model,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+)
+from django.db.models.functions import Cast, Concat, Now
 from django.utils.translation import gettext as _
 
 from approvals.access import keys, rights, scopes, standing_in
@@ -25,63 +39,91 @@ from approvals.models.keys import ApiKey
 
 Row = TypeVar("Row", bound=Model)
 
-#: The rights that are read, each with the power of two that stands for it in a sum.
-_POWERS = {
-    right: 1 << number
-    for number, right in enumerate(
-        (
-            rights.DECIDE,
-            rights.VIEW,
-            rights.VIEW_RECORD,
-            rights.ADMINISTER,
-            rights.IGNORE_SCOPES,
-            rights.REVEAL,
-            rights.BREAK_GLASS,
-        )
-    )
-}
+#: The rights that are read.
+_RIGHTS = (
+    rights.DECIDE,
+    rights.VIEW,
+    rights.VIEW_RECORD,
+    rights.ADMINISTER,
+    rights.IGNORE_SCOPES,
+    rights.REVEAL,
+    rights.BREAK_GLASS,
+)
+_APP = "approvals"
 _PERSON = Parameter("person", BigAutoField())
+_PASSWORD = Parameter("password", CharField())
 _KEY = Parameter("key", BigAutoField())
 _SESSION = Parameter("session", CharField())
-#: The columns that `with_standing` adds.
-_COLUMNS = ("own_rights", "team_rights", "superuser", "password", "scoped", "stands_in", "key_scopes", "session_lives")
-#: Before their names, so that they never meet a column of the row.
+#: Before the names of the columns that `with_standing` adds, so that they never meet a column of the row.
 _ACTING = "acting_"
 
 
-def with_standing(rows: QuerySet[Row, Row]) -> QuerySet[Row, Row]:
-    """Return the rows with who acts, for a prepared query that takes the `parameters_of` an actor."""
+class Basis(StrEnum):
+    """What a call rests on, besides the account."""
+
+    KEY = "key"
+    SESSION = "session"
+    NOTHING = "nothing"
+
+
+class _Joined(Aggregate):
+    """Texts of the rows with commas between them; null for no rows."""
+
+    function = "GROUP_CONCAT"
+    output_field = TextField()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        return self.as_sql(compiler, connection, function="STRING_AGG", template="%(function)s(%(expressions)s, ',')")
+
+
+def basis_of(actor: Actor) -> Basis:
+    if isinstance(actor, KeyActor):
+        return Basis.KEY
+    return Basis.SESSION if isinstance(actor, SessionActor) else Basis.NOTHING
+
+
+def with_standing(rows: QuerySet[Row, Row], basis: Basis) -> QuerySet[Row, Row]:
+    """Return the rows with who acts, for a prepared query that takes the `parameters_of` an actor with this basis."""
     account = User.objects.filter(pk=_PERSON, is_active=True)
-    live_key = ApiKey.objects.filter(keys.live(), pk=_KEY)
-    live_session = Session.objects.filter(session_key=_SESSION, expire_date__gt=Now())
+    teams = User.groups.through._default_manager.filter(user=_PERSON).values("group")
     standing: dict[str, Any] = {
-        "acting_own_rights": _sum_of(User.user_permissions.through._default_manager.all(), "permission"),
-        "acting_team_rights": _sum_of(User.groups.through._default_manager.all(), "group__permissions"),
-        "acting_superuser": Subquery(account.values("is_superuser")),
-        "acting_password": Subquery(account.values("password")),
-        "acting_scoped": Exists(ApproverScope.objects.all()),
-        "acting_stands_in": Exists(standing_in.absences_with(_PERSON)),
-        "acting_key_scopes": Subquery(live_key.values("scopes")),
-        "acting_session_lives": Exists(live_session),
+        "own_rights": _names_of(User.user_permissions.through._default_manager.filter(user=_PERSON)),
+        "team_rights": _names_of(Group.permissions.through._default_manager.filter(group__in=teams)),
+        "content_types": _joined(ContentType.objects.filter(app_label=_APP), Cast("pk", TextField())),
+        "scoped": Exists(ApproverScope.objects.all()),
+        "stands_in": Exists(standing_in.absences_with(_PERSON)),
     }
-    annotated: QuerySet[Row, Row] = rows.annotate(**standing)
+    if basis == Basis.SESSION:
+        # A session ends with the password that it began with, too.
+        account = account.filter(password=_PASSWORD)
+        standing["lives"] = Exists(Session.objects.filter(session_key=_SESSION, expire_date__gt=Now()))
+    elif basis == Basis.KEY:
+        standing["key_scopes"] = Subquery(ApiKey.objects.filter(keys.live(), pk=_KEY).values("scopes"))
+    standing["superuser"] = Subquery(account.values("is_superuser"))
+    annotated: QuerySet[Row, Row] = rows.annotate(**{f"{_ACTING}{name}": column for name, column in standing.items()})
     return annotated
 
 
-def _sum_of(rows: QuerySet[Any], permission: str) -> Subquery:
-    """Return the sum of the powers of the rights that the person has by these rows; null for none."""
-    names = {right.partition(".")[2]: power for right, power in _POWERS.items()}
-    power = Case(*(When(**{f"{permission}__codename": name}, then=Value(power)) for name, power in names.items()))
-    of_app = {f"{permission}__content_type__app_label": "approvals", f"{permission}__codename__in": [*names]}
-    held = rows.filter(user=_PERSON, **of_app).order_by().values("user")
-    return Subquery(held.annotate(powers=Sum(power, distinct=True)).values("powers"))
+def _names_of(rows: QuerySet[Any]) -> Subquery:
+    """Return the rights that these rows give, each with the id of its content type: `12.decide_approvalrequest`.
+
+    Without a join of the content types: PostgreSQL, which counts too few of them to plan well, would begin with them.
+    """
+    name = Concat(Cast("permission__content_type_id", TextField()), Value("."), "permission__codename")
+    return _joined(rows.values(name=name), "name")
+
+
+def _joined(rows: QuerySet[Any, Any], column: str | Expression) -> Subquery:
+    return Subquery(rows.annotate(all=Value(1)).order_by().values("all").values(joined=_Joined(column)))
 
 
 def parameters_of(actor: Actor) -> dict[str, Any]:
     """Return what a prepared query `with_standing` takes of an actor."""
-    key = actor.key.pk if isinstance(actor, KeyActor) else 0
-    session = actor.session_key if isinstance(actor, SessionActor) else ""
-    return {"person": actor.pk, "key": key, "session": session}
+    if isinstance(actor, KeyActor):
+        return {"person": actor.pk, "key": actor.key.pk}
+    if isinstance(actor, SessionActor):
+        return {"person": actor.pk, "session": actor.session_key, "password": actor.user.password}
+    return {"person": actor.pk}
 
 
 def take_standing(row: Model, actor: Actor, now: datetime) -> None:
@@ -89,26 +131,30 @@ def take_standing(row: Model, actor: Actor, now: datetime) -> None:
 
     `now` is the time by the clock of the database.
     """
-    read = {name: vars(row).pop(f"{_ACTING}{name}") for name in _COLUMNS}
+    columns = [name for name in vars(row) if name.startswith(_ACTING)]
+    read = {name.removeprefix(_ACTING): vars(row).pop(name) for name in columns}
     if not isinstance(actor, User):
         _require_alive(read, actor, now)
     user = person_behind(actor)
-    held = (read["own_rights"] or 0) | (read["team_rights"] or 0)
+    held = _held(read)
     user.is_active, user.is_superuser = read["superuser"] is not None, bool(read["superuser"])
-    rights.remember(user, {right: bool(held & power) for right, power in _POWERS.items()})
+    rights.remember(user, {right: right in held for right in _RIGHTS})
     scopes.forget(user)
     standing_in.forget(user)
     standing_in.remember(user, stands_in=read["stands_in"])
     scopes.remember(user, limited=read["scoped"] and not user.has_perm(rights.IGNORE_SCOPES))
 
 
+def _held(read: Mapping[str, Any]) -> Set[str]:
+    """Return the rights of this app that the person has."""
+    names = ",".join(filter(None, (read["own_rights"], read["team_rights"]))).split(",")
+    known = (read["content_types"] or "").split(",")
+    return {f"{_APP}.{name}" for number, _, name in (pair.partition(".") for pair in names) if number in known}
+
+
 def _require_alive(read: Mapping[str, Any], actor: KeyActor | SessionActor, now: datetime) -> None:
     """NotAuthenticated if the account, the key, the session or the client token has ended; ScopeMissing for a narrowed key."""
-    if isinstance(actor, KeyActor):
-        alive = read["key_scopes"] is not None
-    else:
-        # A session ends with the password that it began with, too.
-        alive = read["session_lives"] and read["password"] == actor.user.password
+    alive = read["key_scopes"] is not None if isinstance(actor, KeyActor) else read["lives"]
     if read["superuser"] is None or not alive or (actor.until is not None and actor.until <= now):
         message = _("Your log-in or key has ended meanwhile. Nothing was changed. Log in again, or send a valid key.")
         raise NotAuthenticated(message)
@@ -116,12 +162,16 @@ def _require_alive(read: Mapping[str, Any], actor: KeyActor | SessionActor, now:
         raise ScopeMissing(min(gone))
 
 
-_USER: Prepared[User] = Prepared(lambda: with_standing(User.objects.filter(pk=_PERSON)).annotate(now=Now()))
+def _account(basis: Basis) -> QuerySet[User, User]:
+    return with_standing(User.objects.filter(pk=_PERSON), basis).annotate(now=Now())
+
+
+_ACCOUNTS: Mapping[Basis, Prepared[User]] = {basis: Prepared(partial(_account, basis)) for basis in Basis}
 
 
 def read_again(actor: Actor) -> None:
     """Read who acts again, in a statement of its own, after a wait for a lock. NotAuthenticated, ScopeMissing."""
-    row = _USER.first(**parameters_of(actor))
+    row = _ACCOUNTS[basis_of(actor)].first(**parameters_of(actor))
     if row is None:
         raise NotAuthenticated
     take_standing(row, actor, vars(row).pop("now"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from approvals.access import permissions
 from approvals.access.assignees import LAPSES, claimant
-from approvals.access.standing import parameters_of, read_again, take_standing, with_standing
+from approvals.access.standing import Basis, basis_of, parameters_of, read_again, take_standing, with_standing
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_line, lock_name
 from approvals.exceptions import NotFound
@@ -76,11 +76,16 @@ class _Queries:
 
 
 _ALONE = _Queries(free=Prepared(lambda: _one_request(skip_locked=True)), held=Prepared(_one_request))
-#: The same, with who acts.
-_FOR_ACTOR = _Queries(
-    free=Prepared(lambda: with_standing(_one_request(skip_locked=True))),
-    held=Prepared(lambda: with_standing(_one_request())),
-)
+
+
+def _with_actor(basis: Basis) -> _Queries:
+    return _Queries(
+        free=Prepared(lambda: with_standing(_one_request(skip_locked=True), basis)),
+        held=Prepared(lambda: with_standing(_one_request(), basis)),
+    )
+
+
+_FOR_ACTOR: Mapping[Basis, _Queries] = {basis: _with_actor(basis) for basis in Basis}
 _NAMED_WORKFLOW: Prepared[Workflow] = Prepared(
     lambda: _lockable_workflows().filter(scope=Parameter("scope", CharField()), key=Parameter("key", CharField()))
 )
@@ -130,7 +135,7 @@ def lock_visible_request(request_id: UUID, actor: Actor) -> Locked:
 
     What was checked before the lock was true then: an action that goes on has to check it again.
     """
-    locked = _lock(_FOR_ACTOR, request_id, **parameters_of(actor))
+    locked = _lock(_FOR_ACTOR[basis_of(actor)], request_id, **parameters_of(actor))
     if locked is None:
         raise NotFound
     take_standing(locked.request, actor, locked.now)

@@ -121,6 +121,8 @@ ON_RECORD = [
     "API key created",
     "Person changed",
     "Invitation sent or cancelled",
+    # Their role, and a link with which whoever holds it chooses their password.
+    "Loosened by one administrator alone",
     "Loosened by one administrator alone",
     "Person added",
     "Team changed",
