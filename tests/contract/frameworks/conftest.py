@@ -91,6 +91,20 @@ class Agent:
         )
         until(lambda: {self.whole(request)["status"] for request in requests} == {"expired"}, "they expire", SOON)
 
+    def lose_lease(self, request: dict[str, Any]) -> None:
+        """End the lease of a process that was killed, in place of waiting until it has expired."""
+        self.asker.server.run(
+            "from approvals.models.resuming import Resumption\n"
+            f"Resumption.objects.filter(pk={request['id']!r}).update(leased_until='2020-01-01T00:00:00Z')"
+        )
+        until(lambda: "resume.lost" in self.resumes(request), "its lease is lost", SOON)
+
+    def resumes(self, request: dict[str, Any]) -> list[str]:
+        """The events in the audit log of who has resumed a request."""
+        lines = self.auditor.send("GET", f"/audit?request={request['id']}").body.splitlines()
+        events = [json.loads(line)["event"] for line in lines]
+        return [event for event in events if event.startswith("resume.")]
+
     def whole(self, request: dict[str, Any]) -> dict[str, Any]:
         return self.approver.send("GET", f"/requests/{request['id']}").body
 
