@@ -34,7 +34,10 @@ class Key(OfPerson):
             "name": name_of(change),
             "scopes": ", ".join(change.value["scopes"]),
         }
-        return _("Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s") % words
+        return (
+            _("Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s")
+            % words
+        )
 
     def lines(self, change: PendingChange) -> Sequence[str]:
         lines = []

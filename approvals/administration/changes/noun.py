@@ -40,8 +40,8 @@ class Noun(ABC):
         """Return what it changes line by line, as a difference."""
         return ()
 
-    def require_other(self, change: PendingChange, by: User) -> None:
+    def require_other(self, change: PendingChange, by: User) -> None:  # noqa: B027 - most limit no one
         """Raise NotAllowed for an administrator who would loosen what limits themselves."""
 
-    def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:
+    def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:  # noqa: B027 - most made nothing
         """Undo what the request for it has made, inside the transaction that withdraws it."""

@@ -66,7 +66,10 @@ class OfPerson(Noun):
 
 class Roles(OfPerson):
     def words(self, change: PendingChange) -> str:
-        return _("Give %(name)s these roles: %(roles)s") % {"name": name_of(change), "roles": names_of_roles(change.value)}
+        return _("Give %(name)s these roles: %(roles)s") % {
+            "name": name_of(change),
+            "roles": names_of_roles(change.value),
+        }
 
     def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
         add_roles(person_of(change), change.value)

@@ -84,7 +84,7 @@ class DeskFeedback:
         state, context = stored
         metadata = context.metadata or {}
         if (request_id := metadata.get(REQUEST)) is None:
-            raise LookupError(f"The flow {flow_id} was stored without a question to people: DeskFeedback did not store it.")
+            raise LookupError(f"The flow {flow_id} was not stored by DeskFeedback, so no one was asked.")
         feedback = _feedback(self.desk.wait(request_id), context)
         with self.desk.resume(request_id), self._using(flow_id, request_id, metadata.get(COUNTS) or {}):
             try:

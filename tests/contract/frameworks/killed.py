@@ -69,7 +69,9 @@ def check_killed(agent: Agent, folder: Path, moment: str, *, at_once: bool = Tru
     until(has_ended, "it has ended", SOON)
     told(second)
     assert [one["input"] for one in again] == [REFUND]
-    assert again[0]["message"].startswith("An earlier run of this call ended before it reported a result, so it may have")
+    assert again[0]["message"].startswith(
+        "An earlier run of this call ended before it reported a result, so it may have"
+    )
     assert effects.ran() == [list(REFUND.values())]
 
 

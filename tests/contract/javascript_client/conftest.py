@@ -102,6 +102,7 @@ def ai_sdk(desk: Server, folder: Callable[[str], Path]) -> Callable[..., Program
         "stream": slice(0),
         "whole": slice(0),
         "names": slice(0),
+        "inner": slice(0),
         "workflow": slice(0),
     }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.frameworks.conditions import check_condition_that_changes
-from tests.contract.frameworks.conftest import told
-from tests.contract.frameworks.killed import MOMENTS, check_killed, check_partial
+from tests.contract.frameworks.conftest import SOON, told
+from tests.contract.frameworks.killed import MOMENTS, REFUND, Effects, asked, check_killed, check_partial
+from tests.support.processes.server import until
 
 pytestmark = [pytest.mark.server, pytest.mark.usefixtures("real_processes")]
 
@@ -48,3 +49,26 @@ def test_a_name_that_no_tool_has_and_an_empty_list_run_nothing_and_without_names
     for refnd, none in (found["gate"], found["approval"]):
         assert (refnd, none.startswith(empty)) == (unknown, True)
     assert (found["unnamed"], found["ran"]) == ("done", [])
+
+
+@pytest.mark.shows("ai-sdk-agents", "agents")
+@pytest.mark.lacks(
+    "ai-sdk-agents",
+    "agents",
+    "People are asked about the tool that runs another agent, and not about the calls of that one, unless its tools have a "
+    "gate of their own.",
+)
+def test_an_agent_within_a_tool_asks_with_a_gate_of_its_own_and_people_are_asked_about_that_tool_first(
+    ai_sdk, tmp_path
+):
+    agent = ai_sdk("inner")
+    effects = Effects(agent, tmp_path)
+    program = agent.start()
+    agent.decide(agent.waiting(1)["clerk"], "approve")
+    second = until(
+        lambda: [one for one in agent.every_waiting() if "clerk-with" in one["tool_call_id"]], "it asks", SOON
+    )
+    assert effects.ran() == [list(REFUND.values())]
+    agent.decide(second[0], "approve")
+    agent.decide(asked(agent, "refund"), "reject")
+    assert (told(program)["with"], effects.ran()) == ("done", [list(REFUND.values())])

@@ -11,5 +11,7 @@ pytestmark = pytest.mark.server
 
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.shows("crewai", "killed", "partial")
-def test_a_call_whose_process_was_killed_while_other_ones_wait_runs_once_and_only_as_people_say(agent, tmp_path, moment):
+def test_a_call_whose_process_was_killed_while_other_ones_wait_runs_once_and_only_as_people_say(
+    agent, tmp_path, moment
+):
     check_killed(agent, tmp_path, moment)
