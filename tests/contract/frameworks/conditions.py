@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.contract.frameworks.conftest import Agent, told
-from tests.contract.frameworks.killed import Effects, asked
+from tests.contract.frameworks.conftest import Agent
+from tests.contract.frameworks.killed import Effects, asked, reject_to_the_end
 
 
 def check_condition_that_changes(agent: Agent, folder: Path) -> None:
@@ -13,13 +13,11 @@ def check_condition_that_changes(agent: Agent, folder: Path) -> None:
     effects = Effects(agent, folder)
     calm = folder / "calm"
     agent.environment["CALM"] = str(calm)
-    program = agent.start()
+    agent.start()
     refund, drop = asked(agent, "refund"), asked(agent, "drop")
     calm.touch()
     agent.decide(refund, "reject", comment="Not today")
     agent.decide(drop, "approve")
-    for other in agent.every_waiting():
-        agent.decide(other, "reject")
-    told(program)
+    reject_to_the_end(agent)
     assert effects.ran() == ["orders"]
     assert agent.result(drop) == "dropped"

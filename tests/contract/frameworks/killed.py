@@ -48,9 +48,13 @@ def check_killed(agent: Agent, folder: Path, moment: str, *, at_once: bool = Tru
     program = agent.start()
     refund = asked(agent, "refund")
     agent.decide(refund, "approve")
-    if not at_once:
-        _reject(agent, agent.every_waiting())
-    until(lambda: effects.lines()[-1:] == [f"waits {moment}"], f"it waits {moment}", SOON)
+
+    def waits() -> bool:
+        if not at_once:
+            reject_all(agent)
+        return effects.lines()[-1:] == [f"waits {moment}"]
+
+    until(waits, f"it waits {moment}", SOON)
     program.kill()
     program.communicate()
     agent.lose_lease(refund)
@@ -59,11 +63,11 @@ def check_killed(agent: Agent, folder: Path, moment: str, *, at_once: bool = Tru
 
     def has_ended() -> bool:
         for request in agent.every_waiting():
-            if request["title"] != "Run refund again?":
-                _reject(agent, [request])
-                continue
-            again.append(agent.whole(request))
-            agent.decide(request, MOMENTS[moment])
+            if request["title"] == "Run refund again?":
+                again.append(agent.whole(request))
+                agent.decide(request, MOMENTS[moment])
+            else:
+                agent.decide(request, "reject")
         return second.poll() is not None
 
     until(has_ended, "it has ended", SOON)
@@ -86,17 +90,22 @@ def check_partial(agent: Agent, folder: Path) -> None:
     program.kill()
     program.communicate()
     assert effects.ran() == []
-    second = agent.start()
-
-    def has_ended() -> bool:
-        _reject(agent, agent.every_waiting())
-        return second.poll() is not None
-
-    until(has_ended, "it has ended", SOON)
-    told(second)
+    agent.start()
+    reject_to_the_end(agent)
     assert effects.ran() == [list(REFUND.values())]
 
 
-def _reject(agent: Agent, requests: list[dict[str, Any]]) -> None:
-    for request in requests:
+def reject_all(agent: Agent) -> None:
+    for request in agent.every_waiting():
         agent.decide(request, "reject")
+
+
+def reject_to_the_end(agent: Agent) -> None:
+    """Reject whatever the agent asks, until it has ended."""
+
+    def has_ended() -> bool:
+        reject_all(agent)
+        return agent.program.poll() is not None
+
+    until(has_ended, "it has ended", SOON)
+    told(agent.program)
