@@ -167,7 +167,7 @@ def test_half_a_surrogate_pair_in_a_call_is_replaced_in_the_stream(provider):
     assert (turn.state, turn.error, provider.asked) == ("completed", "", 1)
     stored = [chunks(turn, name)[0] for name in ("ToolInputStarted", "ToolInputDelta", "ToolInputInvalid")]
     assert [stored[0]["tool_name"], stored[1]["text"], stored[2]["tool_call_id"]] == [
-        "keep?",
+        "keep\ufffd",
         '{"value": "?',
         "call_1?",
     ]
