@@ -247,6 +247,8 @@ class StreamedAnswer:
                 block["thinking"] = join_halves(block["thinking"])
                 yield ReasoningEnded(f"thinking-{index}")
             case {"type": "compaction"}:
+                # A summary that failed, which the API takes back only in this form.
+                block["content"] = block.get("content") or None
                 yield ReasoningEnded(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputReady(call_id, name, block["input"])
