@@ -26,7 +26,7 @@ from approvals.text.secrets import mask_text
 #: The names of rows in the outbox that tell people what concerns them by name. No program gets them.
 MENTIONED, ALONE, UNDECIDABLE = "request.mentioned", "request.decided_alone", "request.no_one_may_decide"
 #: What makes links, code, emphasis and columns, by what looks like it.
-_LOOK_ALIKES = str.maketrans("|`*~[]\\", "¦ˋ∗∼［］＼")
+_LOOK_ALIKES = str.maketrans("|`*~[]\\", "¦\u02cb\u2217\u223c\uff3b\uff3d\uff3c")
 #: Inside of a name, such as create_label, it means nothing.
 _OUTER_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 #: Mentions, emoji and addresses, topics, formulas, and addresses without a scheme.
