@@ -23,16 +23,9 @@ from chats.agent.events import (
     ToolInputStarted,
 )
 from chats.agent.provider import ITEM
-from chats.providers.openai.answer import Malformed, counted, input_of, is_whole_input, note, unused_id
-from chats.providers.openai.chat_completions.members import (
-    CALL,
-    FUNCTION,
-    MESSAGE,
-    THOUGHTS,
-    VENDOR,
-    VendorMembers,
-    mentions,
-)
+from chats.providers.openai.answer import Malformed, counted, note, unused_id
+from chats.providers.openai.chat_completions.calls import Call, CallPiece, read_piece
+from chats.providers.openai.chat_completions.members import MESSAGE, THOUGHTS, VENDOR, VendorMembers
 from chats.providers.openai.chat_completions.parts import CONTENT, Part, listed, parts_of
 
 STOP_REASONS = {
@@ -53,35 +46,6 @@ class _Text:
     pieces: list[str] = dataclass_field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class _Call:
-    """A call while it arrives. `id` is ours from the moment that it is shown, and `tool` the name by which we know its tool.
-
-    `members` and `function` are what the vendor adds to it.
-    """
-
-    theirs: str = ""
-    id: str = ""
-    name: str = ""
-    tool: str = ""
-    pieces: list[str] = dataclass_field(default_factory=list)
-    shown: bool = False
-    members: VendorMembers = dataclass_field(default_factory=lambda: VendorMembers(CALL))
-    function: VendorMembers = dataclass_field(default_factory=lambda: VendorMembers(FUNCTION))
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces)
-
-    @property
-    def input(self) -> dict[str, Any]:
-        return input_of(self.text)
-
-    def is_whole(self) -> bool:
-        """Return whether its input has come to its end."""
-        return bool(self.pieces) and self.pieces[-1].rstrip().endswith("}") and is_whole_input(self.text)
-
-
 class StreamedAnswer:
     """One answer of `model` as it arrives: `begun` with its first output, `complete` once the server has said why it ended.
 
@@ -96,10 +60,10 @@ class StreamedAnswer:
         self.reason = ""
         self._names = names
         self._used = set(used)
-        self._parts: list[_Text | _Call] = []
+        self._parts: list[_Text | Call] = []
         #: The text that is still being written.
         self._open: _Text | None = None
-        self._at: dict[int, _Call] = {}
+        self._at: dict[int, Call] = {}
         self._members = VendorMembers(MESSAGE)
         #: The content so far, as long as it is text alone and not a list of parts.
         self._texts: list[str] | None = []
@@ -121,8 +85,8 @@ class StreamedAnswer:
         return bool(self.reason)
 
     @property
-    def _calls(self) -> list[_Call]:
-        return [part for part in self._parts if isinstance(part, _Call)]
+    def _calls(self) -> list[Call]:
+        return [part for part in self._parts if isinstance(part, Call)]
 
     def take(self, raw: Any) -> Iterator[Event]:
         """Take one event of the stream; yield what it gives to show. Malformed."""
@@ -172,14 +136,9 @@ class StreamedAnswer:
                 del members[field]
         return [*blocks, {"type": VENDOR, ITEM: members}] if blocks and members else blocks
 
-    def _block(self, part: _Text | _Call, members: Mapping[str, Any]) -> dict[str, Any]:
-        if isinstance(part, _Call):
-            kept: dict[str, Any] = {"call": part.members.kept(), "function": part.function.kept()}
-            if part.theirs and mentions([members, kept], part.theirs):
-                # What refers to the call, such as a signature, is found by this id alone.
-                kept["call_id"] = part.theirs
-            item = {ITEM: kept} if any(kept.values()) else {}
-            return {"type": "tool_use", "id": part.id, "name": part.tool, "input": part.input, **item}
+    def _block(self, part: _Text | Call, members: Mapping[str, Any]) -> dict[str, Any]:
+        if isinstance(part, Call):
+            return part.block(members)
         text = join_halves("".join(part.pieces))
         if part.field:
             return {"type": "thinking", "thinking": text, "field": part.field}
@@ -198,10 +157,10 @@ class StreamedAnswer:
         pieces = delta.get("tool_calls") or []
         if not isinstance(pieces, list) or not all(isinstance(piece, dict) for piece in pieces):
             raise Malformed
-        earlier: list[_Call] = []
+        earlier: list[Call] = []
         for piece in pieces:
             yield from self._end_text()
-            yield from self._call_piece(piece, earlier)
+            yield from self._call_piece(read_piece(piece), earlier)
 
     def _content(self, content: Any) -> Iterator[Event]:
         """Take a piece of the content, which goes back as parts if it comes in parts."""
@@ -240,56 +199,29 @@ class StreamedAnswer:
             yield ReasoningEnded(self._open.id) if self._open.field else TextEnded(self._open.id)
         self._open = None
 
-    def _call_piece(self, piece: Mapping[str, Any], earlier: list[_Call]) -> Iterator[Event]:
-        """Take a piece of a call: the first has its id and name, the others parts of its input.
-
-        `earlier` are the calls of which a piece has come with the same event.
-        """
-        function = piece.get("function") or {}
-        if not isinstance(function, dict) or isinstance(function.get("arguments"), dict):
-            raise Malformed
-        theirs, name = str(piece.get("id") or ""), str(function.get("name") or "")
-        text = function.get("arguments")
-        if not isinstance(text, str):
-            text = ""
-        index = piece.get("index")
-        call = self._call_of(index, theirs)
-        at_once = call in earlier and not isinstance(index, int)
-        if call is not None and name and _is_another(call, name, text, at_once=at_once):
-            call = None
-        elif call is not None and name and call.is_whole() and text == call.text:
-            # The whole call, once more.
-            text = ""
-        if call is None:
-            call = _Call()
+    def _call_piece(self, piece: CallPiece, earlier: list[Call]) -> Iterator[Event]:
+        """Take a piece of a call. `earlier` are the calls of which a piece has come with the same event."""
+        call = self._known_call(piece)
+        if call is None or call.is_other_than(piece, at_once=piece.index is None and call in earlier):
+            call = Call()
             self._parts.append(call)
-        if isinstance(index, int):
-            self._at[index] = call
+        if piece.index is not None:
+            self._at[piece.index] = call
         earlier.append(call)
-        call.theirs = call.theirs or theirs
-        call.members.take(piece)
-        call.function.take(function)
-        # Some servers repeat the name in every piece.
-        call.name = call.name or name
-        if text:
-            call.pieces.append(text)
+        text = call.take(piece)
         if call.shown and text:
             yield ToolInputDelta(call.id, text)
         elif not call.shown and call.name and call.theirs:
             yield from self._show(call)
 
-    def _call_of(self, index: Any, theirs: str) -> _Call | None:
+    def _known_call(self, piece: CallPiece) -> Call | None:
         """Return the call that a piece may belong to. Some servers send no index, or the same index for all calls."""
-        if isinstance(index, int):
-            call = self._at.get(index)
-        else:
-            # Without an id, the piece belongs to the last call.
-            call = next((known for known in reversed(self._calls) if theirs in ("", known.theirs)), None)
-        if call is not None and theirs and call.theirs and theirs != call.theirs:
-            return None
-        return call
+        if piece.index is not None:
+            return self._at.get(piece.index)
+        # Without an id, the piece belongs to the last call.
+        return next((known for known in reversed(self._calls) if piece.theirs in ("", known.theirs)), None)
 
-    def _show(self, call: _Call) -> Iterator[Event]:
+    def _show(self, call: Call) -> Iterator[Event]:
         call.id = unused_id(call.theirs, self._used)
         call.tool = self._names.get(call.name, call.name)
         call.shown = True
@@ -309,18 +241,3 @@ class StreamedAnswer:
         if isinstance(usage, dict):
             self._usage = counted(usage, "prompt_tokens", "completion_tokens")
         return isinstance(usage, dict)
-
-
-def _is_another(call: _Call, name: str, text: str, *, at_once: bool) -> bool:
-    """Return whether a piece with a name, which could be one of `call`, begins another call in truth.
-
-    Some servers give all calls one id or index, or none, and others repeat the name in each piece of a call.
-    """
-    if not call.name:
-        return False
-    if at_once or name != call.name:
-        return True
-    if not call.is_whole():
-        return False
-    # With an id, it may be the end of the same call, or the same call once more.
-    return not call.theirs or (text.lstrip().startswith("{") and text != call.text)
