@@ -110,10 +110,10 @@ def first_problem(value: Mapping[str, Any]) -> tuple[str, str]:
     while isinstance(held, dict | list):
         members = held.items() if isinstance(held, dict) else enumerate(held)
         reasons = ((name, item, _reason(name, item)) for name, item in members)
-        found = next((each for each in reasons if each[2]), None)
-        if found is None:
+        first = next((each for each in reasons if each[2]), None)
+        if first is None:
             break
-        name, held, reason = found
+        name, held, reason = first
         path.append(clean_text(str(name)))
     return ".".join(path), reason
 

@@ -16,7 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rruleset, rrulestr
-from icalendar import Calendar
+from icalendar import Calendar, vDDDTypes
 
 #: Seconds of the processor that a calendar may take.
 CPU_SECONDS = 5
@@ -81,8 +81,13 @@ def _version_key(event: Any, zone: tzinfo) -> tuple[str, datetime | None]:
 
 
 def _version(event: Any) -> tuple[int, datetime]:
-    sequence, stamp = event.get("SEQUENCE"), getattr(event.get("DTSTAMP"), "dt", None)
-    made_at = _moment(stamp, UTC) if isinstance(stamp, date) else datetime.min.replace(tzinfo=UTC)
+    # Either may be malformed, and counts as absent then.
+    sequence, stamp = event.get("SEQUENCE"), event.get("DTSTAMP")
+    made_at = (
+        _moment(stamp.dt, UTC)
+        if isinstance(stamp, vDDDTypes) and isinstance(stamp.dt, date)
+        else datetime.min.replace(tzinfo=UTC)
+    )
     return sequence if isinstance(sequence, int) else 0, made_at
 
 

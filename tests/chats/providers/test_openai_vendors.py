@@ -15,31 +15,12 @@ from chats.providers.openai.chat_completions import OpenAIProvider
 from chats.providers.openai.chat_completions.members import MAX_KEPT, VendorMembers
 from chats.providers.openai.chat_completions.request import request_arguments
 from chats.providers.openai.chat_completions.stream import StreamedAnswer
+from tests.chats.providers.pieces import CALLED, GEMINI, calls, piece, read
 from tests.support.openai_server import KEY, OpenAIServer, chunk, plays, refuses, says
 
-GEMINI, DEEPSEEK, MAGISTRAL, ROUTER = "gemini-3", "deepseek-thinks", "magistral", "local-model"
+DEEPSEEK, MAGISTRAL, ROUTER = "deepseek-thinks", "magistral", "local-model"
 HELLO = ModelMessage("user", [{"type": "text", "text": "Pay bob 5."}])
-PAY = '{"amount":5,"to":"bob"}'
 SIGNATURE = {"google": {"thought_signature": "c2lnbmF0dXJlLW9mLXRoZS10aG91Z2h0"}}
-CALLED = chunk({}, "tool_calls")
-
-
-def piece(call_id="call_1", name="pay", arguments=PAY, index=0, **more):
-    """A piece of a call; None leaves a member out."""
-    function = {"name": name, "arguments": arguments}
-    made = {"index": index, "id": call_id, "type": "function", "function": function, **more}
-    return {key: value for key, value in made.items() if value is not None}
-
-
-def calls(*pieces):
-    return chunk({"tool_calls": list(pieces)})
-
-
-def read(raws, model=GEMINI, used=()):
-    """Return the events that were shown, and the blocks of the answer."""
-    streamed = StreamedAnswer(model, {}, used)
-    shown = [event for raw in raws for event in streamed.take(raw) if not isinstance(event, events.AnswerMetered)]
-    return shown, streamed.finished().blocks
 
 
 def next_request(blocks, *, made_by=("openai", GEMINI), sent_to=GEMINI):
@@ -346,61 +327,6 @@ def test_kept_members_can_always_be_stored(pieces):
     kept = members.kept()
     json.dumps(kept, allow_nan=False).encode()
     assert None not in kept.values()
-
-
-ANOTHER = '{"amount":7,"to":"eve"}'
-TWO = [{"amount": 5, "to": "bob"}, {"amount": 7, "to": "eve"}]
-#: Events with the pieces of two calls, of which some servers tell nothing apart.
-TWINS = {
-    "no index and no id, at once": [[piece(None, index=None), piece(None, arguments=ANOTHER, index=None)]],
-    "no index and no id": [[piece(None, index=None)], [piece(None, arguments=ANOTHER, index=None)]],
-    "no index and no id, in pieces": [
-        [piece(None, arguments="", index=None)],
-        [piece(None, None, '{"amount":5,', index=None)],
-        [piece(None, None, '"to":"bob"}', index=None)],
-        [piece(None, arguments="", index=None)],
-        [piece(None, None, ANOTHER, index=None)],
-    ],
-    "one id, without an index": [[piece(index=None)], [piece(arguments=ANOTHER, index=None)]],
-    "one id, without an index, at once": [[piece(index=None), piece(arguments=ANOTHER, index=None)]],
-    "one id, by index": [[piece(), piece(arguments=ANOTHER, index=1)]],
-    "one id and one index": [[piece()], [piece(arguments=ANOTHER)]],
-    "one index, no id": [[piece(None)], [piece(None, arguments=ANOTHER)]],
-    "an empty id": [[piece("", index=None)], [piece("", arguments=ANOTHER, index=None)]],
-}
-
-
-@pytest.mark.parametrize("case", TWINS)
-def test_two_calls_stay_two(case):
-    shown, blocks = read([*(calls(*pieces) for pieces in TWINS[case]), CALLED])
-    assert [block["input"] for block in blocks] == TWO
-    assert len({block["id"] for block in blocks}) == 2
-    ready = [event.input for event in shown if isinstance(event, events.ToolInputReady)]
-    assert ready == TWO
-
-
-SINGLE = {
-    "the whole call once more": [[piece()], [piece()]],
-    "its name once more": [[piece()], [piece(arguments="")]],
-    "its name without an id": [[piece()], [piece(None, arguments="")]],
-    "its name in each piece of one event": [[piece(arguments=""), piece()]],
-}
-
-
-@pytest.mark.parametrize("case", SINGLE)
-def test_a_call_that_is_said_twice_is_one_call(case):
-    blocks = read([*(calls(*pieces) for pieces in SINGLE[case]), CALLED])[1]
-    assert [block["input"] for block in blocks] == TWO[:1]
-
-
-def test_equal_calls_at_once_without_an_index_are_two():
-    blocks = read([calls(piece(index=None), piece(index=None)), CALLED])[1]
-    assert [block["input"] for block in blocks] == [TWO[0], TWO[0]]
-
-
-def test_a_second_tool_without_index_and_id_is_a_second_call():
-    blocks = read([calls(piece(None, "pay", "", None)), calls(piece(None, "refund", "", None)), CALLED])[1]
-    assert [block["name"] for block in blocks] == ["pay", "refund"]
 
 
 async def ask(server, *messages, model):
