@@ -21,8 +21,6 @@ from hitlsite.server.body_limit import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS, M
 
 #: Bytes of a refused body that are read and dropped, so that the client can read the response; then the connection is cut.
 DROPPED = 8 * MAX_BODY
-
-
 #: Bytes that a WebSocket may not have read, and seconds that it gets to read them. Then it misses what is pushed.
 MAX_UNSENT, UNSENT_SECONDS = 1_048_576, 5.0
 #: The close code for it, after which `live.js` loads the page again.

@@ -90,9 +90,10 @@ def call_tool(
     if tool is None or not isinstance(sent, dict):
         message = _("`name` must be one of %(names)s, and `arguments` a JSON object.")
         raise RpcError(messages.INVALID_PARAMS, message % {"names": ", ".join(TOOLS)})
+    bare, _characters = without_contents(sent, ["attachments"])
     if problem is not None:
-        return _finished(call, _refused(tool, results.words_of_values(sent, problem)), server)
-    about = digest([tool.name, without_contents(sent, ["attachments"])[0]])
+        return _finished(call, _refused(tool, results.words_of_values(bare, problem)), server)
+    about = digest([tool.name, bare])
     state = _state_of(call, caller.scope, about)
     call = call if state is None else replace(call, taker=state.taker)
     try:

@@ -281,3 +281,10 @@ def test_a_value_beside_the_arguments_that_cannot_be_stored_is_told_without_a_pl
 
 def test_an_unknown_tool_stays_an_error_of_the_protocol():
     assert Agent(alice()).call("no_such_tool", {"n": 2**60}).error[1] == -32602
+
+
+def test_a_large_file_is_not_blamed_for_another_value_that_cannot_be_stored():
+    file = {"name": "a.txt", "media_type": "text/plain", "content": "eA==" * 300_000}
+    call = {"action": "refund", "input": {"n": 2**60}, "attachments": [file]}
+    words = Agent(alice()).call("request_approval", call).refusal
+    assert words == "The arguments are invalid.\ninput.n: an integer is larger than 2^53; send it as a string"
