@@ -154,8 +154,9 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
         page = of_person[who]
         for width in (360, 820, 1280, 1600, 2560):
             page.set_viewport_size({"width": width, "height": 800})
-            # Another address of the same page, after its `#`, would not load it.
-            page.goto("about:blank")
+            if "#" in path:
+                # Going to where the page is already, after its `#`, would not load it.
+                page.goto("about:blank")
             page.goto(server.address + path)
             if page.locator("#live").count():
                 page.wait_for_selector('#live[data-state="on"]', state="attached")
