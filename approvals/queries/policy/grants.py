@@ -2,7 +2,8 @@
 
 For pages: `grants_for(user, tool=, agent=, key_id=)` lists them, `uses_of(grant, user)` are the requests that one has approved,
 `preview(user, request, terms)` what it would have approved in the last 30 days, `asking_always()` is the switch.
-`cases.case_of(request, workflow)` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what is offered.
+`cases.case_of(request, workflow, giver)` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what is
+offered.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import GrantTerms
-from approvals.queries.policy.cases import case_of
+from approvals.queries.policy.cases import settings_of
 from approvals.queries.policy.covered import coverage_of
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
@@ -122,7 +123,7 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
 
     One statement, or two for key fields. The requests have no messages and no conversation.
     """
-    pointers = case_of(request, request.workflow).key_fields if terms.width == Width.FIELDS else ()
+    pointers = settings_of(request.tool_name).key_fields if terms.width == Width.FIELDS else ()
     coverage = coverage_of(request, terms, pointers)
     earlier = ApprovalRequest.objects.filter(coverage.condition, created_at__gte=Now() - PREVIEWED)
     earlier = earlier.exclude(Q(pk=request.pk) | Q(status=Status.PENDING))

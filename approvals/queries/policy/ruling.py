@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Any
@@ -22,8 +23,9 @@ from approvals.models.people import RoleName
 from approvals.models.policy.rules import VersionState
 from approvals.policy.match import Facts, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
-from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
+from approvals.policy.rules import NO_POLICY, Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
 from approvals.policy.words import Names, whole_rule_in_words
+from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Control, Status
 
 #: What a new policy begins with.
@@ -125,6 +127,12 @@ def _roles() -> dict[str, int]:
     return dict(Role.objects.values_list("name", "group_id"))
 
 
+def live_rules() -> Policy:
+    """Return the rules that are live, in one statement once this process has compiled them."""
+    live = PolicyVersion.objects.filter(state=VersionState.LIVE).values_list("number", "digest").first()
+    return NO_POLICY if live is None else rules_of(*live)
+
+
 @functools.lru_cache(maxsize=20)
 def rules_of(number: int, digest: str) -> Policy:
     """Return the rules of a version, compiled once in each process. Its digest makes sure that it is that version."""
@@ -160,6 +168,32 @@ def settings_under(rules: Iterable[Rule], settings: ToolSettings | None) -> Tool
     under = ToolSettings() if settings is None else copy(settings)
     under.key_fields = list(dict.fromkeys(key_fields))
     return under
+
+
+def amount_under(
+    verdict: Verdict, value: Mapping[str, Any], key_fields: Sequence[str]
+) -> tuple[str | None, float | None]:
+    """Return where the amount of an input is, and the amount: of several rules by that which the limits of fewest people allow.
+
+    `key_fields` are those of the tool. Without an amount a request is beyond every limit.
+    """
+    pointers = [amount_pointer(value, asking.key_fields or key_fields) for asking in verdict.askings]
+    amounts = [(pointer, amount_at(value, pointer)) for pointer in pointers]
+    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
+
+
+def requesters(people: Collection[int] | None = None) -> dict[int, Requester]:
+    """Return these people, or everyone, with their teams and roles, for conditions; in two statements."""
+    users, members = User.objects.all(), Group.objects.order_by("name").exclude(user=None)
+    if people is not None:
+        users = users.filter(pk__in=any_of(people, int))
+        members = members.filter(user__in=any_of(people, int))
+    teams: dict[int, list[str]] = {}
+    roles: dict[int, list[str]] = {}
+    for user, name, role in members.values_list("user", "name", "role__name"):
+        (teams if role is None else roles).setdefault(user, []).append(name if role is None else role)
+    names = users.values_list("pk", "username")
+    return {pk: Requester(name, teams.get(pk, ()), roles.get(pk, ())) for pk, name in names}
 
 
 def requester_of(user: User) -> Requester:
