@@ -128,8 +128,11 @@ class SourceFound:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
+    """`votes`: several people decide the request."""
+
     tool_call_id: str
     request_id: str
+    votes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ from approvals.queries.policy.covered import coverage_of
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
 from approvals.states import Door, Status, Width
+from approvals.text.numbers import grouped
+from approvals.text.times import clock_time
 
 PREVIEWED, MAX_INPUT = timedelta(days=30), 20_000
 #: Requests that a preview looks at, the latest first.
@@ -88,6 +90,20 @@ def find_grant(user: Person, grant_id: UUID) -> Grant:
 def uses_of(grant: Grant, user: Person) -> QuerySet[ApprovalRequest]:
     """Return the requests that a grant has approved, of those that this person may see, the latest first."""
     return requests_for(user).filter(decision__grant=grant).order_by("-decision__grant_use")
+
+
+def use_words(grant: Grant, number: int) -> str:
+    """Return which use of a grant a request was, such as “use 3 of 10 until 18:00”."""
+    words = {
+        "number": grouped(number),
+        "uses": grouped(grant.uses or 0),
+        "time": clock_time(grant.until) if grant.until else "",
+    }
+    if grant.uses is None:
+        return _("use %(number)s until %(time)s") % words
+    if grant.until is None:
+        return _("use %(number)s of %(uses)s") % words
+    return _("use %(number)s of %(uses)s until %(time)s") % words
 
 
 def may_end(user: Person, grant: Grant) -> bool:

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,12 +22,12 @@ from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
 from approvals.models.people import RoleName
 from approvals.models.policy.rules import VersionState
-from approvals.policy.match import Facts, server_of
+from approvals.policy.match import Facts, Match, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
 from approvals.policy.rules import NO_POLICY, Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
 from approvals.policy.words import Names, whole_rule_in_words
 from approvals.record.amounts import amount_at, amount_pointer
-from approvals.states import Control, Status
+from approvals.states import Control, Kind, Status
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
@@ -121,6 +122,45 @@ def rules_in_words(stored: Mapping[str, Any]) -> list[tuple[Rule, list[str]]]:
     """Return the rules of a stored policy, each with everything that it says, in sentences."""
     names = names_of(stored)
     return [(rule, whole_rule_in_words(rule, names)) for rule in policy_of(stored).rules]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInWords:
+    """Rules of the live policy, each with what it says in sentences, and the number of its version; 0 without a policy."""
+
+    version: int = 0
+    rules: Sequence[tuple[Rule, list[str]]] = ()
+
+
+def rules_about_tool(tool: str) -> RulesInWords:
+    """Return the live rules that could match an approval of a tool."""
+    facts = Facts(tool=tool, server=server_of(tool))
+
+    def may_match(rule: Rule) -> bool:
+        match = rule.match
+        about = not match.kinds or Kind.APPROVAL in match.kinds
+        return about and Match(tools=match.tools, servers=match.servers).fits(facts)
+
+    return _live_rules_in_words(may_match)
+
+
+def rules_naming(person: User) -> RulesInWords:
+    """Return the live rules that need the approval of a person, or of a team or role of theirs."""
+    groups = set(person.groups.values_list("pk", flat=True))
+
+    def names(rule: Rule) -> bool:
+        stages = () if rule.ask is None else rule.ask.terms.stages
+        return any(person.pk in group.people or groups & {*group.teams} for stage in stages for group in stage.groups)
+
+    return _live_rules_in_words(names)
+
+
+def _live_rules_in_words(wanted: Callable[[Rule], bool]) -> RulesInWords:
+    live = live_version()
+    if live is None:
+        return RulesInWords()
+    shown = [(rule, words) for rule, words in rules_in_words(live.document) if wanted(rule)]
+    return RulesInWords(live.number, shown)
 
 
 def _roles() -> dict[str, int]:
