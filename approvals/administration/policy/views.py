@@ -161,6 +161,9 @@ def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpRespo
         "here": "policy",
         "draft": draft,
         "rows": [] if draft.stored is None else rows_of_document(draft.stored),
+        "mixing": [rule.name for rule in draft.policy.rules if rule.when is not None and rule.when.mixes_numbers]
+        if draft.policy is not None
+        else [],
         "switches": _switches(draft.document),
         "otherwise": otherwise_of(draft.stored),
         "form": RuleForm(),

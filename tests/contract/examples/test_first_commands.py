@@ -30,7 +30,6 @@ DOCUMENTED = "http://127.0.0.1:8000"
 #: Pages for a server whose settings are loaded: their commands find them in the environment.
 INSTALLED = {
     "docs/how-to/back-up-and-restore.md",
-    "docs/how-to/keep-rules-in-git.md",
     "docs/how-to/run-it-for-a-team.md",
 }
 #: Pages that install the Python client, which is in the clone.
@@ -82,7 +81,6 @@ NOT_RUN = {
     "docs/how-to/command-line.md: .venv/bin/pip": ENVIRONMENT,
     "docs/how-to/command-line.md: pausepoint ask": "runs a script of yours; tests/contract/python_client/test_command.py does it",
     "docs/how-to/send-files.md: pip install": ENVIRONMENT,
-    'docs/how-to/send-files.md: curl -sS "$DESK/api/v1/requests/$ID/decision"': "needs a file and a waiting form",
     "docs/how-to/notifications.md: curl": "needs a team; tests/approvals/api/openapi/test_page.py sends the same",
     "docs/how-to/mcp.md: claude mcp add": CLAUDE_CODE,
     "docs/how-to/mcp.md: claude mcp list": CLAUDE_CODE,
