@@ -27,7 +27,7 @@ from tests.support.services import missing, real_processes  # noqa: F401 - a fix
 SHELLS = {"sh", "bash", "shell", "console", ""}
 FENCE = re.compile(r"^( *)```([^\n]*)\n(.*?)^ *```$", re.S | re.M)
 DOCUMENTED = "http://127.0.0.1:8000"
-#: Pages for a server whose settings are loaded: their commands find them in the environment.
+#: Pages for a server whose settings are loaded, as they say: their commands find them in the environment.
 INSTALLED = {
     "docs/how-to/back-up-and-restore.md",
     "docs/how-to/run-it-for-a-team.md",
@@ -217,6 +217,9 @@ def test_every_exception_is_one_block_that_exists():
     meant = [entry for block in BLOCKS for entry in block.not_run]
     assert sorted(set(meant)) == sorted(NOT_RUN)
     assert all(len(block.not_run) < 2 for block in BLOCKS)
+    assert [
+        page for page in sorted(INSTALLED) if "set -a; . /etc/pausepoint.env" not in (ROOT / page).read_text()
+    ] == []
     assert len([block for block in BLOCKS if not block.not_run]) >= 20
 
 
