@@ -212,10 +212,13 @@ def _joins(node: Node) -> bool:
 
 
 def _is_loose(node: Node) -> bool:
-    """Return whether this is a variable or an element of what is read, whose type is not known."""
+    """Return whether this is a variable or an element of what is read, whose type is not known.
+
+    The count of `exists_one` is a variable too, of CEL's own: conditions cannot write its name.
+    """
     if node.kind == Kind.CALL:
         return node.name == "_[_]"
-    return node.kind == Kind.NAME and node.name not in _TYPED
+    return node.kind == Kind.NAME and node.name not in _TYPED and not node.name.startswith(("@", "__"))
 
 
 def _is_read(node: Node) -> bool:

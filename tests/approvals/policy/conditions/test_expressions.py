@@ -234,6 +234,7 @@ MIXING = {
     "double(input.amount) + double(input.fee) > 1.0": [],
     "int(input.amount) * 2 > 1": [],
     "hour * 2 > 1": [],
+    "input.items.exists_one(item, item == 1)": [],
     "size(input.items) * 2 > 1": [],
     'tool + "-" + agent == "refund-billing"': [],
     'input.first + " " + input.last == "Ada L"': [],
