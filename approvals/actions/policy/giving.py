@@ -44,14 +44,14 @@ def was_given(request: ApprovalRequest, terms: GrantTerms, by: Actor) -> bool:
 
     The page counts its hours from when a form is sent, so a form that is sent twice may end a moment later.
     """
-    given = Grant.objects.filter(request=request.pk).first()
-    if given is None or (given.given_by_id, given.given_by_name) != (by.pk, by.get_username()):
+    grant = Grant.objects.filter(request=request.pk).first()
+    if grant is None or (grant.given_by_id, grant.given_by_name) != (by.pk, by.get_username()):
         return False
-    if given.until is None or terms.until is None:
-        same_end = given.until == terms.until
+    if grant.until is None or terms.until is None:
+        same_end = grant.until == terms.until
     else:
-        same_end = abs(given.until - terms.until) < _MOMENT
-    stored = (given.width, given.audience, given.uses, given.reason)
+        same_end = abs(grant.until - terms.until) < _MOMENT
+    stored = (grant.width, grant.audience, grant.uses, grant.reason)
     return same_end and stored == (terms.width, terms.audience, terms.uses, terms.reason)
 
 
