@@ -16,7 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rruleset, rrulestr
-from icalendar import Calendar
+from icalendar import Calendar, vDDDTypes
 
 #: Seconds of the processor that a calendar may take.
 CPU_SECONDS = 5
@@ -46,6 +46,7 @@ def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list
     calendar = Calendar.from_ical(text)
     # Untyped: the library's types are unions of all that a property may be.
     events: list[Any] = [event for event in calendar.walk("VEVENT") if "DTSTART" in event][:MAX_EVENTS]
+    events = _newest(events, zone)
     # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
     replaced = {(_uid(event), _moment(event["RECURRENCE-ID"].dt, zone)) for event in events if "RECURRENCE-ID" in event}
     changes = _changes(events, zone)
@@ -60,6 +61,34 @@ def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list
             if not is_replaced and not _is_cancelled(shown) and first < end and last > begin:
                 shifts.add(Shift(first, last, _attendees(shown), str(shown.get("SUMMARY", ""))[:500]))
     return sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))[:MAX_SHIFTS]
+
+
+def _newest(events: Sequence[Any], zone: tzinfo) -> list[Any]:
+    """Return events without those of which the calendar has a newer version: it has a higher sequence, or a later stamp."""
+    newest: dict[tuple[str, datetime | None], Any] = {}
+    for event in events:
+        key = _version_key(event, zone)
+        if key not in newest or _version(event) >= _version(newest[key]):
+            newest[key] = event
+    # An event without an id is the version of no other.
+    return [event for event in events if not _uid(event) or newest[_version_key(event, zone)] is event]
+
+
+def _version_key(event: Any, zone: tzinfo) -> tuple[str, datetime | None]:
+    """Return what all versions of an event have in common: its id, and which occurrence it replaces."""
+    replaces = event.get("RECURRENCE-ID")
+    return _uid(event), None if replaces is None else _moment(replaces.dt, zone)
+
+
+def _version(event: Any) -> tuple[int, datetime]:
+    # Either may be malformed, and counts as absent then.
+    sequence, stamp = event.get("SEQUENCE"), event.get("DTSTAMP")
+    made_at = (
+        _moment(stamp.dt, UTC)
+        if isinstance(stamp, vDDDTypes) and isinstance(stamp.dt, date)
+        else datetime.min.replace(tzinfo=UTC)
+    )
+    return sequence if isinstance(sequence, int) else 0, made_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +125,18 @@ def _occurrences(
     local = start.tzinfo or UTC
     # By the clock on the wall, on which rules of recurrence count.
     first, length = start.replace(tzinfo=None), _length(event, start, zone)
+    periods = _periods(event, local, zone)
     if "RECURRENCE-ID" in event or not ("RRULE" in event or "RDATE" in event):
         walls = [first]
     else:
         earliest, latest = (moment.astimezone(local).replace(tzinfo=None) for moment in (begin, end))
-        margin = max([length, *(abs(change.moved) + change.length for change in changes)]) + DAY
+        longest = max([length, *periods.values(), *(abs(change.moved) + change.length for change in changes)])
+        margin = longest + DAY
         walls = _recurrences(event, first, local, zone).between(earliest - margin, latest + margin, inc=True)
     for wall in walls:
         original = wall.replace(tzinfo=local).astimezone(UTC)
         held = next((change for change in reversed(changes) if change.since <= original), None)
-        moved, shown_length = (timedelta(), length) if held is None else (held.moved, held.length)
+        moved, shown_length = (timedelta(), periods.get(wall, length)) if held is None else (held.moved, held.length)
         times = (wall + moved, wall + moved + shown_length)
         begins, ends = (each.replace(tzinfo=local).astimezone(UTC) for each in times)
         yield original, event if held is None else held.event, begins, ends
@@ -125,6 +156,21 @@ def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rr
                 else:
                     add(datetime.combine(value, first.time()))
     return recurrences
+
+
+def _periods(event: Any, local: tzinfo, zone: tzinfo) -> dict[datetime, timedelta]:
+    """Return how long those occurrences are that say so themselves, by their begin on the clock on the wall."""
+    periods: dict[datetime, timedelta] = {}
+    for dates in _listed(event.get("RDATE")):
+        for each in dates.dts:
+            if not isinstance(each.dt, tuple):
+                continue
+            begin, until = each.dt
+            wall = _aware(begin, zone).astimezone(local).replace(tzinfo=None)
+            if not isinstance(until, timedelta):
+                until = _aware(until, zone).astimezone(local).replace(tzinfo=None) - wall
+            periods[wall] = until
+    return periods
 
 
 def _with_local_end(rule: Any, local: tzinfo) -> str:
