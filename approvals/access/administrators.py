@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from approvals.access.rights import ADMINISTER, holds
 
@@ -17,10 +17,14 @@ def needs_second(by: User) -> bool:
     return not (by.is_superuser or settings.HITL_ONE_ADMINISTRATOR) and _others_administer(by)
 
 
+def administrators() -> QuerySet[User]:
+    """Return everyone who has the right to administer, deactivated people included."""
+    return User.objects.filter(Q(is_superuser=True) | holds(ADMINISTER, "pk"))
+
+
 def _others_administer(by: User) -> bool:
     """Return whether someone else has the right to administer.
 
     Deactivated people count: otherwise an administrator could deactivate the others, and then loosen everything alone.
     """
-    administers = Q(is_superuser=True) | holds(ADMINISTER, "pk")
-    return User.objects.filter(administers).exclude(pk=by.pk).exists()
+    return administrators().exclude(pk=by.pk).exists()

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from approvals.actions.logins import SUBJECT
 from approvals.models import PendingChange
+from approvals.outbound.waiting_changes import tell_administrators
 from approvals.record import audit
 from approvals.states import Door
 
@@ -35,10 +36,11 @@ def request_change(
     subject: str = "",
     before: Any = None,
 ) -> PendingChange:
-    """Let a change wait for another administrator, on record; it replaces an earlier one of the same subject."""
+    """Let a change wait for another administrator, on record, and tell them; it replaces an earlier one of the same subject."""
     requested = {"value": value, "before": before, "requested_by": by, "requested_at": timezone.now()}
     change, _new = PendingChange.objects.update_or_create(person=person, kind=kind, subject=subject, defaults=requested)
     record_step(change, "requested", by=by, via=via)
+    tell_administrators(change)
     return change
 
 

@@ -59,6 +59,9 @@ SAFETY_ABILITIES = {
     "raises": "a tool that raises",
     "pauses": "two pauses at once",
     "together": "two processes",
+    "killed": "kill -9 between answer and effect",
+    "condition": "a condition that changes",
+    "partial": "partial answers",
 }
 
 
@@ -173,29 +176,31 @@ GROUPS = {
 
 ONE_KIND = "It asks about functions alone, and has no other kind of tool that asks."
 AT_THE_TOOL = "The tool says whether it asks, not a list of names."
-UNTESTED = "No test shows it."
-NEEDS_ITS_OWN = "It is of one agent: an agent within a tool needs its own. No test shows what happens without it."
+BY_NAME = "It asks by the name of the tool alone, so there is no condition that could change."
+BY_STEP = "A step of the workflow asks, so there is no condition that could change."
+BY_RULES = "The permission rules of Claude Code say which calls ask, at the moment of the call."
 ONE_AFTER_ANOTHER = "It asks about the calls of a message one after the other."
 OWN_CALLS = "It runs its calls itself: the adapter answers whether one may run, and is not told what it did."
 
 #: What adapters are not shown to promise, by their names.
 SAFETY_LIMITS = {
     "langchain": {},
-    "pydantic-ai": {"readable": ONE_KIND, "agents": NEEDS_ITS_OWN, "names": AT_THE_TOOL},
+    "pydantic-ai": {"readable": ONE_KIND, "names": AT_THE_TOOL},
     "openai-agents": {"names": AT_THE_TOOL},
     "claude-agent-sdk": {
-        "readable": UNTESTED,
-        "agents": UNTESTED,
         "names": AT_THE_TOOL,
         "raises": OWN_CALLS,
         "pauses": ONE_AFTER_ANOTHER,
         "together": ONE_SESSION,
+        "killed": ONE_SESSION,
+        "condition": BY_RULES,
+        "partial": ONE_SESSION,
     },
-    "google-adk": {"agents": UNTESTED},
-    "agent-framework": {},
-    "crewai": {"readable": ONE_KIND, "agents": UNTESTED},
-    "llamaindex": {"readable": ONE_KIND, "agents": UNTESTED, "names": AT_THE_TOOL},
-    "ai-sdk-agents": {"readable": ONE_KIND, "agents": NEEDS_ITS_OWN, "names": UNTESTED},
+    "google-adk": {"condition": BY_NAME},
+    "agent-framework": {"condition": BY_NAME},
+    "crewai": {"readable": ONE_KIND, "condition": BY_NAME},
+    "llamaindex": {"readable": ONE_KIND, "names": AT_THE_TOOL, "condition": BY_STEP},
+    "ai-sdk-agents": {"readable": ONE_KIND, "condition": BY_NAME},
     "openai-agents-js": {"names": AT_THE_TOOL},
 }
 #: The rows of the table of safety.

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.tool_lists import ToolLists, lists_from
 from approvals.administration.changes.noun import Noun
-from approvals.administration.changes.people import account_of, name_of, person_of
+from approvals.administration.changes.people import OfPerson, name_of, person_of
 from approvals.administration.keys.actions import NewKey, known_key, store_key, write_tool_lists
 from approvals.exceptions import Conflict
 from approvals.models import PendingChange
@@ -23,68 +23,66 @@ from approvals.text.text import visible
 from approvals.text.times import short_time
 
 
-def _make_key(change: PendingChange, *, by: User, via: Door) -> None:
-    value = change.value
-    if not person_of(change).is_active:
-        raise Conflict(_("This person is deactivated. Activate them first."))
-    replaced = ApiKey.objects.filter(pk=value["replaces"]).first() if value["replaces"] else None
-    new = NewKey(
-        user=person_of(change),
-        name=value["name"],
-        scopes=value["scopes"],
-        expires_at=datetime.fromisoformat(value["expires_at"]) if value["expires_at"] else None,
-        replaces=replaced,
-    )
-    store_key(new, change.subject, value["secret_hash"], made_by=change.requested_by, by=by, via=via)
+class Key(OfPerson):
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:keys")
+
+    def words(self, change: PendingChange) -> str:
+        words = {
+            "key": visible(change.value["name"]),
+            "prefix": change.subject,
+            "name": name_of(change),
+            "scopes": ", ".join(change.value["scopes"]),
+        }
+        return (
+            _("Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s")
+            % words
+        )
+
+    def lines(self, change: PendingChange) -> Sequence[str]:
+        lines = []
+        if change.value["expires_at"]:
+            expiry = short_time(datetime.fromisoformat(change.value["expires_at"]))
+            lines.append(_("It expires on %(time)s.") % {"time": expiry})
+        if change.value["replaces"]:
+            replaced = ApiKey.objects.filter(pk=change.value["replaces"]).first()
+            prefix = "" if replaced is None else replaced.prefix
+            lines.append(_("It takes the place of the key pp_%(prefix)s….") % {"prefix": prefix})
+        return lines
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        value = change.value
+        if not person_of(change).is_active:
+            raise Conflict(_("This person is deactivated. Activate them first."))
+        replaced = ApiKey.objects.filter(pk=value["replaces"]).first() if value["replaces"] else None
+        new = NewKey(
+            user=person_of(change),
+            name=value["name"],
+            scopes=value["scopes"],
+            expires_at=datetime.fromisoformat(value["expires_at"]) if value["expires_at"] else None,
+            replaces=replaced,
+        )
+        store_key(new, change.subject, value["secret_hash"], made_by=change.requested_by, by=by, via=via)
 
 
-def _key_made(change: PendingChange) -> str:
-    words = {
-        "key": visible(change.value["name"]),
-        "prefix": change.subject,
-        "name": name_of(change),
-        "scopes": ", ".join(change.value["scopes"]),
-    }
-    return _("Make the API key %(key)s (pp_%(prefix)s…), which acts for %(name)s with these scopes: %(scopes)s") % words
+class KeyLists(Noun):
+    replaces = True
 
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:keys")
 
-def _key_lines(change: PendingChange) -> Sequence[str]:
-    lines = []
-    if change.value["expires_at"]:
-        expiry = short_time(datetime.fromisoformat(change.value["expires_at"]))
-        lines.append(_("It expires on %(time)s.") % {"time": expiry})
-    if change.value["replaces"]:
-        replaced = ApiKey.objects.filter(pk=change.value["replaces"]).first()
-        prefix = "" if replaced is None else replaced.prefix
-        lines.append(_("It takes the place of the key pp_%(prefix)s….") % {"prefix": prefix})
-    return lines
+    def words(self, change: PendingChange) -> str:
+        key = ApiKey.objects.filter(pk=int(change.subject)).first()
+        words = {"key": visible(key.name) if key else f"#{change.subject}", "name": name_of(change)}
+        return _("Change which calls of coding agents wait for a person, for the API key %(key)s of %(name)s") % words
 
+    def now(self, change: PendingChange) -> Any:
+        key = ApiKey.objects.filter(pk=int(change.subject), revoked_at=None).first()
+        return None if key is None else lists_from(key.tool_lists).document()
 
-def _change_lists(change: PendingChange, *, by: User, via: Door) -> None:
-    lists = ToolLists(**{name: tuple(patterns) for name, patterns in change.value.items()})
-    write_tool_lists(known_key(int(change.subject)), lists, by=by, via=via)
+    def lines(self, change: PendingChange) -> Sequence[str]:
+        return difference(write_text(change.before), write_text(change.value))
 
-
-def _lists_now(change: PendingChange) -> Any:
-    key = ApiKey.objects.filter(pk=int(change.subject), revoked_at=None).first()
-    return None if key is None else lists_from(key.tool_lists).document()
-
-
-def _lists_changed(change: PendingChange) -> str:
-    key = ApiKey.objects.filter(pk=int(change.subject)).first()
-    words = {"key": visible(key.name) if key else f"#{change.subject}", "name": name_of(change)}
-    return _("Change which calls of coding agents wait for a person, for the API key %(key)s of %(name)s") % words
-
-
-def _lists_lines(change: PendingChange) -> Sequence[str]:
-    return difference(write_text(change.before), write_text(change.value))
-
-
-def _keys(_change: PendingChange) -> str:
-    return reverse("approvals:keys")
-
-
-KEY = Noun(words=_key_made, now=account_of, carry_out=_make_key, address=_keys, lines=_key_lines)
-KEY_LISTS = Noun(
-    words=_lists_changed, now=_lists_now, carry_out=_change_lists, address=_keys, lines=_lists_lines, replaces=True
-)
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        lists = ToolLists(**{name: tuple(patterns) for name, patterns in change.value.items()})
+        write_tool_lists(known_key(int(change.subject)), lists, by=by, via=via)

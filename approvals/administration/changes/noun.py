@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 from django.contrib.auth.models import User
 
@@ -12,38 +12,36 @@ from approvals.models import PendingChange
 from approvals.states import Door
 
 
-class Step(Protocol):
-    """Carries a change out, or gives it up, inside the transaction that confirms or withdraws it."""
+class Noun(ABC):
+    """A kind of change: what people read of it, what it would replace now, and what it does."""
 
-    def __call__(self, change: PendingChange, /, *, by: User, via: Door) -> None: ...
+    #: Whether it is only carried out while what it replaces is as it was when it was requested.
+    replaces = False
+    #: The name of the lock that is held meanwhile; empty for none.
+    lock = ""
 
+    @abstractmethod
+    def words(self, change: PendingChange) -> str:
+        """Return what it does, as a sentence."""
 
-def _nothing(_change: PendingChange, *, by: User, via: Door) -> None:
-    """Do nothing."""
+    @abstractmethod
+    def now(self, change: PendingChange) -> Any:
+        """Return what it is about, as that is now."""
 
+    @abstractmethod
+    def address(self, change: PendingChange) -> str:
+        """Return the address of the page that it is about."""
 
-def _no_objection(_change: PendingChange, _by: User) -> None:
-    """Raise nothing."""
+    @abstractmethod
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        """Do it, inside the transaction that confirms it."""
 
+    def lines(self, change: PendingChange) -> Sequence[str]:
+        """Return what it changes line by line, as a difference."""
+        return ()
 
-def _no_lines(_change: PendingChange) -> Sequence[str]:
-    return ()
+    def require_other(self, change: PendingChange, by: User) -> None:  # noqa: B027 - most limit no one
+        """Raise NotAllowed for an administrator who would loosen what limits themselves."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Noun:
-    """A kind of change: what people read of it, what it would replace now, and what it does.
-
-    `require_other` raises NotAllowed for an administrator who would loosen what limits themselves. A change that `replaces`
-    something is only carried out while that is as it was when it was requested. `lock` is held meanwhile.
-    """
-
-    words: Callable[[PendingChange], str]
-    now: Callable[[PendingChange], Any]
-    carry_out: Step
-    address: Callable[[PendingChange], str]
-    lines: Callable[[PendingChange], Sequence[str]] = _no_lines
-    require_other: Callable[[PendingChange, User], None] = _no_objection
-    give_up: Step = _nothing
-    replaces: bool = False
-    lock: str = ""
+    def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:  # noqa: B027 - most made nothing
+        """Undo what the request for it has made, inside the transaction that withdraws it."""

@@ -11,16 +11,16 @@ from approvals.models import PendingChange
 Kind = PendingChange.Kind
 
 NOUNS: Mapping[str, Noun] = {
-    Kind.ROLES: people.ROLES,
-    Kind.ROLE_TAKEN: people.ROLE_TAKEN,
-    Kind.RIGHTS: people.RIGHTS,
-    Kind.EMAIL: people.EMAIL,
-    Kind.LINK: people.LINK,
-    Kind.TEAMS: people.TEAMS,
-    Kind.KEY: keys.KEY,
-    Kind.KEY_LISTS: keys.KEY_LISTS,
-    Kind.TOOL: terms.TOOL,
-    Kind.PRIORITIES: terms.PRIORITIES,
-    Kind.SCOPE: terms.SCOPE,
-    Kind.POLICY: terms.POLICY,
+    Kind.ROLES: people.Roles(),
+    Kind.ROLE_TAKEN: people.RoleTaken(),
+    Kind.RIGHTS: people.Rights(),
+    Kind.EMAIL: people.Email(),
+    Kind.LINK: people.Link(),
+    Kind.TEAMS: people.Teams(),
+    Kind.KEY: keys.Key(),
+    Kind.KEY_LISTS: keys.KeyLists(),
+    Kind.TOOL: terms.Tool(),
+    Kind.PRIORITIES: terms.Priorities(),
+    Kind.SCOPE: terms.Scope(),
+    Kind.POLICY: terms.Policy(),
 }

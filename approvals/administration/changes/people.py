@@ -39,110 +39,100 @@ def name_of(change: PendingChange) -> str:
     return marked_name(person_of(change).get_username())
 
 
-def account_of(change: PendingChange) -> dict[str, Any]:
-    """Return who the person is now, and what was changed in their account: both are shown beside the change."""
-    person = User.objects.get(pk=person_of(change).pk)
-    earlier = account_changes({person.pk}).get(person.pk, ())
-    return {
-        "username": person.get_username(),
-        "email": person.email,
-        "active": person.is_active,
-        "roles": roles_of(person),
-        "rights": rights_of(person),
-        "teams": sorted(teams().filter(user=person).values_list("pk", flat=True)),
-        "changed": [each.at.isoformat() for each in earlier],
-    }
-
-
-def address_of(change: PendingChange) -> str:
-    return reverse("approvals:person", args=[person_of(change).pk])
-
-
-def _give_roles(change: PendingChange, *, by: User, via: Door) -> None:
-    add_roles(person_of(change), change.value)
-    standing_changed({})
-    tell_person(person_of(change), Change.ROLES, by=by, detail=names_of_roles(change.value))
-
-
-def _roles_given(change: PendingChange) -> str:
-    return _("Give %(name)s these roles: %(roles)s") % {"name": name_of(change), "roles": names_of_roles(change.value)}
-
-
-def _take_roles(change: PendingChange, *, by: User, via: Door) -> None:
-    powers = powers_of_givers([person_of(change).pk])
-    remove_roles(person_of(change), change.value)
-    standing_changed(powers)
-    tell_person(person_of(change), Change.ROLES_REMOVED, by=by, detail=names_of_roles(change.value))
-
-
-def _roles_taken(change: PendingChange) -> str:
-    words = {"name": name_of(change), "roles": names_of_roles(change.value)}
-    return _("Take these roles from %(name)s: %(roles)s") % words
-
-
-def _give_rights(change: PendingChange, *, by: User, via: Door) -> None:
-    add_rights(person_of(change), change.value)
-    standing_changed({})
-    tell_person(person_of(change), Change.RIGHTS, by=by, detail=names_of_rights(change.value))
-
-
-def _rights_given(change: PendingChange) -> str:
-    words = {"name": name_of(change), "rights": names_of_rights(change.value)}
-    return _("Give %(name)s these additional rights: %(rights)s") % words
-
-
-def _change_email(change: PendingChange, *, by: User, via: Door) -> None:
-    tell_person(person_of(change), Change.EMAIL, by=by, detail=change.value, also_to=change.value)
-    write_email(person_of(change), change.value)
-
-
-def _email_changed(change: PendingChange) -> str:
-    address = visible(change.value) or _("none")
-    return _("Change the email address of %(name)s to %(address)s") % {"name": name_of(change), "address": address}
-
-
-def _allow_link(change: PendingChange, *, by: User, via: Door) -> None:
-    """Tell the person. The caller makes the link, and shows it to this administrator."""
-    tell_person(person_of(change), Change.LINK, by=by)
-
-
-def _link_made(change: PendingChange) -> str:
-    return _("Make a link that sets the password of %(name)s") % {"name": name_of(change)}
-
-
-def _change_teams(change: PendingChange, *, by: User, via: Door) -> None:
-    join_and_leave(person_of(change), change.value, by=by)
-
-
-def _teams_changed(change: PendingChange) -> str:
-    ids = {*change.value["join"], *change.value["leave"]}
-    names = dict(Group.objects.filter(pk__in=ids).values_list("pk", "name"))
-    joined, left = (_listed(change.value[way], names) for way in ("join", "leave"))
-    words = {"name": name_of(change), "joined": joined, "left": left}
-    if not left:
-        return _("Add %(name)s to these teams: %(joined)s") % words
-    if not joined:
-        return _("Remove %(name)s from these teams: %(left)s") % words
-    return _("Add %(name)s to these teams: %(joined)s. Remove them from: %(left)s") % words
-
-
 def _listed(ids: list[int], names: dict[int, str]) -> str:
     return ", ".join(visible(names.get(pk, f"#{pk}")) for pk in ids)
 
 
-def _require_no_own_teams(change: PendingChange, by: User) -> None:
-    require_no_own_teams(person_of(change), change.value["join"], by=by)
+class OfPerson(Noun):
+    """A change of the access of a person. What it is about is their account, which is shown beside it."""
+
+    def now(self, change: PendingChange) -> dict[str, Any]:
+        """Return who the person is now, and what was changed in their account: both are shown beside the change."""
+        person = User.objects.get(pk=person_of(change).pk)
+        earlier = account_changes({person.pk}).get(person.pk, ())
+        return {
+            "username": person.get_username(),
+            "email": person.email,
+            "active": person.is_active,
+            "roles": roles_of(person),
+            "rights": rights_of(person),
+            "teams": sorted(teams().filter(user=person).values_list("pk", flat=True)),
+            "changed": [each.at.isoformat() for each in earlier],
+        }
+
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:person", args=[person_of(change).pk])
 
 
-ROLES = Noun(words=_roles_given, now=account_of, carry_out=_give_roles, address=address_of)
-ROLE_TAKEN = Noun(words=_roles_taken, now=account_of, carry_out=_take_roles, address=address_of)
-RIGHTS = Noun(words=_rights_given, now=account_of, carry_out=_give_rights, address=address_of)
-EMAIL = Noun(words=_email_changed, now=account_of, carry_out=_change_email, address=address_of)
-LINK = Noun(words=_link_made, now=account_of, carry_out=_allow_link, address=address_of)
-TEAMS = Noun(
-    words=_teams_changed,
-    now=account_of,
-    carry_out=_change_teams,
-    address=address_of,
-    require_other=_require_no_own_teams,
-)
+class Roles(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        return _("Give %(name)s these roles: %(roles)s") % {
+            "name": name_of(change),
+            "roles": names_of_roles(change.value),
+        }
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        add_roles(person_of(change), change.value)
+        standing_changed({})
+        tell_person(person_of(change), Change.ROLES, by=by, detail=names_of_roles(change.value))
+
+
+class RoleTaken(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        words = {"name": name_of(change), "roles": names_of_roles(change.value)}
+        return _("Take these roles from %(name)s: %(roles)s") % words
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        powers = powers_of_givers([person_of(change).pk])
+        remove_roles(person_of(change), change.value)
+        standing_changed(powers)
+        tell_person(person_of(change), Change.ROLES_REMOVED, by=by, detail=names_of_roles(change.value))
+
+
+class Rights(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        words = {"name": name_of(change), "rights": names_of_rights(change.value)}
+        return _("Give %(name)s these additional rights: %(rights)s") % words
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        add_rights(person_of(change), change.value)
+        standing_changed({})
+        tell_person(person_of(change), Change.RIGHTS, by=by, detail=names_of_rights(change.value))
+
+
+class Email(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        address = visible(change.value) or _("none")
+        return _("Change the email address of %(name)s to %(address)s") % {"name": name_of(change), "address": address}
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        tell_person(person_of(change), Change.EMAIL, by=by, detail=change.value, also_to=change.value)
+        write_email(person_of(change), change.value)
+
+
+class Link(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        return _("Make a link that sets the password of %(name)s") % {"name": name_of(change)}
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        """Tell the person. The caller makes the link, and shows it to this administrator."""
+        tell_person(person_of(change), Change.LINK, by=by)
+
+
+class Teams(OfPerson):
+    def words(self, change: PendingChange) -> str:
+        ids = {*change.value["join"], *change.value["leave"]}
+        names = dict(Group.objects.filter(pk__in=ids).values_list("pk", "name"))
+        joined, left = (_listed(change.value[way], names) for way in ("join", "leave"))
+        words = {"name": name_of(change), "joined": joined, "left": left}
+        if not left:
+            return _("Add %(name)s to these teams: %(joined)s") % words
+        if not joined:
+            return _("Remove %(name)s from these teams: %(left)s") % words
+        return _("Add %(name)s to these teams: %(joined)s. Remove them from: %(left)s") % words
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        join_and_leave(person_of(change), change.value, by=by)
+
+    def require_other(self, change: PendingChange, by: User) -> None:
+        require_no_own_teams(person_of(change), change.value["join"], by=by)

@@ -22,91 +22,12 @@ from approvals.states import Door, Priority
 from approvals.text.text import visible
 
 
-def _store_tool(change: PendingChange, *, by: User, via: Door) -> None:
-    tools.write_tool_settings(change.subject, change.value, by=by)
-
-
-def _tool_changed(change: PendingChange) -> str:
-    return _("Change the settings of the tool %(tool)s") % {"tool": visible(change.subject)}
-
-
-def _tool_now(change: PendingChange) -> Any:
-    return tools.described(change.subject)
-
-
-def _tool_lines(change: PendingChange) -> Sequence[str]:
-    changed = [name for name, value in change.value.items() if value != change.before[name]]
-    before, after = ({name: side[name] for name in changed} for side in (change.before, change.value))
-    return difference(write_text(before), write_text(after))
-
-
-def _require_no_own_tool(change: PendingChange, by: User) -> None:
-    tools.require_no_own_loosening(change.subject, change.before, change.before | change.value, by=by)
-
-
-def _tool_address(change: PendingChange) -> str:
-    return reverse("approvals:tool", args=[change.subject])
-
-
-def _store_priorities(change: PendingChange, *, by: User, via: Door) -> None:
-    tools.write_strict_priorities(change.value, by=by)
-
-
-def _priorities_now(_change: PendingChange) -> Any:
-    return tools.sorted_priorities()
-
-
-def _priorities_changed(change: PendingChange) -> str:
-    before, after = (_labels(names) for names in (change.before, change.value))
-    return _("Rejections need a message for these priorities: %(after)s. Before: %(before)s") % {
-        "after": after,
-        "before": before,
-    }
-
-
 def _labels(names: Sequence[str]) -> str:
     return ", ".join(str(Priority(name).label) for name in names) or _("none")
 
 
-def _tools_address(_change: PendingChange) -> str:
-    return reverse("approvals:tools")
-
-
 def _scope_id(change: PendingChange) -> int | None:
     return int(change.subject) if change.before is not None else None
-
-
-def _store_scope(change: PendingChange, *, by: User, via: Door) -> None:
-    scope_id = _scope_id(change)
-    if change.value is None:
-        scopes.erase_scope(int(change.subject), by=by, via=via)
-        return
-    if ApproverScope.objects.filter(name=change.value["name"]).exclude(pk=scope_id or 0).exists():
-        raise Conflict(_("Another scope has this name by now. Cancel this change, and request it again."))
-    terms = scopes.terms_from(change.value)
-    if not terms.people and not terms.teams:
-        raise Conflict(_("Whom this scope names no longer exists. Cancel this change, and request it again."))
-    scopes.write_scope(scope_id, terms, by=by, via=via)
-
-
-def _scope_now(change: PendingChange) -> Any:
-    scope_id = _scope_id(change)
-    known = scope_id is not None and ApproverScope.objects.filter(pk=scope_id).exists()
-    return scopes.described(scope_id) if known else None
-
-
-def _scope_changed(change: PendingChange) -> str:
-    name = visible((change.before or change.value)["name"])
-    if change.value is None:
-        return _("Delete the approver scope %(name)s, the last one") % {"name": name}
-    if change.before is None:
-        return _("Add the approver scope %(name)s") % {"name": name}
-    return _("Change the approver scope %(name)s") % {"name": name}
-
-
-def _scope_lines(change: PendingChange) -> Sequence[str]:
-    sides = (write_text(_named(stored)) if stored else "" for stored in (change.before, change.value))
-    return difference(*sides)
 
 
 def _named(stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,84 +46,118 @@ def _named(stored: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _require_no_own_scope(change: PendingChange, by: User) -> None:
-    scopes.require_other(by, change.before, change.value)
-
-
-def _scopes_address(_change: PendingChange) -> str:
-    return reverse("approvals:scopes")
-
-
 def _version(change: PendingChange) -> PolicyVersion:
     return find_version(int(change.subject))
 
 
-def _apply_policy(change: PendingChange, *, by: User, via: Door) -> None:
-    ruling.apply_proposal(int(change.subject), by=by, via=via)
+class Tool(Noun):
+    replaces = True
+
+    def words(self, change: PendingChange) -> str:
+        return _("Change the settings of the tool %(tool)s") % {"tool": visible(change.subject)}
+
+    def now(self, change: PendingChange) -> Any:
+        return tools.described(change.subject)
+
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:tool", args=[change.subject])
+
+    def lines(self, change: PendingChange) -> Sequence[str]:
+        changed = [name for name, value in change.value.items() if value != change.before[name]]
+        before, after = ({name: side[name] for name in changed} for side in (change.before, change.value))
+        return difference(write_text(before), write_text(after))
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        tools.write_tool_settings(change.subject, change.value, by=by)
+
+    def require_other(self, change: PendingChange, by: User) -> None:
+        tools.require_no_own_loosening(change.subject, change.before, change.before | change.value, by=by)
 
 
-def _decline_policy(change: PendingChange, *, by: User, via: Door) -> None:
-    ruling.decline_proposal(int(change.subject), by=by, via=via)
+class Priorities(Noun):
+    replaces = True
+
+    def words(self, change: PendingChange) -> str:
+        before, after = (_labels(names) for names in (change.before, change.value))
+        return _("Rejections need a message for these priorities: %(after)s. Before: %(before)s") % {
+            "after": after,
+            "before": before,
+        }
+
+    def now(self, change: PendingChange) -> Any:
+        return tools.sorted_priorities()
+
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:tools")
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        tools.write_strict_priorities(change.value, by=by)
 
 
-def _policy_proposed(change: PendingChange) -> str:
-    version = _version(change)
-    words = {"number": version.number, "reason": visible(version.reason)}
-    return _("Apply version %(number)s of the policy: “%(reason)s”") % words
+class Scope(Noun):
+    replaces = True
+    lock = SCOPES_LOCK
+
+    def words(self, change: PendingChange) -> str:
+        name = visible((change.before or change.value)["name"])
+        if change.value is None:
+            return _("Delete the approver scope %(name)s, the last one") % {"name": name}
+        if change.before is None:
+            return _("Add the approver scope %(name)s") % {"name": name}
+        return _("Change the approver scope %(name)s") % {"name": name}
+
+    def now(self, change: PendingChange) -> Any:
+        scope_id = _scope_id(change)
+        known = scope_id is not None and ApproverScope.objects.filter(pk=scope_id).exists()
+        return scopes.described(scope_id) if known else None
+
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:scopes")
+
+    def lines(self, change: PendingChange) -> Sequence[str]:
+        sides = (write_text(_named(stored)) if stored else "" for stored in (change.before, change.value))
+        return difference(*sides)
+
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        scope_id = _scope_id(change)
+        if change.value is None:
+            scopes.erase_scope(int(change.subject), by=by, via=via)
+            return
+        if ApproverScope.objects.filter(name=change.value["name"]).exclude(pk=scope_id or 0).exists():
+            raise Conflict(_("Another scope has this name by now. Cancel this change, and request it again."))
+        terms = scopes.terms_from(change.value)
+        if not terms.people and not terms.teams:
+            raise Conflict(_("Whom this scope names no longer exists. Cancel this change, and request it again."))
+        scopes.write_scope(scope_id, terms, by=by, via=via)
+
+    def require_other(self, change: PendingChange, by: User) -> None:
+        scopes.require_other(by, change.before, change.value)
 
 
-def _policy_now(_change: PendingChange) -> Any:
-    live = live_version()
-    return None if live is None else live.number
+class Policy(Noun):
+    def words(self, change: PendingChange) -> str:
+        version = _version(change)
+        words = {"number": version.number, "reason": visible(version.reason)}
+        return _("Apply version %(number)s of the policy: “%(reason)s”") % words
 
+    def now(self, change: PendingChange) -> Any:
+        live = live_version()
+        return None if live is None else live.number
 
-def _policy_lines(change: PendingChange) -> Sequence[str]:
-    version = _version(change)
-    base = PolicyVersion.objects.filter(number=version.based_on).first() if version.based_on else None
-    before = written(EMPTY if base is None else base.document)
-    return difference(write_text(before), write_text(written(version.document)))
+    def address(self, change: PendingChange) -> str:
+        return reverse("approvals:policy-version", args=[int(change.subject)])
 
+    def lines(self, change: PendingChange) -> Sequence[str]:
+        version = _version(change)
+        base = PolicyVersion.objects.filter(number=version.based_on).first() if version.based_on else None
+        before = written(EMPTY if base is None else base.document)
+        return difference(write_text(before), write_text(written(version.document)))
 
-def _require_no_own_policy(change: PendingChange, by: User) -> None:
-    ruling.require_no_own_loosening(_version(change), live_version(), by=by)
+    def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
+        ruling.apply_proposal(int(change.subject), by=by, via=via)
 
+    def require_other(self, change: PendingChange, by: User) -> None:
+        ruling.require_no_own_loosening(_version(change), live_version(), by=by)
 
-def _policy_address(change: PendingChange) -> str:
-    return reverse("approvals:policy-version", args=[int(change.subject)])
-
-
-TOOL = Noun(
-    words=_tool_changed,
-    now=_tool_now,
-    carry_out=_store_tool,
-    address=_tool_address,
-    lines=_tool_lines,
-    require_other=_require_no_own_tool,
-    replaces=True,
-)
-PRIORITIES = Noun(
-    words=_priorities_changed,
-    now=_priorities_now,
-    carry_out=_store_priorities,
-    address=_tools_address,
-    replaces=True,
-)
-SCOPE = Noun(
-    words=_scope_changed,
-    now=_scope_now,
-    carry_out=_store_scope,
-    address=_scopes_address,
-    lines=_scope_lines,
-    require_other=_require_no_own_scope,
-    replaces=True,
-    lock=SCOPES_LOCK,
-)
-POLICY = Noun(
-    words=_policy_proposed,
-    now=_policy_now,
-    carry_out=_apply_policy,
-    address=_policy_address,
-    lines=_policy_lines,
-    require_other=_require_no_own_policy,
-    give_up=_decline_policy,
-)
+    def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:
+        ruling.decline_proposal(int(change.subject), by=by, via=via)

@@ -62,5 +62,13 @@ def say_that_it_waits(request: SignedIn) -> None:
     messages.info(request, _("Another administrator must confirm this. Until then, nothing changes."))
 
 
+def say_saved(request: SignedIn, *, waits: bool, saved: str = "") -> None:
+    """Say that a change is saved, perhaps in words of its own, or that it waits."""
+    if waits:
+        say_that_it_waits(request)
+    else:
+        messages.success(request, saved or _("The changes are saved."))
+
+
 def _after(change: PendingChange) -> str:
     return NOUNS[change.kind].address(change)

@@ -13,7 +13,7 @@ from approvals.access.keys import DEFAULT_SCOPES
 from approvals.access.tool_lists import lists_from
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
-from approvals.administration.changes.views import say_that_it_waits
+from approvals.administration.changes.views import say_saved
 from approvals.administration.first_run import first_question
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
@@ -71,10 +71,7 @@ def key(request: SignedIn, pk: int) -> HttpResponse:
         except NotAllowed as refusal:
             refuse(form, refusal)
         else:
-            if waits:
-                say_that_it_waits(request)
-            else:
-                messages.success(request, _("The changes are saved."))
+            say_saved(request, waits=bool(waits))
             return redirect("approvals:key", pk)
     context = {
         "key": stored,

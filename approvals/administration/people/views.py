@@ -15,7 +15,7 @@ from approvals.access import permissions
 from approvals.actions.changes import OF_PEOPLE
 from approvals.administration.changeable import is_beyond_administrators, waits_for_second
 from approvals.administration.changes.queries import pending_changes
-from approvals.administration.changes.views import password_link, say_that_it_waits
+from approvals.administration.changes.views import password_link, say_saved, say_that_it_waits
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.people import actions
@@ -100,10 +100,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         except Refusal as refusal:
             refuse(form, refusal)
         else:
-            if waiting:
-                say_that_it_waits(request)
-            else:
-                messages.success(request, _("The changes are saved."))
+            say_saved(request, waits=bool(waiting))
             return redirect("approvals:person", pk)
     context = {
         "person": user,

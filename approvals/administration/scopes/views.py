@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -11,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from approvals.access import permissions
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
-from approvals.administration.changes.views import say_that_it_waits
+from approvals.administration.changes.views import say_saved
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.scopes import actions, queries
@@ -64,10 +63,7 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
         except NotAllowed as error:
             refusal = str(error)
         else:
-            if waits:
-                say_that_it_waits(request)
-                return redirect("approvals:scopes")
-            messages.success(request, _("The scope is deleted. This applies from now on."))
+            say_saved(request, waits=bool(waits), saved=_("The scope is deleted. This applies from now on."))
             return redirect("approvals:scopes")
     context = {
         "name": stored.name,
@@ -103,10 +99,8 @@ def _saved(request: SignedIn, pk: int | None, form: ScopeForm) -> bool:
     except NotAllowed as error:
         refuse(form, error)
         return False
-    if isinstance(stored, PendingChange):
-        say_that_it_waits(request)
-        return True
-    messages.success(request, _("The scope applies from now on. Earlier requests follow within moments."))
+    saved = _("The scope applies from now on. Earlier requests follow within moments.")
+    say_saved(request, waits=isinstance(stored, PendingChange), saved=saved)
     return True
 
 

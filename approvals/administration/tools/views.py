@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -10,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
-from approvals.administration.changes.views import say_that_it_waits
+from approvals.administration.changes.views import say_saved
 from approvals.administration.forms import refuse, status_of
 from approvals.administration.guards import administrators_only
 from approvals.administration.scopes.queries import scopes_of_tool
@@ -36,10 +35,8 @@ def tools(request: SignedIn) -> HttpResponse:
         request.POST if request.method == "POST" else None, initial={"priorities": strict_priorities()}
     )
     if form.is_bound and form.is_valid():
-        if actions.store_strict_priorities(form.cleaned_data["priorities"], by=request.user):
-            say_that_it_waits(request)
-        else:
-            messages.success(request, _("The changes are saved."))
+        waits = actions.store_strict_priorities(form.cleaned_data["priorities"], by=request.user)
+        say_saved(request, waits=bool(waits))
         return redirect("approvals:tools")
     after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
     shown, more = tools_seen(request.user, after=after)
@@ -70,10 +67,7 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         except NotAllowed as refusal:
             refuse(form, refusal)
         else:
-            if waits:
-                say_that_it_waits(request)
-            else:
-                messages.success(request, _("The settings of the tool are saved."))
+            say_saved(request, waits=bool(waits), saved=_("The settings of the tool are saved."))
             return redirect("approvals:tool", name)
     context = {
         "name": name,

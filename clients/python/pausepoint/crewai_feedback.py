@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import threading
 from collections import Counter
@@ -84,7 +83,8 @@ class DeskFeedback:
             raise LookupError(f"The flow {flow_id} is not waiting for feedback.")
         state, context = stored
         metadata = context.metadata or {}
-        request_id = metadata.get(REQUEST) or self._ask(context, _old_key(context))["id"]
+        if (request_id := metadata.get(REQUEST)) is None:
+            raise LookupError(f"The flow {flow_id} was not stored by DeskFeedback, so no one was asked.")
         feedback = _feedback(self.desk.wait(request_id), context)
         with self.desk.resume(request_id), self._using(flow_id, request_id, metadata.get(COUNTS) or {}):
             try:
@@ -185,12 +185,6 @@ def _next_key(desk: Desk, context: PendingFeedbackContext, counts: Counter[str])
     content = desk.name_of(text_of(about))
     counts[content] += 1
     return f"{content}-{counts[content]}"
-
-
-def _old_key(context: PendingFeedbackContext) -> str:
-    """Return the key of a flow that a version before 0.2 has stored."""
-    about = [context.flow_id, context.method_name, context.requested_at.isoformat()]
-    return hashlib.sha256(text_of(about).encode()).hexdigest()[:40]
 
 
 def _feedback(outcome: Outcome, context: PendingFeedbackContext) -> str:

@@ -19,7 +19,7 @@ from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 
 from pausepoint import gate
 from pausepoint.calls import ToolCall
-from pausepoint.gate import AnyDesk, Gate, Ruling
+from pausepoint.gate import AnyDesk, Gate, NotGated, Ruling
 
 
 class DeskPlugin(BasePlugin):
@@ -29,7 +29,7 @@ class DeskPlugin(BasePlugin):
     A call whose result was reported in an earlier run does not run again: the model gets that result.
     A tool named in `questions` never runs: a person answers the first text of its input, and the answer is its result.
     `extra` are more fields of each request, such as `priority` or `timeout`. A run raises NotGated if no agent of the app has
-    a tool of a name that is given here, or if the model runs it itself.
+    a tool of a name that is given here, if the model runs it itself, or if an agent that is a tool does not get the plugins.
     """
 
     def __init__(self, desk: AnyDesk, *tools: str, questions: Collection[str] = (), **extra: Any) -> None:
@@ -82,6 +82,18 @@ class DeskPlugin(BasePlugin):
     async def _check(self, invocation: InvocationContext) -> None:
         tools = [tool async for tool in _tools(invocation.agent.root_agent, ReadonlyContext(invocation))]
         self.gate.check([tool.name for tool in tools], [tool.name for tool in tools if _in_model(tool)])
+        for tool in tools:
+            if isinstance(tool, AgentTool) and not tool.include_plugins:
+                await self._check_isolated(tool, ReadonlyContext(invocation))
+
+    async def _check_isolated(self, tool: AgentTool, context: ReadonlyContext) -> None:
+        """Raise NotGated if an agent that does not get this plugin has a tool that people are to be asked about."""
+        names = {inner.name async for inner in _tools(tool.agent, context)}
+        if unasked := sorted(name for name in names if self.gate.concerns(name)):
+            raise NotGated(
+                f"The tool {tool.name!r} is an agent of its own, whose calls of {', '.join(map(repr, unasked))} would run "
+                "unasked: it does not get the plugins of the app. Give its AgentTool include_plugins=True."
+            )
 
 
 def _noted(result: dict[str, Any], ruling: Ruling) -> dict[str, Any]:

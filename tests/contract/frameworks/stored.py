@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -74,9 +73,7 @@ class Stored:
 
     def record(self, request: dict[str, Any]) -> list[str]:
         """The events of a resume in the audit log."""
-        lines = self.agent.auditor.send("GET", f"/audit?request={request['id']}").body.splitlines()
-        events = [json.loads(line)["event"] for line in lines]
-        return [event for event in events if event.startswith("resume.")]
+        return self.agent.resumes(request)
 
     def page(self, request: dict[str, Any]) -> str:
         return self.server.person("approver").get(f"/requests/{request['id']}/").text

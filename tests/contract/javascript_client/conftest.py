@@ -101,6 +101,8 @@ def ai_sdk(desk: Server, folder: Callable[[str], Path]) -> Callable[..., Program
         "approval": slice(1, 3),
         "stream": slice(0),
         "whole": slice(0),
+        "names": slice(0),
+        "inner": slice(0),
         "workflow": slice(0),
     }
 

@@ -1,7 +1,7 @@
 // An agent of the OpenAI Agents SDK with a scripted model. The code of the docs page replaces the marked line.
 import { Agent, Usage, setTracingDisabled, tool } from "@openai/agents";
 import { z } from "zod";
-import { CHANGED, DROP, REFUND, drop, idOf, refund, tell, threadId } from "./shared.mjs";
+import { CHANGED, DROP, REFUND, asks, drop, idOf, refund, tell, threadId } from "./shared.mjs";
 
 setTracingDisabled(true);
 const call = (name, input, id = name) => ({
@@ -20,8 +20,9 @@ const text = {
 // As it is told, it makes the call again as it was approved; once more, and people are asked again.
 const steps = [
   [call("refund", REFUND), call("drop", DROP)],
-  [call("refund", CHANGED, "again")],
-  [call("refund", CHANGED, "more")],
+  ...(process.env.CALM
+    ? []
+    : [[call("refund", CHANGED, "again")], [call("refund", CHANGED, "more")]]),
   [text],
 ];
 const read = [];
@@ -34,7 +35,7 @@ const model = {
   },
   async *getStreamedResponse() {},
 };
-const needsApproval = true;
+const needsApproval = process.env.CALM ? async () => asks() : true;
 const agent = new Agent({
   name: "billing",
   instructions: "Refund.",

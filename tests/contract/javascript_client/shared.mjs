@@ -1,4 +1,6 @@
 // What the programs share: the model's wishes, the tools, and how the end is told to the test.
+import { appendFileSync, existsSync } from "node:fs";
+
 export const threadId = process.argv[2];
 export const REFUND = { order: "4711", amount: 250 };
 export const CHANGED = { order: "4711", amount: 99 };
@@ -6,13 +8,30 @@ export const DROP = { table: "orders" };
 export const QUESTION = { question: "Which colour?", options: ["red", "blue"] };
 export const idOf = (name) => `${threadId}-${name}`;
 
+const { CALM, EFFECTS, HANG } = process.env;
+// A condition by which calls ask, until the file CALM is there.
+export const asks = () => !existsSync(CALM);
+const leaveALine = (line) => EFFECTS && appendFileSync(EFFECTS, `${line}\n`);
 const ran = [];
+// Note the effect of a tool, for this process and, with EFFECTS, in a file that outlives it.
+const happens = (what) => {
+  ran.push(what);
+  leaveALine(JSON.stringify(what));
+};
+// With HANG, never go on from there: the process can be killed at that moment.
+const hang = (where) => {
+  if (HANG !== where) return;
+  leaveALine(`waits ${where}`);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+};
 export const refund = ({ order, amount }) => {
-  ran.push([order, amount]);
+  hang("before the effect");
+  happens([order, amount]);
+  hang("after the effect");
   return `refunded ${amount}`;
 };
 export const drop = ({ table }) => {
-  ran.push(table);
+  happens(table);
   return "dropped";
 };
 export const tell = (found) => console.log(`TOLD ${JSON.stringify({ ran, ...found })}`);

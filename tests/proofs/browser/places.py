@@ -64,6 +64,20 @@ chat.turns.first().steps.update(model="claude-opus-5-5", usage={"input_tokens": 
 chat.turns.last().steps.update(model="own", usage={"input_tokens": 1, "cache_read_input_tokens": 9_000_000})
 """
 
+#: A change of a tool that waits for a second administrator, with a long line.
+WAITING_CHANGE = """
+from django.db import transaction
+from approvals.actions.changes import Kind, request_change
+from approvals.administration.tools.actions import described
+from approvals.states import Door
+
+with transaction.atomic():
+    before = described("issuerefund")
+    after = before | {"no_grants": not before["no_grants"], "secret_fields": ["/" + "s" * 90]}
+    by = User.objects.get(username="approver")
+    request_change(Kind.TOOL, after, subject="issuerefund", before=before, by=by, via=Door.DASHBOARD)
+"""
+
 
 @pytest.fixture(scope="package")
 def places(server, people) -> dict[str, tuple[str, str]]:
@@ -88,7 +102,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
     failed = alice.start_chat("fail tool")
     for chat in (long, failed):
         server.wait_for_turn(chat, "completed")
-    server.run(REMARKS)
+    server.run(REMARKS + WAITING_CHANGE)
     remarks = server.value("SELECT id FROM chats_chat WHERE public_id = ?", "remarks")
     checkpoint = server.value("SELECT max(id) FROM chats_turncheckpoint WHERE chat_pk = ?", mixed)
     asks = Remote(server, "requester", ("ask",))
@@ -171,6 +185,7 @@ def places_of(server, people) -> dict[str, tuple[str, str]]:
         "key": ("admin", f"/settings/keys/{key}/"),
         "webhooks": ("admin", "/settings/webhooks/"),
         "tool": ("admin", "/settings/tools/issueRefund/"),
+        "changes": ("admin", "/settings/changes/"),
         "system": ("admin", "/settings/system/"),
         "styleguide": ("approver", "/styleguide/"),
         "absent": ("requester", "/absent/"),

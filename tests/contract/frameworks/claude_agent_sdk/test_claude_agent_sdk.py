@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,17 +54,21 @@ def asking(agent, tmp_path, request):
             ),
             *([says(text("done"))] if getattr(request, "param", True) else []),
         )
-        agent.command.append(str(tmp_path))
-        agent.environment |= {
-            "ANTHROPIC_BASE_URL": claude.url,
-            "ANTHROPIC_API_KEY": KEY,
-            "HOME": str(tmp_path / "home"),
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_TELEMETRY": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "IS_SANDBOX": "1",
-        }
-        yield agent.start()
+        yield started(agent, claude, tmp_path)
+
+
+def started(agent: Any, claude: AnthropicServer, folder: Path) -> Any:
+    agent.command.append(str(folder))
+    agent.environment |= {
+        "ANTHROPIC_BASE_URL": claude.url,
+        "ANTHROPIC_API_KEY": KEY,
+        "HOME": str(folder / "home"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+    }
+    return agent.start()
 
 
 @pytest.fixture
@@ -90,10 +95,14 @@ def test_at_a_deadline_that_halts_claude_code_is_interrupted_and_its_model_not_a
     assert not (tmp_path / "a.txt").exists()
 
 
-@pytest.mark.shows("claude-agent-sdk", "approve")
+@pytest.mark.shows("claude-agent-sdk", "approve", "readable")
 def test_a_call_that_was_approved_runs_as_it_was_requested(agent, asking, tmp_path):
-    agent.decide(agent.waiting(1)["Write"], "approve")
-    agent.decide(agent.waiting(1)["Bash"], "reject")
+    write = agent.waiting(1)["Write"]
+    assert agent.whole(write)["input"] == {"file_path": str(tmp_path / "a.txt"), "content": "one"}
+    agent.decide(write, "approve")
+    command = agent.waiting(1)["Bash"]
+    assert agent.whole(command)["input"] == {"command": "rm -rf /srv/data", "description": "Clean up"}
+    agent.decide(command, "reject")
     agent.decide(agent.waiting(1)["Which colour?"], "reject")
     assert told(asking)["last"] == "done"
     assert (tmp_path / "a.txt").read_text() == "one"
@@ -126,3 +135,29 @@ def test_calls_that_nobody_decides_do_not_run_and_the_model_is_told_why(agent, a
         "toolu_ask": "No one answered in time.",
     }
     assert not (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.parametrize(("verdict", "written"), [("approve", True), ("reject", False)])
+@pytest.mark.shows("claude-agent-sdk", "agents")
+def test_a_sub_agent_asks_about_its_calls(agent, tmp_path, verdict, written):
+    work: dict[str, Any] = {"description": "Write it", "prompt": "Write a.txt.", "subagent_type": "general-purpose"}
+    # Some versions run sub-agents beside the agent, which would end before them.
+    work["run_in_background"] = False
+    file = tmp_path / "a.txt"
+    with AnthropicServer() as claude:
+        claude.account = AnyAccount()
+        claude.will(
+            says(tool_use(f"toolu_task-{agent.thread}", "Task", **work), stop_reason="tool_use"),
+            says(
+                tool_use(f"toolu_write-{agent.thread}", "Write", file_path=str(file), content="one"),
+                stop_reason="tool_use",
+            ),
+            # The sub-agent ends, and then the agent.
+            says(text("done")),
+            says(text("done")),
+        )
+        program = started(agent, claude, tmp_path)
+        request = agent.waiting(1)["Write"]
+        assert (agent.whole(request)["input"]["content"], file.exists()) == ("one", False)
+        agent.decide(request, verdict)
+        assert (told(program)["last"], file.exists()) == ("done", written)

@@ -62,7 +62,7 @@ def test_an_approved_tool_that_raises_is_recorded_and_not_run_again_and_the_mode
 
 
 @pytest.mark.parametrize("loop", [False, True])
-@pytest.mark.shows("langchain", "pauses")
+@pytest.mark.shows("langchain", "pauses", "condition")
 def test_a_rejected_call_does_not_run_though_the_condition_by_which_it_was_asked_is_false_now(agent, tmp_path, loop):
     thread = Thread(agent, tmp_path, "when", loop)
     waiting = thread.begin()

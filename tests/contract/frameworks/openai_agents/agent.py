@@ -1,4 +1,4 @@
-"""An agent of the OpenAI Agents SDK with a scripted model: `agent.py THREAD [stream | strict | handled]`."""
+"""An agent of the OpenAI Agents SDK with a scripted model: `agent.py THREAD [stream | strict | handled | when]`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,19 @@ FAILS: dict[str, dict[str, Any]] = {
     "strict": {"failure_error_function": None},
     "handled": {"failure_error_function": lambda context, error: f"Sorry: {error}"},
 }
+AGAIN = [[function_call("refund", approved, call_id=f"{THREAD}-{name}")] for name in ("again", "more")]
+
+
+async def asks(_context: Any, _arguments: dict[str, Any], _call_id: str) -> bool:
+    return program.asks()
+
+
 agent = Agent(
     name="billing",
     instructions="Refund.",
     tools=[
-        function_tool(program.refund, needs_approval=True),
-        function_tool(program.drop, needs_approval=True, **FAILS.get(MODE, {})),
+        function_tool(program.refund, needs_approval=asks if MODE == "when" else True),
+        function_tool(program.drop, needs_approval=asks if MODE == "when" else True, **FAILS.get(MODE, {})),
     ],
     model=ScriptedModel(
         [
@@ -34,8 +41,7 @@ agent = Agent(
                 function_call("drop", program.DROP, call_id=f"{THREAD}-drop"),
             ],
             # As it is told, it makes the call again as it was approved; once more, and people are asked again.
-            [function_call("refund", approved, call_id=f"{THREAD}-again")],
-            [function_call("refund", approved, call_id=f"{THREAD}-more")],
+            *([] if MODE == "when" else AGAIN),
             [assistant_message("done")],
         ]
     ),

@@ -85,6 +85,12 @@ def test_of_eight_resumers_in_two_processes_one_runs_the_tool(stored):
     ("tool", ["refund 4711 250", "tool waits", "refund 4711 250"], "refunded 250"),
     ("model", ["refund 4711 250", "model waits"], "This call has run already, and returned: refunded 250"),
 ])  # fmt: skip
+@pytest.mark.lacks(
+    "openai-agents",
+    "killed",
+    "A stored run whose process was killed within a tool runs the tool again: it is resumed at least once. People see on the "
+    "page of the request that what they approved may have run.",
+)
 @pytest.mark.shows("openai-agents", "crash")
 def test_after_a_kill_another_process_resumes_and_the_page_says_so(stored, where, ran, output):
     waiting = approved(stored)

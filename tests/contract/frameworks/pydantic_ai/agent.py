@@ -1,4 +1,4 @@
-"""A pydantic-ai agent with a function as its model: `agent.py THREAD [stream | events]`."""
+"""A pydantic-ai agent with a function as its model: `agent.py THREAD [stream | events | when]`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pausepoint.pydantic_ai
 import program
 from pausepoint import AsyncDesk
 from pausepoint.pydantic_ai import HandleDeferredToolCalls
-from pydantic_ai import CallDeferred, ToolReturnPart
+from pydantic_ai import Agent, CallDeferred, ToolReturnPart
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.toolsets import FunctionToolset
 
 THREAD = sys.argv[1]
 
@@ -74,7 +75,13 @@ async def with_events(agent: Any) -> Any:
         return [event async for event in events][-1].result
 
 
-MODES = {"stream": streamed, "events": with_events}
+async def by_a_condition(agent: Any) -> Any:
+    tools = FunctionToolset([program.refund, program.drop]).approval_required(lambda *_: program.asks())
+    asking = Agent(agent.model, tools=[ask_human], toolsets=[tools], capabilities=[Told(AsyncDesk())])
+    return await asking.run("refund 4711", conversation_id=THREAD)
+
+
+MODES = {"stream": streamed, "events": with_events, "when": by_a_condition}
 if len(sys.argv) > 2:
     result = asyncio.run(MODES[sys.argv[2]](names["agent"]))
 else:

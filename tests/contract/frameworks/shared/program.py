@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,41 @@ QUESTION = {"question": "Which colour?", "options": ["red", "blue"]}
 RAN: list[Any] = []
 
 
+def happens(what: Any) -> None:
+    """Note the effect of a tool, for this process and, with EFFECTS, in a file that outlives it."""
+    RAN.append(what)
+    leave_a_line(json.dumps(what))
+
+
+def leave_a_line(line: str) -> None:
+    if file := os.environ.get("EFFECTS"):
+        with Path(file).open("a") as effects:
+            effects.write(f"{line}\n")
+
+
+def hang(where: str) -> None:
+    """With HANG, never go on from there: the process can be killed at that moment."""
+    if os.environ.get("HANG") == where:
+        leave_a_line(f"waits {where}")
+        threading.Event().wait()
+
+
+def asks() -> bool:
+    """A condition by which calls ask, until the file CALM is there."""
+    return not Path(os.environ["CALM"]).exists()
+
+
 def refund(order: str, amount: int) -> str:
     """Refund an order."""
-    RAN.append([order, amount])
+    hang("before the effect")
+    happens([order, amount])
+    hang("after the effect")
     return f"refunded {amount}"
 
 
 def drop(table: str) -> str:
     """Drop a table; it may be locked."""
-    RAN.append(table)
+    happens(table)
     if "LOCKED" in os.environ:
         raise RuntimeError(f"{table} is locked")
     return "dropped"
@@ -34,7 +61,7 @@ def drop(table: str) -> str:
 
 def ask_human(question: str, options: list[str]) -> str:
     """Ask a person."""
-    RAN.append(question)
+    happens(question)
     return "nobody was asked"
 
 
