@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from approvals.text.secret_names import says_secret
 from approvals.text.secrets import hidden_in, mask_text, masked, restored, true_value
-from tests.support.desk.requests import make_request
 from tests.support.machine import Machine
 from tests.support.people import alice, bob
 
@@ -165,8 +164,8 @@ def test_no_other_person_or_key_reads_them():
         {"env": [{"name": "DB_PASSWORD", "value": HORSE}, {"name": "TZ", "value": "UTC"}]},
         {"headers": [{"name": "Authorization", "value": BASIC}]},
     ]
-    owner, other = alice(), Machine(bob())
-    paths = [f"/requests/{make_request(owner, input=value).pk}" for value in inputs]
+    agent, other = Machine(alice()), Machine(bob())
+    paths = [f"/requests/{agent.ask(input=value)['id']}" for value in inputs]
     documents = [json.dumps(other.get(path).body["input"]) for path in paths]
     assert [text for text in documents if HORSE in text or "dXNlcjpjb3JyZWN0" in text] == []
     assert ("/usr/bin" in documents[0], '"UTC"' in documents[2]) == (True, True)
