@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.db.canonical_json import canonical
+from approvals.schema.patterns import pattern_of
 from approvals.text.numbers import as_typed
 from approvals.text.text import visible, visible_name
 
@@ -82,3 +83,11 @@ def example_of(schema: Mapping[str, Any]) -> str:
     if "pattern" not in schema or not isinstance(examples, list) or not examples:
         return ""
     return _("such as %(example)s") % {"example": visible(text_of(examples[0])[:80])} if text_of(examples[0]) else ""
+
+
+def unchecked(schema: Mapping[str, Any]) -> str:
+    """Return that the format of a text is not checked here, if it has a pattern that cannot be; empty otherwise."""
+    pattern = schema.get("pattern")
+    if not isinstance(pattern, str) or pattern_of(pattern).is_checked:
+        return ""
+    return _("in a format that only the program that asked can check")
