@@ -47,15 +47,17 @@ coverage: $(VENV)/ready-for-tests
 	@mkdir -p build/coverage
 	$(PY) -m pytest tests/approvals tests/chats tests/hitlsite -n auto --dist worksteal --cov --cov-report= --cov-report=html:build/coverage/html
 
-# The slowest start first, so that no core is idle at the end. Each is named once: pytest sorts folders within folders.
-SLOWEST := $(addprefix tests/proofs/,browser claude team crash test_on_postgresql.py site)
-PROOFS := $(SLOWEST) tests/contract $(filter-out $(SLOWEST) %/__pycache__,$(patsubst %/,%,$(wildcard tests/proofs/*/ tests/proofs/test_*.py)))
+# The slowest start first, so that no core is idle at the end: pytest-xdist gives a file to one process. Each is named once:
+# pytest sorts folders within folders.
+SLOWEST := $(addprefix tests/proofs/,browser claude team crash test_on_postgresql.py test_state_machines.py) \
+  tests/contract/examples $(addprefix tests/proofs/,test_replays.py site)
 # Runs in one process, beside the others: schemathesis gives all operations the same name, and pytest-xdist would run only
 # the first.
 FUZZED := tests/proofs/rest/test_rest_fuzzed.py
 
 # Tests in environments of their own: make contract.
 ON_DEMAND := $(addprefix tests/contract/,frameworks javascript_client openapi packages)
+PROOFS := $(SLOWEST) $(filter-out $(SLOWEST) $(ON_DEMAND) %/__pycache__,$(patsubst %/,%,$(wildcard tests/contract/*/ tests/proofs/*/ tests/proofs/test_*.py)))
 
 # One more than cores, because these tests wait for a fifth of their time.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -67,7 +69,7 @@ ifdef ARGS
 else
 	@mkdir -p build
 	@$(PY) -m pytest $(FUZZED) >build/fuzzed.txt 2>&1 & fuzzed=$$!; \
-	$(PY) -m pytest $(PROOFS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore $(FUZZED) $(addprefix --ignore ,$(ON_DEMAND)); status=$$?; \
+	$(PY) -m pytest $(PROOFS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --ignore $(FUZZED); status=$$?; \
 	wait $$fuzzed || status=$$?; cat build/fuzzed.txt; exit $$status
 endif
 

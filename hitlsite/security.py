@@ -80,7 +80,7 @@ class LoginRequired(LoginRequiredMiddleware):
         self, request: HttpRequest, view_func: Callable[..., HttpResponseBase], view_args: Any, view_kwargs: Any
     ) -> HttpResponseBase | None:
         if callers.is_for_machines(request.path):
-            if getattr(request, "caller", None) is not None:
+            if getattr(request, "caller", None) is not None or not getattr(view_func, "login_required", True):
                 return None
             if not _opens_api_page(request):
                 return refusal_page(request, callers.refusal_for_unknown(request))

@@ -17,8 +17,9 @@ Arguments = ParamSpec("Arguments")
 
 #: Threads of a process that wait in the database for the same row, so that a row that stays locked does not occupy all.
 PLACES = 4
-#: Seconds without any progress in a line after which further threads are refused.
-STUCK = 0.5
+#: Seconds without any progress in a line after which further threads are refused. Longer than a transaction takes on a machine
+#: that is overloaded.
+STUCK = 2.0
 
 
 class LineTooLong(OperationalError):

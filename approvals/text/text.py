@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 
 from approvals.text.secrets import mask_text
 
@@ -20,6 +21,7 @@ _INVISIBLE = (
     "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 INVISIBLE = re.compile(f"[{_INVISIBLE}]")
+_RUNS = re.compile(f"[{_INVISIBLE}]+")
 #: Misleading spaces in a name: all but single spaces between other characters.
 _SPACES = re.compile(r"^ +| +$|(?<= ) +|[^\S ]")
 
@@ -37,7 +39,7 @@ def visible(text: str) -> str:
 
 def show_invisible(text: str) -> str:
     """Replace invisible characters as `visible` does, and hide nothing: for a secret that someone is shown."""
-    return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else code_point(match[0]), text)
+    return _escaped(text, code_point)
 
 
 def visible_name(name: str) -> str:
@@ -49,7 +51,20 @@ def visible_name(name: str) -> str:
 def visible_json(text: str) -> str:
     """Mask keys in JSON, and escape invisible characters: any other value stays the same."""
     text = mask_text(text)
-    return INVISIBLE.sub(lambda match: match[0] if _needed(text, match.start()) else json.dumps(match[0])[1:-1], text)
+    return _escaped(text, lambda character: json.dumps(character)[1:-1])
+
+
+def _escaped(text: str, escape: Callable[[str], str]) -> str:
+    """Replace each invisible character that is not needed."""
+
+    def escaped_run(match: re.Match[str]) -> str:
+        start, end = match.span()
+        # A mark is needed beside a visible character alone, or as the second of two in an emoji.
+        kept = {place for place in {start, start + 1, end - 1} if place < end and _needed(text, place)}
+        escapes = {character: escape(character) for character in set(match[0])}
+        return "".join(mark if place in kept else escapes[mark] for place, mark in enumerate(match[0], start))
+
+    return _RUNS.sub(escaped_run, text)
 
 
 def code_point(character: str) -> str:

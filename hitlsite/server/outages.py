@@ -9,10 +9,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.core.signals import got_request_exception
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import get_resolver
+from django.utils.log import log_response
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.debug import ExceptionReporter
@@ -43,10 +46,17 @@ class OutageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Handle an error of a view before Django logs it with a traceback."""
-        if not isinstance(exception, pool.AWAY):
-            return None
-        _log(request, exception)
-        return unavailable(request, exception)
+        if isinstance(exception, pool.AWAY):
+            _log(request, exception)
+            return unavailable(request, exception)
+        if settings.DEBUG and is_for_machines(request.path):
+            # Django would answer with its page of code, which no program reads.
+            response: HttpResponse = get_resolver().resolve_error_handler(500)(request)
+            log_response(
+                "%s: %s", response.reason_phrase, request.path, response=response, request=request, exception=exception
+            )
+            return response
+        return None
 
 
 class _NoReport(ExceptionReporter):

@@ -55,6 +55,8 @@ class Command(RefusingCommand):
             endpoints=build_endpoint_description_strings(host=host, port=port),
             ready_callable=start_work,
             application_close_timeout=2,
+            # What runs here, and so what might be wrong with it, is nobody's business.
+            server_name="",
         )
         collect_garbage_rarely()
         keep_no_statements()

@@ -32,6 +32,9 @@ TURNED = "\u202e0001\u202c EUR"
         ("tag\U000e0041", "tag⟨U+E0041⟩"),
         ("שלום\u200f!", "שלום\u200f!"),
         ("\u0646\u0645\u06cc\u200c 👩\u200d💻\ttwo\r\nlines", "\u0646\u0645\u06cc\u200c 👩\u200d💻\ttwo\r\nlines"),
+        ("🏳\ufe0f\u200d🌈 3\ufe0f\u20e3", "🏳\ufe0f\u200d🌈 3\ufe0f\u20e3"),
+        ("a\u200d\u200d\u200d\u200fש", "a⟨U+200D⟩⟨U+200D⟩⟨U+200D⟩\u200fש"),
+        ("\u0646\u200c\u200c\u200d\u0646", "\u0646\u200c⟨U+200C⟩⟨U+200D⟩\u0646"),
     ],
 )
 def test_invisible_characters_are_shown_unless_a_script_needs_them(text, shown):

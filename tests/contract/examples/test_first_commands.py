@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import threading
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from approvals.access.keys import KEY
+from tests.support.machine import Remote
 from tests.support.processes.clone import Clone
 from tests.support.processes.ports import free_port
 from tests.support.root import ROOT
@@ -154,9 +154,13 @@ PAGES = sorted({block.page for block in BLOCKS if not block.not_run})
 
 class Demo(NamedTuple):
     clone: Clone
-    address: str
+    port: int
     #: What `make demo` printed until it served.
     printed: str
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def shell(self, commands: str) -> str:
         """The commands of a page, for the port of this server."""
@@ -171,7 +175,7 @@ def demo(real_processes, tmp_path_factory) -> Iterator[Demo]:  # noqa: F811 - th
             missing(f"no {program}", f"apt-get install {program}")
     clone, port = Clone(tmp_path_factory.mktemp("clone")), free_port()
     with clone.running(f"exec make demo PORT={port}", "Pausepoint is listening on") as printed:
-        demo = Demo(clone, f"http://127.0.0.1:{port}", printed)
+        demo = Demo(clone, port, printed)
         leaving = threading.Event()
         approver = threading.Thread(target=answer_everything, args=(demo, leaving))
         approver.start()
@@ -183,14 +187,15 @@ def demo(real_processes, tmp_path_factory) -> Iterator[Demo]:  # noqa: F811 - th
 def answer_everything(demo: Demo, leaving: threading.Event) -> None:
     """Approve approvals and answer questions of programs, as a colleague would."""
     key = demo.clone.run("make key USER=approver SCOPES=ask,decide,read").strip()
-    call = f"curl -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' {demo.address}/api/v1/requests"
+    colleague = Remote(demo, "approver", key=key)
     while not leaving.wait(0.3):
-        for request in json.loads(demo.clone.run(f"{call}?status=pending"))["items"]:
+        for request in colleague.send("GET", "/requests?status=pending").body["items"]:
             decision = DECISIONS.get(request["title"], {}).get(request["kind"])
             if request["title"] == "Run payRefund?":
-                decision = REFUNDS.get(json.loads(demo.clone.run(f"{call}/{request['id']}"))["input"]["order"])
+                decision = REFUNDS.get(colleague.send("GET", f"/requests/{request['id']}").body["input"]["order"])
             if decision:
-                demo.clone.run(f"{call}/{request['id']}/decision -d {shlex.quote(json.dumps(decision))}")
+                decided = colleague.send("POST", f"/requests/{request['id']}/decision", decision)
+                assert decided.status == 200, decided
 
 
 @pytest.mark.server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from approvals.states import Kind
+from approvals.states import Kind, Priority
 from tests.support.chats.turns import converse
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request, make_workflow
@@ -49,3 +49,12 @@ def test_who_may_not_approve_is_not_told_how_by_keyboard():
     for person, told in ((bob(), ["a", "r"]), (alice(), [])):
         hint = parse(browser(person).get("/requests/").text).find("p", id="keys-hint")[0]
         assert [key.words for key in hint.find("kbd") if key.words in {"a", "r"}] == told
+
+
+def test_a_critical_request_that_keys_do_not_decide_is_not_shown_with_keys_that_decide():
+    owner, client, told = alice(), browser(bob()), {}
+    for priority in (Priority.HIGH, Priority.CRITICAL):
+        request = make_request(owner, Kind.APPROVAL, priority=priority)
+        hint = parse(client.get(request.get_absolute_url()).text).find("p", id="keys-hint")[0]
+        told[priority] = [key.words for key in hint.find("kbd")]
+    assert told == {Priority.HIGH: ["a", "r", "?"], Priority.CRITICAL: ["?"]}

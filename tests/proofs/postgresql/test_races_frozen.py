@@ -145,6 +145,19 @@ def test_the_sweep_passes_what_is_locked_and_does_the_rest():
     assert (ApprovalRequest.objects.get(pk=late[0].pk).status, reload(stuck[0]).state) == ("expired", "queued")
 
 
+def test_a_turn_that_stays_locked_while_its_request_is_decided_is_left_to_the_sweep_in_one_line(caplog):
+    turn, decider = paused(make_chat(alice())), bob()
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '100ms'")
+        with frozen_in(holding(turn)):
+            decide(only_request(turn), decider, Verdict.APPROVE)
+        cursor.execute("RESET lock_timeout")
+    assert [(record.levelname, record.exc_info) for record in caplog.records] == [("WARNING", None)]
+    assert reload(turn).state == "suspended"
+    chat_sweep.resume_answered_turns()
+    assert reload(turn).state == "queued"
+
+
 def test_reminders_of_a_workflow_that_stays_locked_hold_up_no_others():
     owner, past = alice(), timezone.now() - timedelta(days=1)
     busy = make_workflow(owner)

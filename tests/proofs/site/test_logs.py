@@ -15,6 +15,7 @@ LINE = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (\w+) ([\w.]+): (.*)$"
 ASKED = """
 import django; django.setup()
 import logging
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import SuspiciousOperation
 from django.db import OperationalError
@@ -30,7 +31,8 @@ ERRORS = {"mistake": ZeroDivisionError("a mistake"), "away": OperationalError("n
 def raising(request, what):
     raise ERRORS[what]
 
-urls.urlpatterns.insert(0, path("raise/<str:what>/", raising))
+for below in ("", "api/v1/"):
+    urls.urlpatterns.insert(0, path(f"{below}raise/<str:what>/", raising))
 client = Client(raise_request_exception=False, enforce_csrf_checks=True, headers={"Accept": "application/json"})
 """
 
@@ -53,6 +55,16 @@ def test_an_error_of_ours_is_logged_once_with_its_traceback_as_its_answer_says()
     answer, log = said('found = client.get("/raise/mistake/"); print(found.status_code, found.content.decode())')
     assert (answer[:3], "The error was logged" in answer) == ("500", True)
     assert LINE.findall(log) == [("ERROR", "django.request", "Internal Server Error: /raise/mistake/")]
+    assert log.count("ZeroDivisionError: a mistake") == log.count("Traceback") == 1
+
+
+def test_with_debug_a_program_gets_a_problem_document_for_an_error_of_ours_and_the_log_its_traceback():
+    answer, log = said(
+        'settings.DEBUG = True; found = client.get("/api/v1/raise/mistake/"); '
+        'print(found.status_code, found.headers["content-type"], found.json()["code"])'
+    )
+    assert answer == "500 application/problem+json internal_server_error\n"
+    assert LINE.findall(log) == [("ERROR", "django.request", "Internal Server Error: /api/v1/raise/mistake/")]
     assert log.count("ZeroDivisionError: a mistake") == log.count("Traceback") == 1
 
 

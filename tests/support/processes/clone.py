@@ -15,8 +15,9 @@ from tests.support.processes.deployed import KEPT
 from tests.support.processes.server import PATIENCE, until
 from tests.support.root import ROOT
 
+#: Not compiled modules, which are good for the copies too: no command has to compile the project again.
 LEFT_OUT = shutil.ignore_patterns(
-    ".git", ".venv*", "node_modules", "var", "build", "staticfiles", "__pycache__", ".*_cache", ".hypothesis"
+    ".git", ".venv*", "node_modules", "var", "build", "staticfiles", ".*_cache", ".hypothesis"
 )
 
 
@@ -36,7 +37,7 @@ class Clone:
         # What curl gets in place of 2xx is a failure.
         (folder / ".curlrc").write_text("fail\nsilent\nshow-error\n")
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        self.bare = kept | {"CURL_HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        self.bare = kept | {"CURL_HOME": str(folder)}
 
     def start(self, command: str, **more: str) -> subprocess.Popen[str]:
         """Start what a shell is told, in a process group of its own."""

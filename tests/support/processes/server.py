@@ -19,7 +19,7 @@ from hitlsite.management.commands.seed_demo import PASSWORD
 from tests.support.processes import databases, starting
 from tests.support.processes.databases import Database
 from tests.support.processes.ports import free_port
-from tests.support.processes.starting import Process
+from tests.support.processes.starting import Process, SetUp
 
 T = TypeVar("T")
 
@@ -71,6 +71,7 @@ class Server:
         self.settings, self.prepare = settings, prepare
         self.port = 0
         self.process: Process | None = None
+        self._set_up: SetUp | None = None
 
     def __enter__(self) -> Server:
         self.start()
@@ -79,6 +80,8 @@ class Server:
     def __exit__(self, *_: object) -> None:
         if self.process is not None and self.process.poll() is None:
             self.kill()
+        if self._set_up is not None:
+            self._set_up.end()
         if self.owns_database:
             self.database.drop()
 
@@ -119,9 +122,18 @@ class Server:
 
     def run(self, script: str, seconds: float = 2 * PATIENCE) -> None:
         """Run Python with the project's settings on this database, in a process of its own."""
-        words = ["-c", f"import django; django.setup()\n{script}"]
-        done = starting.run(words, env=environment(self.database, **self.settings), timeout=seconds)
+        done = self._forks_with(environment(self.database, **self.settings)).run(script, seconds)
         assert done.returncode == 0, done.stderr
+
+    def _forks_with(self, env: dict[str, str]) -> SetUp:
+        """What runs scripts in this environment. Most of the time of a short one is Django's set-up, so that is done once."""
+        if self._set_up is not None and self._set_up.env != env:
+            self._set_up.end()
+            self._set_up = None
+        if self._set_up is None:
+            with self.log.with_suffix(".scripts").open("ab") as log:
+                self._set_up = SetUp(env, log)
+        return self._set_up
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.database.rows(sql, *values)

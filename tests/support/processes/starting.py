@@ -26,6 +26,12 @@ from typing import IO
 from tests.support.processes import warm
 from tests.support.root import ROOT
 
+#: Sets Django up, and then forks for whoever is at the other end of its input.
+SET_UP = """
+import django; django.setup()
+from tests.support.processes.warm import fork_and_run
+fork_and_run(0)
+"""
 _orders = threading.Lock()
 
 
@@ -73,25 +79,38 @@ def start(
     *,
     env: Mapping[str, str],
     folder: Path = ROOT,
+    stdin: int | IO[bytes] | socket.socket | None = None,
     stdout: int | IO[bytes],
     stderr: int | IO[bytes],
+    forker: socket.socket | None = None,
 ) -> Process:
-    """Start `python WORDS` with this environment, without input: a script, `-m MODULE` or `-c CODE`, and arguments."""
+    """Start `python WORDS` with this environment: a script, `-m MODULE` or `-c CODE`, and arguments.
+
+    Without input, unless it is given. It is forked by the process at the other end of `forker`; by that of this test
+    process, which knows the libraries alone, where none is given.
+    """
     order = json.dumps({"words": [*words], "environment": dict(env), "folder": str(folder)}).encode()
     report, theirs = socket.socketpair()
+    to = forker or _forker()
     with theirs, open(os.devnull, "rb") as nothing, _orders:
-        files = [one if isinstance(one, int) else one.fileno() for one in (nothing, stdout, stderr, theirs)]
-        socket.send_fds(_forker(), [warm.LENGTH.pack(len(order))], files)
-        _forker().sendall(order)
+        given = (nothing if stdin is None else stdin, stdout, stderr, theirs)
+        files = [one if isinstance(one, int) else one.fileno() for one in given]
+        socket.send_fds(to, [warm.LENGTH.pack(len(order))], files)
+        to.sendall(order)
     return Process(words, report)
 
 
 def run(
-    words: Sequence[str], *, env: Mapping[str, str], folder: Path = ROOT, timeout: float
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    folder: Path = ROOT,
+    timeout: float,
+    forker: socket.socket | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `python WORDS` to its end; return its exit code and what it wrote as text."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        process = start(words, env=env, folder=folder, stdout=out, stderr=errors)
+        process = start(words, env=env, folder=folder, stdout=out, stderr=errors, forker=forker)
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -100,6 +119,23 @@ def run(
         out.seek(0)
         errors.seek(0)
         return subprocess.CompletedProcess(process.args, code, out.read().decode(), errors.read().decode())
+
+
+class SetUp:
+    """Runs scripts, each in a process of its own, forked from one in which Django is set up in this environment already."""
+
+    def __init__(self, env: Mapping[str, str], log: IO[bytes]) -> None:
+        self.env = dict(env)
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = start(["-c", SET_UP], env=env, stdin=theirs, stdout=log, stderr=log)
+
+    def run(self, script: str, timeout: float) -> subprocess.CompletedProcess[str]:
+        return run(["-c", script], env=self.env, timeout=timeout, forker=self._control)
+
+    def end(self) -> None:
+        self._control.close()
+        self._process.wait()
 
 
 @functools.cache

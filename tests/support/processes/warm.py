@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import inspect
 import json
 import os
 import runpy
@@ -21,10 +22,13 @@ from typing import Any
 
 #: What takes time to import. None of it reads settings, starts a thread or opens a file; Twisted's reactor would.
 LIBRARIES = (
+    "annotated_types",
     "asyncio",
     "autobahn.twisted.websocket",
+    "autobahn.websocket",
     "channels.layers",
     "channels.routing",
+    "confusable_homoglyphs.confusables",
     "croniter",
     "cryptography.hazmat.primitives.ciphers.aead",
     "django.core.cache",
@@ -46,6 +50,7 @@ LIBRARIES = (
     "django.template.loader_tags",
     "django.templatetags.i18n",
     "django.templatetags.static",
+    "django.test",
     "django.urls",
     "django.utils.log",
     "django.utils.text",
@@ -54,6 +59,7 @@ LIBRARIES = (
     "django.views.debug",
     "django.views.generic",
     "httpx",
+    "icalendar",
     "jsonschema",
     "markdown_it",
     "nh3",
@@ -69,7 +75,9 @@ LIBRARIES = (
     "re2",
     "redis",
     "redis.asyncio",
+    "rfc8785",
     "segno",
+    "standardwebhooks.webhooks",
     "twisted.internet.asyncioreactor",
     "twisted.internet.endpoints",
     "twisted.internet.tcp",
@@ -165,10 +173,17 @@ def run(order: dict[str, Any]) -> None:
         runpy.run_path(first, run_name="__main__")
 
 
-if __name__ == "__main__":
-    for library in LIBRARIES:
-        importlib.import_module(library)
+def fork_and_run(control: int) -> None:
+    """Fork programs for whoever has the other end of this socket; returns in each of them, when it has ended."""
     # What is there already is never garbage, so that collecting garbage copies none of its pages.
     gc.collect()
     gc.freeze()
-    run(wait_for_orders(socket.socket(fileno=int(sys.argv[1]))))
+    run(wait_for_orders(socket.socket(fileno=control)))
+
+
+if __name__ == "__main__":
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    # Which files these modules come from: pydantic asks that for each of its models, and finding it out takes long.
+    inspect.getmodule(inspect.currentframe())
+    fork_and_run(int(sys.argv[1]))

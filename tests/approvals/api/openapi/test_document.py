@@ -6,6 +6,7 @@ import itertools
 import json
 
 import pytest
+from django.test import Client
 from jsonschema import Draft202012Validator
 
 from approvals.api.rest.documents import NewResult
@@ -35,6 +36,11 @@ def test_no_object_of_the_document_has_a_name_twice():
     text = machine.client.get("/api/v1/openapi.json", headers=machine.headers).content
     audit = json.loads(text, object_pairs_hook=pairs)["paths"]["/api/v1/audit"]["get"]["responses"]
     assert sorted(audit["200"]["content"]) == ["application/x-ndjson", "text/csv"]
+
+
+def test_anyone_may_read_the_document():
+    reply = Client().get("/api/v1/openapi.json")
+    assert (reply.status_code, reply.json()) == (200, schema())
 
 
 def test_the_document_names_its_server_license_contact_and_tags(settings):

@@ -41,6 +41,15 @@ def request_id(server):
     return Remote(server, "requester", ("ask", "read")).ask(**body)["id"]
 
 
+#: Keep in view what is not a file and was not in view yet; whether nothing is left of it.
+SEE_REST = """() => {
+    const left = [...document.querySelectorAll('.is-pending [data-view]:not([data-viewed])')]
+        .filter(one => one.checkVisibility() && !one.closest('.attachments, .raw, .edit'));
+    left[0]?.scrollIntoView({ block: 'center' });
+    return left.length === 0;
+}"""
+
+
 def see(page, part: str, place: int, seen: str) -> None:
     """Keep a part in view, while what is around it may still load or be pushed anew, until the page has noted that it was."""
     keep = """([part, place, seen]) => {
@@ -71,6 +80,8 @@ def test_files_are_read_in_place_and_a_pdf_counts_as_seen_when_it_was_opened(win
     assert status(server, request_id) == "pending"
     if folder := os.environ.get("PICTURES"):
         page.screenshot(path=Path(folder) / "attachments.png", full_page=True)
+    # On a busy machine the page was scrolled to the picture before it had noted what stands above.
+    page.wait_for_function(SEE_REST)
     with page.expect_download() as downloaded:
         shown.get_by_role("link", name="R-2291.pdf").click()
     assert downloaded.value.suggested_filename == "R-2291.pdf"

@@ -9,6 +9,7 @@ from tests.proofs.browser.test_inbox import opened
 from tests.proofs.browser.test_inbox import status as status_of
 from tests.proofs.browser.test_live import card
 from tests.support.machine import Remote
+from tests.support.processes.server import until
 
 pytestmark = pytest.mark.browser
 
@@ -136,7 +137,8 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     title = page.get_by_role("heading", name="Approve this, and let more run without asking")
     title.wait_for()
     value = shown.locator(".input td", has_text="label 1")
-    assert (in_view(title), in_view(value)) == (True, True)
+    # The title takes the focus, and the page scrolls to it.
+    until(lambda: in_view(title) and in_view(value), "the title and the value are in view")
     terms = shown.locator(".grant-covers")
     box, beside = value.bounding_box(), terms.bounding_box()
     if width > 1200:
@@ -153,8 +155,9 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     assert " ".join(also.inner_text().split()) == (
         "2 requests that wait now are covered, too. After this you can approve them together."
     )
-    for place in (button, sentence, warning, also):
-        assert in_view(place), place
+    until(
+        lambda: all(map(in_view, (button, sentence, warning, also))), "what the terms mean is in view, above the button"
+    )
     assert violations(page, axe) == {}
     page.set_viewport_size({"width": width, "height": height})
 
@@ -175,7 +178,7 @@ def test_the_terms_stand_beside_the_input_and_what_they_mean_above_the_button(
     outcome = shown.locator(".outcome", has_text="2 requests that the grant covers go on waiting")
     outcome.wait_for()
     # The pane stays on it, and leads to the page that shows them side by side; nothing else was decided.
-    assert in_view(outcome.get_by_role("button"))
+    until(lambda: in_view(outcome.get_by_role("button")), "the way to the others is in view")
     assert [status_of(server, request) for request in others] == ["pending"] * 2
     outcome.get_by_role("button", name="Look at these 2 and approve them…").press("Enter")
     page.wait_for_url("**/bulk/")
