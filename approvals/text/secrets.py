@@ -166,7 +166,8 @@ def _items(value: list[Any], names: frozenset[str], pointers: Sequence[Sequence[
         inner, below, place = secret or _ends(pointers, step), _below(pointers, step), f"{at}/{step}"
         if pairs and not inner and _is_secret(item[0], names):
             first = _masked(item[0], names, _below(below, "0"), f"{place}/0", _ends(below, "0"))
-            items.append([first, _masked(item[1], names, _below(below, "1"), f"{place}/1", item[0])])
+            pair = [first, _masked(item[1], names, _below(below, "1"), f"{place}/1", item[0])]
+            items.append(pair if any(map(_differs, pair, item)) else item)
         else:
             inner = inner or _option_before(value, number, names)
             items.append(_masked(item, names, below, place, inner))

@@ -104,6 +104,7 @@ def test_the_rule_holds_in_each_shape_of_names_and_values(value, pointers):
         {"args": ["--password", "--user", "bob", "--tokens-used", "7"]},
         {"usage": {"tokens_used": 5, "max_tokens": 100}, "password_hint": "your pet"},
         {"rows": [["name", "Ann"], ["pin code of the door", "?"]]},
+        {"headers": [["Authorization", ""], ["token", None]]},
         {"PASSWORD_REQUIRED": True, "token": None},
     ],
 )
