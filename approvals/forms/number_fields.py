@@ -20,7 +20,7 @@ class NumberField(forms.FloatField):
         super().__init__(**options)
         self.widget.is_localized = True
 
-    def to_python(self, value: Any) -> float | None:
+    def to_python(self, value: Any) -> Any:
         return super().to_python(_typed(self, value))
 
 
@@ -29,7 +29,7 @@ class WholeNumberField(forms.IntegerField):
 
     widget = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"})
 
-    def to_python(self, value: Any) -> int | None:
+    def to_python(self, value: Any) -> Any:
         return super().to_python(_typed(self, value))
 
 
