@@ -16,8 +16,16 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from approvals.asking.attachments import MAX_CHARACTERS
-from approvals.db.canonical_json import MAX_BYTES, MAX_DEPTH, MAX_VALUES, NotCanonical, canonical, load
-from approvals.exceptions import BadBody, Invalid, NotJson, TooLarge
+from approvals.db.canonical_json import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_VALUES,
+    NotCanonical,
+    canonical,
+    clean_text,
+    load,
+)
+from approvals.exceptions import BadBody, Invalid, NotJson, Refusal, TooLarge
 from approvals.text.numbers import grouped
 from approvals.text.translation import translated
 
@@ -47,6 +55,14 @@ def json_with_files(request: HttpRequest, *paths: Sequence[str]) -> Any:
 
     Their contents count in addition to the rest of the body. Raises NotJson, TooLarge and BadBody.
     """
+    value, problem = readable_json_with_files(request, *paths)
+    if problem is not None:
+        raise problem
+    return value
+
+
+def readable_json_with_files(request: HttpRequest, *paths: Sequence[str]) -> tuple[Any, Refusal | None]:
+    """Return the same, and why it cannot be stored; None if it can. Raises NotJson, TooLarge and BadBody if it cannot be read."""
     body = _read(request, MAX_BYTES + MAX_CHARACTERS)
     try:
         value = load(body)
@@ -56,11 +72,14 @@ def json_with_files(request: HttpRequest, *paths: Sequence[str]) -> Any:
             characters += more
         if len(body) - characters > MAX_BYTES:
             raise _too_large(MAX_BYTES)
-        canonical(bare)
     except NotCanonical as error:
         # Only a body with files may be as large.
         raise _unreadable(error) if len(body) <= MAX_BYTES else _too_large(MAX_BYTES) from error
-    return value
+    try:
+        canonical(bare)
+    except NotCanonical as error:
+        return value, _unreadable(error) if len(body) <= MAX_BYTES else _too_large(MAX_BYTES)
+    return value, None
 
 
 def without_contents(value: Any, path: Sequence[str]) -> tuple[Any, int]:
@@ -81,6 +100,31 @@ def without_contents(value: Any, path: Sequence[str]) -> tuple[Any, int]:
             file = {**file, "content": hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()}
         bare.append(file)
     return bare if characters else value, characters
+
+
+def first_problem(value: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the path of the first value in an object that cannot be stored, and why; two empty texts if all can."""
+    path: list[str] = []
+    reason = ""
+    held: Any = value
+    while isinstance(held, dict | list):
+        members = held.items() if isinstance(held, dict) else enumerate(held)
+        reasons = ((name, item, _reason(name, item)) for name, item in members)
+        first = next((each for each in reasons if each[2]), None)
+        if first is None:
+            break
+        name, held, reason = first
+        path.append(clean_text(str(name)))
+    return ".".join(path), reason
+
+
+def _reason(name: str | int, value: Any) -> str:
+    """Return why a member or an item cannot be stored; an empty text if it can."""
+    try:
+        canonical({str(name): value})
+    except NotCanonical as error:
+        return translated(error)
+    return ""
 
 
 def _read(request: HttpRequest, max_bytes: int) -> bytes:

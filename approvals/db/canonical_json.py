@@ -23,6 +23,7 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _EMPTY = re.compile(r"\[\s*\]|\{\s*\}")
 _encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, sort_keys=True, separators=(",", ":"))
 _DIRTY = re.compile("[\x00\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class NotCanonical(TranslatableError, ValueError):
@@ -111,8 +112,21 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def clean_text(text: str) -> str:
-    """Replace what no database can store (NUL, lone surrogates) in text from a model, a tool or a client."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8") if _DIRTY.search(text) else text
+    """Replace what no database can store (NUL, lone surrogates) in text from a model, a tool or a client.
+
+    Two halves of a character that follow each other become the character.
+    """
+    if not _DIRTY.search(text):
+        return text
+    halves = text.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass")
+    return halves.decode("utf-16", "replace")
+
+
+def join_halves(text: str) -> str:
+    """Return a text whose pieces may have cut characters between the halves of a surrogate pair. Lone halves stay."""
+    if not _HALF.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def clean_json(value: Any) -> Any:

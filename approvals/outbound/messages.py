@@ -6,6 +6,7 @@ The links to approve and to reject open a page that asks for a log-in and decide
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,12 @@ from approvals.text.secrets import mask_text
 
 #: The names of rows in the outbox that tell people what concerns them by name. No program gets them.
 MENTIONED, ALONE, UNDECIDABLE = "request.mentioned", "request.decided_alone", "request.no_one_may_decide"
+#: What makes links, code, emphasis and columns, by what looks like it.
+_LOOK_ALIKES = str.maketrans("|`*~[]\\", "¦\u02cb\u2217\u223c\uff3b\uff3d\uff3c")
+#: Inside of a name, such as create_label, it means nothing.
+_OUTER_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+#: Mentions, emoji and addresses, topics, formulas, and addresses without a scheme.
+_MEANT = re.compile(r"@|:(?=\S)|#(?=\w)|\$|www(?=\.)", re.IGNORECASE)
 #: Requests listed in one message; for the rest it gives their number and a link.
 NAMED = 20
 
@@ -114,8 +121,8 @@ def _offers(request: ApprovalRequest, to: User) -> str:
 def slack(requests: Sequence[ApprovalRequest]) -> bytes:
     """Return a message for an incoming webhook of Slack, which Mattermost and others take too."""
     ballots = ballots_of(requests[:NAMED])
-    votes = {pk: f" {_escaped(progress_line(ballot))}" for pk, ballot in ballots.items()}
-    lines = [f"• <{link(each)}|{_escaped(_line(each))}>{votes.get(each.pk, '')}" for each in requests[:NAMED]]
+    votes = {pk: f" {plain(progress_line(ballot))}" for pk, ballot in ballots.items()}
+    lines = [f"• <{link(each)}|{plain(_line(each))}>{votes.get(each.pk, '')}" for each in requests[:NAMED]]
     more = _more(requests)
     text = "\n".join([f"{_count(requests)}:", *lines, *([_escaped(more)] if more else [])])
     return json.dumps({"text": text}, ensure_ascii=False).encode()
@@ -146,7 +153,16 @@ def _in_one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
+def plain(text: str) -> str:
+    """Return text that Slack, and servers with Markdown, show as text: a title makes no link and mentions no one.
+
+    Slack knows no escapes, and Mattermost turns its links into Markdown. So what has a meaning for one of them is replaced by
+    characters that look alike, or a space without a width stands behind it.
+    """
+    text = _escaped(text.translate(_LOOK_ALIKES))
+    text = _OUTER_UNDERSCORE.sub("\uff3f", text)
+    return _MEANT.sub("\\g<0>\u200b", text)
+
+
 def _escaped(text: str) -> str:
-    """Escape text for Slack, so that a title makes no link and mentions no one."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text.replace("|", "¦").replace("@", "@\u200b")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rruleset, rrulestr
-from icalendar import Calendar
+from icalendar import Calendar, vDDDTypes
 
 #: Seconds of the processor that a calendar may take.
 CPU_SECONDS = 5
@@ -74,7 +74,7 @@ def duty_calendar_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) 
     # Untyped: the library's types are unions of all that a property may be.
     all_events: list[Any] = calendar.walk("VEVENT")[:MAX_EVENTS]
     faults = [(event, _fault(event, zone)) for event in all_events]
-    events = [event for event, fault in faults if fault is None]
+    events = _newest([event for event, fault in faults if fault is None], zone)
     left_out = [_left_out(event, fault) for event, fault in faults if fault is not None]
     # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
     replaced = {(_uid(event), _moment(event["RECURRENCE-ID"].dt, zone)) for event in events if "RECURRENCE-ID" in event}
@@ -101,6 +101,7 @@ def _fault(event: Any, zone: tzinfo) -> str | None:
     try:
         start = _aware(event["DTSTART"].dt, zone)
         _length(event, start, zone)
+        _periods(event, start.tzinfo or UTC, zone)
         if "RECURRENCE-ID" in event:
             _moment(event["RECURRENCE-ID"].dt, zone)
         elif "RRULE" in event or "RDATE" in event:
@@ -115,6 +116,34 @@ def _left_out(event: Any, fault: str) -> LeftOut:
     begin = event.get("DTSTART")
     written = begin.to_ical().decode() if begin is not None else ""
     return LeftOut(str(event.get("SUMMARY", ""))[:MAX_SUMMARY], written[:MAX_BEGIN], fault)
+
+
+def _newest(events: Sequence[Any], zone: tzinfo) -> list[Any]:
+    """Return events without those of which the calendar has a newer version: it has a higher sequence, or a later stamp."""
+    newest: dict[tuple[str, datetime | None], Any] = {}
+    for event in events:
+        key = _version_key(event, zone)
+        if key not in newest or _version(event) >= _version(newest[key]):
+            newest[key] = event
+    # An event without an id is the version of no other.
+    return [event for event in events if not _uid(event) or newest[_version_key(event, zone)] is event]
+
+
+def _version_key(event: Any, zone: tzinfo) -> tuple[str, datetime | None]:
+    """Return what all versions of an event have in common: its id, and which occurrence it replaces."""
+    replaces = event.get("RECURRENCE-ID")
+    return _uid(event), None if replaces is None else _moment(replaces.dt, zone)
+
+
+def _version(event: Any) -> tuple[int, datetime]:
+    # Either may be malformed, and counts as absent then.
+    sequence, stamp = event.get("SEQUENCE"), event.get("DTSTAMP")
+    made_at = (
+        _moment(stamp.dt, UTC)
+        if isinstance(stamp, vDDDTypes) and isinstance(stamp.dt, date)
+        else datetime.min.replace(tzinfo=UTC)
+    )
+    return sequence if isinstance(sequence, int) else 0, made_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +180,18 @@ def _occurrences(
     local = start.tzinfo or UTC
     # By the clock on the wall, on which rules of recurrence count.
     first, length = start.replace(tzinfo=None), _length(event, start, zone)
+    periods = _periods(event, local, zone)
     if "RECURRENCE-ID" in event or not ("RRULE" in event or "RDATE" in event):
         walls = [first]
     else:
         earliest, latest = (moment.astimezone(local).replace(tzinfo=None) for moment in (begin, end))
-        margin = max([length, *(abs(change.moved) + change.length for change in changes)]) + DAY
+        longest = max([length, *periods.values(), *(abs(change.moved) + change.length for change in changes)])
+        margin = longest + DAY
         walls = _recurrences(event, first, local, zone).between(earliest - margin, latest + margin, inc=True)
     for wall in walls:
         original = wall.replace(tzinfo=local).astimezone(UTC)
         held = next((change for change in reversed(changes) if change.since <= original), None)
-        moved, shown_length = (timedelta(), length) if held is None else (held.moved, held.length)
+        moved, shown_length = (timedelta(), periods.get(wall, length)) if held is None else (held.moved, held.length)
         times = (wall + moved, wall + moved + shown_length)
         begins, ends = (each.replace(tzinfo=local).astimezone(UTC) for each in times)
         yield original, event if held is None else held.event, begins, ends
@@ -180,6 +211,21 @@ def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rr
                 else:
                     add(datetime.combine(value, first.time()))
     return recurrences
+
+
+def _periods(event: Any, local: tzinfo, zone: tzinfo) -> dict[datetime, timedelta]:
+    """Return how long those occurrences are that say so themselves, by their begin on the clock on the wall."""
+    periods: dict[datetime, timedelta] = {}
+    for dates in _listed(event.get("RDATE")):
+        for each in dates.dts:
+            if not isinstance(each.dt, tuple):
+                continue
+            begin, until = each.dt
+            wall = _aware(begin, zone).astimezone(local).replace(tzinfo=None)
+            if not isinstance(until, timedelta):
+                until = _aware(until, zone).astimezone(local).replace(tzinfo=None) - wall
+            periods[wall] = until
+    return periods
 
 
 def _with_local_end(rule: Any, local: tzinfo) -> str:

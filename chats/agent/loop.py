@@ -9,6 +9,7 @@ from typing import Any
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_json, clean_text
 from approvals.text.translatable import Count, gettext_noop
 from chats.agent.agent import Agent
+from chats.agent.characters import WholeCharacters
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -112,6 +113,7 @@ async def stream_step(
     yield StepStarted(index)
     finished: ModelFinished | None = None
     characters = 0
+    whole = WholeCharacters()
     answer = provider.stream(ModelRequest(agent, without_items(messages, provider.name), used_ids))
     async for event in answer:
         characters += len(getattr(event, "text", "")) or 1
@@ -124,13 +126,13 @@ async def stream_step(
                 yield event
             case ToolInputReady(tool_call_id, name, value):
                 planned = plan_call(agent, tool_call_id, name, value)
-                yield _clean(
-                    event
-                    if not planned.error_text
-                    else ToolInputInvalid(tool_call_id, name, planned.input, planned.error_text)
-                )
+                if planned.error_text:
+                    event = ToolInputInvalid(tool_call_id, name, planned.input, planned.error_text)
+                for passed_on in whole.take(event):
+                    yield _clean(passed_on)
             case _:
-                yield _clean(event)
+                for passed_on in whole.take(event):
+                    yield _clean(passed_on)
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
             raise ProviderError(

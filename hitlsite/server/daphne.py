@@ -1,7 +1,7 @@
-"""Daphne with backpressure for responses, a bound on bodies, and a line that says where it listens.
+"""Daphne with backpressure for responses and WebSockets, a bound on bodies, and a line that says where it listens.
 
-Daphne writes whatever an application sends at once, so that a long download to a slow client would fill the memory, and it
-stores a whole body before it calls the application.
+Daphne writes whatever an application sends at once, so that a long download to a slow client, or a page that reads nothing,
+would fill the memory. And it stores a whole body before it calls the application.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from hitlsite.server.body_limit import LARGE_BODY, LONG_ADDRESS, LONG_HEADERS, M
 
 #: Bytes of a refused body that are read and dropped, so that the client can read the response; then the connection is cut.
 DROPPED = 8 * MAX_BODY
+#: Bytes that a WebSocket may not have read, and seconds that it gets to read them. Then it misses what is pushed.
+MAX_UNSENT, UNSENT_SECONDS = 1_048_576, 5.0
+#: The close code for it, after which `live.js` loads the page again.
+BEHIND = 4413
 
 
 @implementer(IPushProducer)
@@ -42,6 +46,25 @@ class FlowControl:
 
     async def wait_until_open(self) -> None:
         await self._open.wait()
+
+
+class UnsentCount(FlowControl):
+    """Counts what is sent to a WebSocket while its client does not read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unsent = 0
+
+    async def has_room(self, size: int) -> bool:
+        """Return whether a message may be sent, after the client had time to read what was sent before. Count it then."""
+        if not self._open.is_set() and self._unsent + size > MAX_UNSENT:
+            try:
+                async with asyncio.timeout(UNSENT_SECONDS):
+                    await self.wait_until_open()
+            except TimeoutError:
+                return False
+        self._unsent = size if self._open.is_set() else self._unsent + size
+        return True
 
 
 class BoundedRequest(WebRequest):
@@ -150,6 +173,9 @@ class DeskServer(server.Server):
         self.stop()  # the command reports the reason in one line
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        if message["type"] == "websocket.send" and not await _has_room(protocol, message):
+            protocol.sendClose(code=BEHIND)
+            return
         in_pieces = message["type"] == "http.response.body" and protocol.channel is not None
         more = in_pieces and message.get("more_body", False)
         if more and protocol.producer is None:
@@ -159,3 +185,16 @@ class DeskServer(server.Server):
         await super().handle_reply(protocol, message)
         if more and isinstance(protocol.producer, FlowControl):
             await protocol.producer.wait_until_open()
+
+
+async def _has_room(protocol: Any, message: dict[str, Any]) -> bool:
+    """Return whether a message may be sent to a WebSocket: what its client has not read yet is bounded."""
+    transport = protocol.transport
+    if transport is None:
+        return True
+    if not isinstance(transport.producer, UnsentCount):
+        # That of the HTTP connection, which this was until now.
+        transport.unregisterProducer()
+        transport.registerProducer(UnsentCount(), True)
+    content = message.get("bytes") or (message.get("text") or "").encode()
+    return bool(await transport.producer.has_room(len(content)))

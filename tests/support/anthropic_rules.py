@@ -16,7 +16,16 @@ Blocks = list[dict[str, Any]]
 RESULT_TYPES = {"text", "image", "document", "search_result", "tool_reference"}
 TYPES = {
     "user": {"text", "image", "document", "tool_result", "container_upload"},
-    "assistant": {"text", "tool_use", "compaction", "fallback", *server_tools.USES, *server_tools.RESULTS, *THOUGHTS},
+    "assistant": {
+        "text",
+        "tool_use",
+        "compaction",
+        "fallback",
+        "mcp_tool_listing",
+        *server_tools.USES,
+        *server_tools.RESULTS,
+        *THOUGHTS,
+    },
 }
 WORD = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")

@@ -21,6 +21,12 @@ FIELDS = {
 }
 #: Models that think refuse what only older ones take; models of others want their thoughts back.
 THINKERS, OTHERS = re.compile(r"(gpt-5|o\d)"), re.compile(r"deepseek")
+#: Members that the models of other vendors take back, in messages and in calls.
+VENDORS = {
+    "deepseek": ({"reasoning_content"}, set()),
+    "gemini": ({"extra_content"}, {"extra_content"}),
+    "local": ({"reasoning", "reasoning_details"}, set()),
+}
 
 
 def objections(body: Body) -> Iterator[tuple[str, str, str]]:
@@ -61,13 +67,14 @@ def _of_messages(messages: list[Body], model: str) -> Iterator[str]:
     if not messages:
         yield "[] is too short - 'messages'"
     waiting: set[str] = set()
+    mistral = model.startswith("magistral")
     for number, message in enumerate([*messages, {"role": "user", "content": "the end"}]):
         role, at = message["role"], f"messages[{number}]"
         if role not in FIELDS:
             yield f"Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user' and 'tool'."
             continue
-        allowed = FIELDS[role] | ({"reasoning_content"} if role == "assistant" and OTHERS.match(model) else set())
-        for name in message.keys() - allowed:
+        theirs, of_calls = VENDORS.get(model.partition("-")[0], (set(), set()))
+        for name in message.keys() - FIELDS[role] - (theirs if role == "assistant" else set()):
             yield f"Additional properties are not allowed ('{name}' was unexpected) - '{at}'"
         if role == "tool":
             if message["tool_call_id"] not in waiting:
@@ -81,12 +88,22 @@ def _of_messages(messages: list[Body], model: str) -> Iterator[str]:
             waiting = set()
         if role == "assistant":
             calls = message.get("tool_calls")
-            yield from _of_calls(at, calls)
+            yield from _of_calls(at, calls, of_calls)
+            yield from _of_thoughts(number, message, model)
             waiting = {call["id"] for call in calls or []}
-        yield from _of_content(at, message)
+        yield from _of_content(at, message, parts=mistral)
 
 
-def _of_calls(at: str, calls: list[Body] | None) -> Iterator[str]:
+def _of_thoughts(number: int, message: Body, model: str) -> Iterator[str]:
+    """Yield what a vendor misses of what its model has sent with a call."""
+    calls = message.get("tool_calls")
+    if calls and model == "deepseek-thinks" and "reasoning_content" not in message:
+        yield f"Missing `reasoning_content` field in the assistant message at message index {number}."
+    if calls and model.startswith("gemini") and "thought_signature" not in str(calls[0].get("extra_content")):
+        yield "Function call is missing a thought_signature in functionCall parts."
+
+
+def _of_calls(at: str, calls: list[Body] | None, more: set[str]) -> Iterator[str]:
     if calls is None:
         return
     if not calls:
@@ -94,6 +111,8 @@ def _of_calls(at: str, calls: list[Body] | None) -> Iterator[str]:
     if len({call["id"] for call in calls}) != len(calls):
         yield f"Duplicate ids in '{at}.tool_calls'"
     for number, call in enumerate(calls):
+        for name in call.keys() - {"id", "type", "function"} - more:
+            yield f"Additional properties are not allowed ('{name}' was unexpected) - '{at}.tool_calls[{number}]'"
         if not 0 < len(call["id"]) <= 40:
             yield f"Invalid '{at}.tool_calls[{number}].id': string too long. Expected a string with maximum length 40"
         if call["type"] != "function" or not isinstance(call["function"]["arguments"], str):
@@ -102,12 +121,14 @@ def _of_calls(at: str, calls: list[Body] | None) -> Iterator[str]:
             yield f"Invalid '{at}.tool_calls[{number}].function.name': string does not match pattern."
 
 
-def _of_content(at: str, message: Body) -> Iterator[str]:
+def _of_content(at: str, message: Body, *, parts: bool) -> Iterator[str]:
     content = message.get("content")
     if content is None:
         if message["role"] != "assistant" or "tool_calls" not in message:
             yield f"Invalid value for 'content': expected a string, got null. - '{at}'"
     elif isinstance(content, list):
+        if parts and message["role"] == "assistant":
+            return
         if message["role"] != "user" or not content:
             yield f"Invalid type for '{at}.content': expected a string"
         for part in content:

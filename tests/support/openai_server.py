@@ -24,7 +24,7 @@ from tests.support.openai_rules import objections
 platform.platform()
 
 KEY = "sk-proj-only-for-tests-0123456789"
-MODELS = ("gpt-5.5", "gpt-4o", "deepseek-v4", "local-model")
+MODELS = ("gpt-5.5", "gpt-4o", "deepseek-v4", "deepseek-thinks", "gemini-3", "magistral", "local-model")
 
 Chunk = dict[str, Any]
 

@@ -25,24 +25,19 @@ REPORTS = frozenset({Event.POST_TOOL_USE, Event.POST_TOOL_USE_FAILURE})
 class Agent:
     """A coding agent.
 
-    `defers`: it can end and be resumed with the same call. `sends_input_back`: it takes an approval only together with the
-    input, also if that is unchanged. `edits_permissions`: it takes a changed input in a PermissionRequest.
+    `defers`: it can end and be resumed with the same call. `edits_permissions`: it takes an input in a PermissionRequest.
     """
 
     name: str
     events: frozenset[Event]
     defers: bool
-    sends_input_back: bool
     edits_permissions: bool
 
 
-CLAUDE_CODE = Agent(
-    name="Claude Code", events=frozenset(Event), defers=True, sends_input_back=False, edits_permissions=True
-)
+CLAUDE_CODE = Agent(name="Claude Code", events=frozenset(Event), defers=True, edits_permissions=True)
 CODEX = Agent(
     name="Codex",
     events=frozenset({Event.PRE_TOOL_USE, Event.PERMISSION_REQUEST, Event.POST_TOOL_USE}),
     defers=False,
-    sends_input_back=True,
     edits_permissions=False,
 )

@@ -111,16 +111,21 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _allowed(call: HookCall, decision: Decision, approved: Mapping[str, Any] | None, *, changed: bool) -> Answer:
+    """Return the answer that lets a call run, with the input that was approved, also if it is unchanged.
+
+    Codex takes no approval without it, and Claude Code none of a plan. Where another hook rewrites the call, an answer without
+    an input would let a call run that no one has seen.
+    """
     tool_input = dict(approved or {})
     if call.event == Event.PRE_TOOL_USE:
-        sent = {"updatedInput": tool_input} if changed or call.agent.sends_input_back else {}
-        reason = {"permissionDecisionReason": approved_words(decision)}
-        output: Answer = {"permissionDecision": "allow", **reason, **sent}
+        reason = approved_words(decision)
+        output: Answer = {"permissionDecision": "allow", "permissionDecisionReason": reason, "updatedInput": tool_input}
     elif changed and not call.agent.edits_permissions:
         # Approving it as it was proposed would run what no one has approved.
         return denied(call, _change(call, tool_input))
     else:
-        output = {"decision": {"behavior": "allow", **({"updatedInput": tool_input} if changed else {})}}
+        sent = {"updatedInput": tool_input} if call.agent.edits_permissions else {}
+        output = {"decision": {"behavior": "allow", **sent}}
     return {"hookSpecificOutput": {"hookEventName": call.event, **output}}
 
 

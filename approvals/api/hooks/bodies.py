@@ -74,16 +74,21 @@ class HookCall:
         # People see it: without a key of the desk, hidden values of the input could be found by trying all of them.
         return key_of_calls(f"{self.event.lower()}:", self.session, self.prompt, self.digest)
 
-    @property
-    def problem(self) -> str:
-        """What keeps the call from being stored; empty if nothing does."""
+    def require_storable(self) -> None:
+        """Raise Invalid if the call cannot be stored. One that the lists of its key leave to the agent need not be."""
         try:
             _digest = self.digest
+        except NotCanonical as error:
+            raise _invalid(error) from error
+        self.require_storable_ids()
+
+    def require_storable_ids(self) -> None:
+        """Raise Invalid if what recognizes the call cannot be stored."""
+        try:
             # Not part of what is decided, but stored and hashed all the same.
             canonical([self.session, self.prompt, self.tool_use])
         except NotCanonical as error:
-            return translated(error)
-        return ""
+            raise _invalid(error) from error
 
     @property
     def digest(self) -> str:
@@ -96,6 +101,10 @@ class HookCall:
             "elicitation": [self.server, self.message, self.address, self.requested_schema],
         }
         return digest(about)
+
+
+def _invalid(error: NotCanonical) -> Invalid:
+    return Invalid(str(_Hook.refusal), {"body": translated(error)})
 
 
 def _tool_name(value: str) -> str:
@@ -195,7 +204,4 @@ def parse(body: Mapping[str, Any], agent: Agent) -> HookCall:
         del members["prompt_id"]
     document = _EVENTS.get(event) or (_Link if body.get("mode") == "url" else _Form)
     about = {name: value for name, value in document.read(members) if name != "mode"}
-    call = HookCall(agent=agent, event=event, **about)
-    if problem := call.problem:
-        raise Invalid(str(_Hook.refusal), {"body": problem})
-    return call
+    return HookCall(agent=agent, event=event, **about)

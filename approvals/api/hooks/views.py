@@ -65,13 +65,13 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
         return _prompt(call, caller)
     seconds, expiry = _parse_wait(request, call), _parse_expiry(request)
     call, repeat = replace(call, deferred=seconds is None), idempotency_key(request)
-    if call.tool:
-        ruling, pattern = asking.ruling(caller, call.tool)
-        if ruling == Ruling.ALLOWED:
-            return JsonResponse({})
-        if ruling == Ruling.DENIED:
-            message = asking.deny(caller, _subject(call, caller), call.input, pattern, via=Door.REST)
-            return JsonResponse(answers.denied(call, message))
+    ruling, pattern = asking.ruling(caller, call.tool) if call.tool else (Ruling.GATED, "")
+    if ruling == Ruling.ALLOWED:
+        return JsonResponse({})
+    call.require_storable()
+    if ruling == Ruling.DENIED:
+        message = asking.deny(caller, _subject(call, caller), call.input, pattern, via=Door.REST)
+        return JsonResponse(answers.denied(call, message))
     calls = _calls(call, caller, repeat)
     origin = Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name, calls=calls)
     wanted = replace(ask_from(call), deadline_at=_deadline(call, seconds, expiry))
@@ -101,10 +101,12 @@ def _key(call: HookCall) -> str:
 def _report(call: HookCall, caller: Caller) -> HttpResponse:
     """Record what an approved call has done, and tell the model what a person has changed and said about it.
 
-    Of any other call nothing is recorded. Raises OtherInput and Conflict.
+    Of any other call nothing is recorded. Raises Invalid, OtherInput and Conflict.
     """
+    call.require_storable_ids()
     request = _reported(call, caller)
     if request is not None and request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
+        call.require_storable()
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
         digest = digest_for(request, call.input, request.decision).text
         result = actions.Result(input_digest=digest, output=output, error_text=call.error)
@@ -119,6 +121,7 @@ def _prompt(call: HookCall, caller: Caller) -> HttpResponse:
     Claude Code sends a prompt that it is resumed with also if the call is deferred again, and never asks about that call later.
     The call is the last one of the session, because it has ended the process.
     """
+    call.require_storable_ids()
     request = queries.latest_of_session(caller.scope, call.session, call.agent.name)
     if request is None or not request.pending:
         return JsonResponse({})

@@ -78,14 +78,22 @@ class _Waiting:
         return isinstance(response, dict) and response.get("action") == "decline"
 
 
-def call_tool(request: HttpRequest, caller: Caller, call: Call, server: Mapping[str, str]) -> HttpResponse:
-    """Respond with the result of a tool, or with a stream that ends with it. RpcError."""
+def call_tool(
+    request: HttpRequest, caller: Caller, call: Call, server: Mapping[str, str], problem: Refusal | None
+) -> HttpResponse:
+    """Respond with the result of a tool, or with a stream that ends with it. RpcError.
+
+    `problem` is why the message cannot be stored. Only in a result does the model read it: clients raise all other errors.
+    """
     name, sent = call.params.get("name"), call.params.get("arguments", {})
     tool = TOOLS.get(name) if isinstance(name, str) else None
     if tool is None or not isinstance(sent, dict):
         message = _("`name` must be one of %(names)s, and `arguments` a JSON object.")
         raise RpcError(messages.INVALID_PARAMS, message % {"names": ", ".join(TOOLS)})
-    about = digest([tool.name, without_contents(sent, ["attachments"])[0]])
+    bare, _characters = without_contents(sent, ["attachments"])
+    if problem is not None:
+        return _finished(call, _refused(tool, results.words_of_values(bare, problem)), server)
+    about = digest([tool.name, bare])
     state = _state_of(call, caller.scope, about)
     call = call if state is None else replace(call, taker=state.taker)
     try:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.access.callers import Caller
-from approvals.api.bodies import json_with_files
+from approvals.api.bodies import readable_json_with_files
 from approvals.api.frame import Endpoint
 from approvals.api.mcp import messages
 from approvals.api.mcp.calls import call_tool, continue_stream
@@ -63,11 +63,11 @@ endpoint = McpEndpoint(_serve, "POST", tokens=KEYS_ONLY)
 def _answer(request: HttpRequest, caller: Caller) -> HttpResponse:
     message = None
     try:
-        message = _body(request)
+        message, problem = _body(request)
         call = messages.read(message, request.headers)
     except RpcError as error:
         return messages.refused(error, call_id=messages.id_of(message))
-    return HttpResponse(status=202) if call is None else _respond(request, caller, call)
+    return HttpResponse(status=202) if call is None else _respond(request, caller, call, problem)
 
 
 def _check_origin(request: HttpRequest) -> None:
@@ -80,21 +80,23 @@ def _check_origin(request: HttpRequest) -> None:
         )
 
 
-def _body(request: HttpRequest) -> Any:
-    """Return the message in the body. RpcError."""
+def _body(request: HttpRequest) -> tuple[Any, Refusal | None]:
+    """Return the message in the body, and why it cannot be stored; None if it can. RpcError."""
     try:
-        return json_with_files(request, ["params", "arguments", "attachments"])
+        return readable_json_with_files(request, ["params", "arguments", "attachments"])
     except Refusal as refusal:
         raise RpcError(messages.PARSE_ERROR, str(refusal), http_status=refusal.status) from refusal
 
 
-def _respond(request: HttpRequest, caller: Caller, call: Call) -> HttpResponse:
+def _respond(request: HttpRequest, caller: Caller, call: Call, problem: Refusal | None) -> HttpResponse:
     try:
         if not (request.accepts("application/json") and request.accepts("text/event-stream")):
             message = _("Accept both application/json and text/event-stream.")
             raise RpcError(messages.INVALID_REQUEST, message, http_status=406)
         if call.method == "tools/call":
-            return call_tool(request, caller, call, SERVER)
+            return call_tool(request, caller, call, SERVER, problem)
+        if problem is not None:
+            raise RpcError(messages.INVALID_PARAMS, str(problem))
         method = (_MODERN if call.modern else _HANDSHAKE).get(call.method)
         if method is None:
             raise RpcError(

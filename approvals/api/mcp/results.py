@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from approvals.api.bodies import first_problem
 from approvals.api.outcomes import decision, report
 from approvals.api.votes import waiting_words
 from approvals.exceptions import Refusal
@@ -182,6 +183,12 @@ def words_of(error: Refusal | ValidationError) -> str:
         return "\n".join(["The arguments are invalid.", *_lines(errors)])
     errors = error.members().get("errors", {})
     return "\n".join([str(error), *_lines(errors)])
+
+
+def words_of_values(arguments: Mapping[str, Any], problem: Refusal) -> str:
+    """Return why a call cannot be stored, by the first value of its arguments for which that is so; else the `problem`."""
+    path, reason = first_problem(arguments)
+    return "\n".join(["The arguments are invalid.", *_lines({path: reason})]) if path else str(problem)
 
 
 def _lines(errors: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,8 @@ from chats.agent.server_tools import CODE
 NAME = "anthropic"
 Block = dict[str, Any]
 
-USES = frozenset({"server_tool_use", "mcp_tool_use"})
+MCP_USE = "mcp_tool_use"
+USES = frozenset({"server_tool_use", MCP_USE})
 #: Before the name of an MCP server, whose tools are declared together.
 _MCP = "mcp:"
 
@@ -35,10 +36,15 @@ def declared_names(tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
 
 def declared_name(use: Mapping[str, Any]) -> str:
     """Return the name under which a used tool of the API is declared; the one for code is used by three names."""
-    if use.get("type") == "mcp_tool_use":
+    if use.get("type") == MCP_USE:
         return f"{_MCP}{use.get('server_name')}"
     name = str(use.get("name"))
     return CODE if name.endswith(CODE) else name
+
+
+def declares_server(declared: frozenset[str], listing: Mapping[str, Any]) -> bool:
+    """Return whether the MCP server of a list of tools is among the declared ones; the API refuses the list of another."""
+    return f"{_MCP}{listing.get('mcp_server_name')}" in declared
 
 
 def used_id(block: Mapping[str, Any]) -> str:

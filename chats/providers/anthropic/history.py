@@ -19,6 +19,7 @@ from chats.providers.anthropic.blocks import (
     Block,
     begins_turn,
     declared_names,
+    declares_server,
     is_own,
     sendable_ids,
     used_id,
@@ -34,6 +35,8 @@ THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 SENT = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 #: A summary of all that is before it; see `chats.providers.anthropic.compaction`.
 SUMMARY = "compaction"
+#: The tools that an MCP server had while an answer was made.
+LISTING = "mcp_tool_listing"
 #: Where the model refused to go on in an answer, and another one took over.
 FALLBACK = "fallback"
 BEGINNING = {"type": "text", "text": "(The beginning of this conversation is left out, because it became too long.)"}
@@ -180,7 +183,10 @@ def _blocks(
             # The API refuses a thought that was cut off before it was signed, and one behind a block that is missing.
             sends = own and whole and bool(block.get("signature") or block.get("data"))
         elif kind == SUMMARY:
-            sends = own and summaries and bool(block.get("content"))
+            # Null stands for a summary that failed, which goes back as it is; the API refuses an empty text.
+            sends = own and summaries and block.get("content") != ""
+        elif kind == LISTING:
+            sends = own and declares_server(declared, block)
         elif kind == FALLBACK:
             sends = own
         else:

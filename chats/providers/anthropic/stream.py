@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from approvals.db.canonical_json import NotCanonical, clean_text, parse
+from approvals.db.canonical_json import NotCanonical, clean_text, join_halves, parse
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -241,10 +241,14 @@ class StreamedAnswer:
             block["input"] = _input(text, block.get("input"))
         match block:
             case {"type": "text"}:
+                block["text"] = join_halves(block["text"])
                 yield TextEnded(f"text-{index}")
             case {"type": "thinking"}:
+                block["thinking"] = join_halves(block["thinking"])
                 yield ReasoningEnded(f"thinking-{index}")
             case {"type": "compaction"}:
+                # A summary that failed, which the API takes back only in this form.
+                block["content"] = block.get("content") or None
                 yield ReasoningEnded(f"summary-{index}")
             case {"type": "tool_use", "id": str(call_id), "name": str(name)}:
                 yield ToolInputReady(call_id, name, block["input"])
@@ -257,7 +261,7 @@ def _input(text: str, fallback: Any) -> dict[str, Any]:
     tool accepts.
     """
     try:
-        value = parse(text) if text else fallback or {}
+        value = parse(join_halves(text)) if text else fallback or {}
     except NotCanonical as error:
         return {"unreadable": text[:1000], "why": str(error)}
     return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}

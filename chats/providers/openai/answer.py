@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
 
-from approvals.db.canonical_json import NotCanonical, parse
+from approvals.db.canonical_json import NotCanonical, join_halves, parse
 from chats.agent.events import AnswerMetered, Event, ModelFinished
 
 #: In place of the name of a refused argument: the thoughts of earlier answers.
 THOUGHTS = "thoughts"
 #: The `prefix` of an answer for which all thoughts before it were refused, so that they are not sent again.
 THOUGHTS_REFUSED = "thoughts-refused"
+
+
+#: Before the name of a vendor's own member of a message or call that a server does not take back.
+MEMBER = "member:"
 
 
 class Malformed(ValueError):
@@ -32,11 +37,13 @@ class Failed(Exception):
 class Payload:
     """The body of a request.
 
-    `thoughts` is the number of earlier answers whose thoughts are in it, or were until the server refused them.
+    `thoughts` is the number of earlier answers whose thoughts are in it, or were until the server refused them. `members` are
+    the names of what vendors added to earlier answers and get back.
     """
 
     arguments: dict[str, Any]
     thoughts: int = 0
+    members: frozenset[str] = frozenset()
 
 
 class Answer(Protocol):
@@ -115,7 +122,17 @@ def unused_id(call_id: str, used: set[str]) -> str:
 def input_of(text: str) -> dict[str, Any]:
     """Return a call's input from its JSON text; text that is no JSON object becomes an object that no tool accepts."""
     try:
-        value = parse(text) if text.strip() else {}
+        value = parse(join_halves(text)) if text.strip() else {}
     except NotCanonical as error:
         return {"unreadable": text[:1000], "why": str(error)}
     return value if isinstance(value, dict) else {"unreadable": text[:1000], "why": "not an object"}
+
+
+def is_whole_input(text: str) -> bool:
+    """Return whether a call's input has come to its end."""
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from chats.agent.provider import ModelMessage
+from chats.agent.provider import ITEM, ModelMessage
 from chats.providers.names import digest, sent_id
 
 #: What stands for an answer of which nothing can be sent.
@@ -22,12 +22,13 @@ def used_ids(messages: Iterable[ModelMessage]) -> set[str]:
 
 
 def with_results(
-    history: Sequence[ModelMessage], provider: str, longest_id: int
+    history: Sequence[ModelMessage], provider: str, longest_id: int, model: str = ""
 ) -> Iterator[tuple[ModelMessage, dict[str, str], dict[str, Block]]]:
     """Yield each message with the calls that have results, by their ids as they are sent, and with the results in it.
 
     With an answer come the calls that it made, and with the message behind it the same calls and their results. Ids of calls
-    that another provider made are replaced: servers differ in which they take, but all take ours.
+    that another provider made are replaced: servers differ in which they take, but all take ours. `model` gets the ids back
+    that its own answers refer to.
     """
     results = [_results_by_id(message) for message in history]
     call_ids: dict[str, str] = {}
@@ -41,10 +42,23 @@ def with_results(
                 for call_id in answered
                 if call_id in made
             }
+            if own and message.model == model:
+                call_ids |= _their_ids(message, call_ids, longest_id)
             yield message, call_ids, {}
         else:
             yield message, call_ids, results[position]
             call_ids = {}
+
+
+def _their_ids(message: ModelMessage, call_ids: Mapping[str, str], longest_id: int) -> dict[str, str]:
+    """Return the ids that a vendor gave to calls and refers to elsewhere, by ours. Two calls never get the same one."""
+    ids: dict[str, str] = {}
+    for block in message.content:
+        theirs = block.get(ITEM, {}).get("call_id", "") if block.get("id") in call_ids else ""
+        taken = {*ids.values(), *(sent for call_id, sent in call_ids.items() if call_id != block.get("id"))}
+        if theirs and theirs == sent_id(theirs, longest_id) and theirs not in taken:
+            ids[str(block["id"])] = theirs
+    return ids
 
 
 def _results_by_id(message: ModelMessage) -> dict[str, Block]:

@@ -13,6 +13,7 @@ import openai
 from django.utils.translation import gettext as _
 
 from chats.providers import retries
+from chats.providers.openai.answer import MEMBER
 from chats.providers.scrubbing import scrub, scrub_ids
 
 #: The header with the id of a request.
@@ -39,6 +40,8 @@ STATUSES = {
 }
 #: How servers say that they do not take an argument at all. One with a wrong value is for people to change.
 NOT_TAKEN = re.compile(r"unsupported|(?:not|n.t) support|extra|unknown|unrecogni|unexpected|permitted|deprecated", re.I)
+#: How DeepSeek says that an older model does not take its thoughts back.
+REMOVE = re.compile(r"\bremove\b", re.I)
 #: What OpenAI says of an argument without its name.
 UNNAMED = {"Encrypted content is not supported": "include"}
 #: How servers speak of thoughts that they cannot read, that they do not find, or that lack what belongs to them.
@@ -84,6 +87,17 @@ def unsupported_argument(error: Exception, arguments: Mapping[str, Any], optiona
     texts = [said_by(error), str(error.param) if isinstance(error, openai.APIError) else ""]
     texts += [name for message, name in UNNAMED.items() if message in texts[0]]
     return next((name for name in optional if name in " ".join(texts) and _has(arguments, name)), "")
+
+
+def unsupported_member(error: Exception, members: Collection[str]) -> str:
+    """Return which of a vendor's own members a server does not take back, behind MEMBER; "" for any other error."""
+    if status_of(error) not in {400, 422}:
+        return ""
+    text = f"{said_by(error)} {error.param if isinstance(error, openai.APIError) else ''}"
+    if not (NOT_TAKEN.search(text) or REMOVE.search(text)):
+        return ""
+    named = (name for name in sorted(members) if re.search(rf"\b{re.escape(name)}\b", text))
+    return next((f"{MEMBER}{name}" for name in named), "")
 
 
 def _has(arguments: Mapping[str, Any], name: str) -> bool:

@@ -41,6 +41,7 @@ from chats.providers.openai.errors import (
     said_by,
     status_of,
     unsupported_argument,
+    unsupported_member,
 )
 from chats.providers.openai.settings import sent_names
 from chats.providers.scrubbing import scrub, scrub_ids
@@ -222,6 +223,7 @@ class ServerProvider(ABC):
         """Return what of a request the model has refused and can be left out; "" for any other failure."""
         has_thoughts = payload.thoughts and THOUGHTS not in without
         refused = unsupported_argument(failure, payload.arguments, self.optional)
+        refused = refused or unsupported_member(failure, payload.members)
         return refused or (THOUGHTS if has_thoughts and refuses_thoughts(failure) else "")
 
     def _finished(self, answer: Answer, payload: Payload, *, refused: bool, more: dict[str, Any]) -> ModelFinished:

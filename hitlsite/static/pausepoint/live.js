@@ -9,7 +9,7 @@
   const isWrong = Math.abs(ahead) > 5000;
   const now = () => Date.now() + (isWrong ? ahead : 0);
 
-  const LOGGED_OUT = 4401, NOT_FOUND = 4404;
+  const LOGGED_OUT = 4401, NOT_FOUND = 4404, BEHIND = 4413;
   /** @type {Element[]} */
   const deferred = [];
 
@@ -195,8 +195,16 @@
     const code = event.detail.event.code;
     if (code === LOGGED_OUT) showStatus("out", gettext("You are logged out: reload to log in"));
     else if (code === NOT_FOUND) showStatus("out", gettext("No longer available"));
+    else if (code === BEHIND) catchUp();
     else showStatus("off", gettext("Reconnecting…"));
   });
+
+  // The browser did not read what was pushed, so the server has given up. Do not take away what someone is filling in.
+  function catchUp() {
+    const filledIn = [...document.querySelectorAll("form")].some((form) => inUse(form));
+    if (filledIn) showStatus("stale", gettext("This page is out of date: reload it"));
+    else location.reload();
+  }
 
   /** @param {string} state @param {string} words */
   function showStatus(state, words) {

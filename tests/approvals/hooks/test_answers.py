@@ -82,7 +82,15 @@ def test_a_title_says_what_the_call_does(tool, given, title):
 @pytest.mark.parametrize(
     ("verdict", "said", "heard"),
     [
-        (APPROVE, {}, {"permissionDecision": "allow", "permissionDecisionReason": "Approved by bob."}),
+        (
+            APPROVE,
+            {},
+            {
+                "permissionDecision": "allow",
+                "permissionDecisionReason": "Approved by bob.",
+                "updatedInput": BASH["tool_input"],
+            },
+        ),
         (
             EDIT,
             {"edited_input": EDITED},
@@ -113,7 +121,7 @@ def test_pre_tool_use_of_claude_code_is_answered_in_its_shape(verdict, said, hea
 @pytest.mark.parametrize(
     ("verdict", "said", "heard"),
     [
-        (APPROVE, {}, {"behavior": "allow"}),
+        (APPROVE, {}, {"behavior": "allow", "updatedInput": BASH["tool_input"]}),
         (EDIT, {"edited_input": EDITED}, {"behavior": "allow", "updatedInput": EDITED}),
         (
             REJECT,
@@ -124,6 +132,42 @@ def test_pre_tool_use_of_claude_code_is_answered_in_its_shape(verdict, said, hea
 )
 def test_a_permission_request_of_claude_code_is_answered_in_its_shape(verdict, said, heard):
     assert ended(calls.PERMISSION, verdict, **said) == {"decision": heard}
+
+
+PLAN = {
+    "hook_event_name": "PreToolUse",
+    "session_id": "s-1",
+    "prompt_id": "p-1",
+    "cwd": "/srv/shop",
+    "tool_name": "ExitPlanMode",
+    "tool_use_id": "toolu_1",
+    "tool_input": {"plan": "1. write w\n2. run the tests"},
+}
+
+
+PLAN_PERMISSION = {name: value for name, value in PLAN.items() if name != "tool_use_id"} | {
+    "hook_event_name": "PermissionRequest"
+}
+
+
+def test_a_plan_that_is_approved_unchanged_comes_back_with_the_plan_because_claude_code_asks_again_otherwise():
+    assert ended(PLAN, APPROVE) == {
+        "permissionDecision": "allow",
+        "permissionDecisionReason": "Approved by bob.",
+        "updatedInput": PLAN["tool_input"],
+    }
+
+
+def test_a_permission_for_a_plan_comes_with_the_plan():
+    assert ended(PLAN_PERMISSION, APPROVE) == {"decision": {"behavior": "allow", "updatedInput": PLAN["tool_input"]}}
+
+
+def test_a_tool_without_any_input_is_approved_with_an_empty_one():
+    assert ended(BASH | {"tool_name": "mcp__crm__sync", "tool_input": {}}, APPROVE)["updatedInput"] == {}
+
+
+def test_a_permission_request_of_codex_is_approved_without_an_input_which_it_would_not_take():
+    assert ended(calls.CODEX_PERMISSION, APPROVE, CODEX) == {"decision": {"behavior": "allow"}}
 
 
 @pytest.mark.shows("codex", "person")

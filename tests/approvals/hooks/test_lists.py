@@ -26,6 +26,25 @@ def agent_with(**lists: tuple[str, ...]) -> Machine:
     return agent
 
 
+#: Inputs that no request could store.
+UNSTORABLE = [{"n": 2**60}, {"text": "a\x00b"}, {"text": "\ud83d"}, {"\ud83d": 1}, {"deep": [[{"n": -(2**60)}]]}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("given", UNSTORABLE)
+def test_a_call_that_is_left_to_the_agent_may_have_an_input_that_cannot_be_stored(given):
+    agent = agent_with(gated=("Bash",), allowed=("Read",))
+    for tool in ("Read", "InNoList"):
+        call = BASH | {"tool_name": tool, "tool_input": given}
+        report = call | {"hook_event_name": "PostToolUse", "tool_response": given}
+        permission = {name: value for name, value in call.items() if name != "tool_use_id"}
+        permission["hook_event_name"] = "PermissionRequest"
+        replies = [agent.post(CLAUDE_CODE + NOW, body) for body in (call, permission, report)]
+        assert [(reply.status, reply.body) for reply in replies] == [(200, {})] * 3
+    assert agent.post(CLAUDE_CODE + NOW, BASH | {"tool_input": given}).refusal == (422, "invalid")
+    assert (ApprovalRequest.objects.count(), AuditEntry.objects.filter(event="tool.denied").count()) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("pattern", "fits", "fits_not"),
     [

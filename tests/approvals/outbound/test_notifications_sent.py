@@ -83,7 +83,7 @@ def test_a_slack_message_has_links_and_escapes_titles():
         carry()
         (got,) = there.got
     link = f"https://desk.example.org/requests/{request.pk}/"
-    words = "&lt;!channel&gt; &amp; &lt;https://evil.example¦click&gt; @\u200ball (support)"
+    words = "&lt;!channel&gt; &amp; &lt;https:\u200b//evil.example¦click&gt; @\u200ball (support)"
     assert (got.path, got.headers["content-type"]) == ("/services/T0/B0/x", "application/json")
     assert got.body.decode() == f'{{"text": "1 request is waiting:\\n• <{link}|{words}>"}}'
 

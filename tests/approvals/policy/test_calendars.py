@@ -277,3 +277,66 @@ def test_an_event_that_cannot_be_read_is_left_out_and_named_and_the_others_count
 def test_a_calendar_that_can_be_read_leaves_nothing_out():
     weekly = "UID:1\nDTSTART;TZID=Europe/Berlin:20261201T090000\nDURATION:PT8H\nRRULE:FREQ=WEEKLY\nSUMMARY:bob"
     assert duty_calendar_in(calendar(weekly, DUTY), at("2026-12-01"), at("2026-12-09"), BERLIN).left_out == []
+
+
+def test_a_date_of_recurrence_may_say_how_long_it_is():
+    text = calendar("""
+        UID:1
+        DTSTART;TZID=Europe/Berlin:20270301T090000
+        DTEND;TZID=Europe/Berlin:20270301T170000
+        RDATE;VALUE=PERIOD:20270302T080000Z/20270302T100000Z,20270303T080000Z/PT3H
+        RDATE;TZID=Europe/Berlin;VALUE=PERIOD:20270304T220000/20270306T060000
+        RDATE;TZID=Europe/Berlin:20270307T090000
+        SUMMARY:bob
+    """)
+    assert shifts(text, "2027-03-01", "2027-03-08") == [
+        ("03-01 08:00", "03-01 16:00", "bob"),
+        ("03-02 08:00", "03-02 10:00", "bob"),
+        ("03-03 08:00", "03-03 11:00", "bob"),
+        ("03-04 21:00", "03-06 05:00", "bob"),
+        ("03-07 08:00", "03-07 16:00", "bob"),
+    ]
+    # A long period counts as long as it lasts, also where the event itself is short.
+    assert shifts(text, "2027-03-06 04:00", "2027-03-06 04:30") == [("03-04 21:00", "03-06 05:00", "bob")]
+
+
+def version(summary: str, sequence: str, *more: str) -> str:
+    lines = ["UID:1", "DTSTART:20270301T090000Z", "DTEND:20270301T170000Z", f"SUMMARY:{summary}", sequence, *more]
+    return "\n".join(filter(None, lines))
+
+
+@pytest.mark.parametrize(
+    ("events", "summary"),
+    [
+        ([version("old", "SEQUENCE:1"), version("new", "SEQUENCE:2")], "new"),
+        ([version("new", "SEQUENCE:10"), version("old", "SEQUENCE:9")], "new"),
+        ([version("new", "SEQUENCE:1"), version("old", "")], "new"),
+        ([version("new", "", "DTSTAMP:20270202T000000Z"), version("old", "", "DTSTAMP:20270201T000000Z")], "new"),
+        ([version("old", "SEQUENCE:1"), version("new", "SEQUENCE:1")], "new"),
+        ([version("new", "SEQUENCE:1"), version("old", "SEQUENCE:many")], "new"),
+    ],
+)
+def test_of_an_event_that_is_there_twice_the_highest_sequence_counts(events, summary):
+    assert shifts(calendar(*events), "2027-03-01", "2027-03-02") == [("03-01 09:00", "03-01 17:00", summary)]
+
+
+def test_an_event_whose_newest_version_is_cancelled_is_gone():
+    events = [version("bob", "SEQUENCE:1"), version("bob", "SEQUENCE:2", "STATUS:CANCELLED")]
+    assert shifts(calendar(*events), "2027-03-01", "2027-03-02") == []
+
+
+def test_of_a_changed_occurrence_the_highest_sequence_counts_too():
+    weekly = version("bob", "SEQUENCE:5", "RRULE:FREQ=WEEKLY")
+    changed = [
+        version(name, f"SEQUENCE:{number}", "RECURRENCE-ID:20270301T090000Z")
+        for name, number in (("carol", 2), ("alice", 1))
+    ]
+    assert shifts(calendar(weekly, *changed), "2027-03-01", "2027-03-09") == [
+        ("03-01 09:00", "03-01 17:00", "carol"),
+        ("03-08 09:00", "03-08 17:00", "bob"),
+    ]
+
+
+def test_events_without_an_id_are_never_versions_of_each_other():
+    events = [version(name, "").replace("UID:1\n", "") for name in ("alice", "bob")]
+    assert [summary for *_, summary in shifts(calendar(*events), "2027-03-01", "2027-03-02")] == ["alice", "bob"]

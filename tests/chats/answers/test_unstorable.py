@@ -167,9 +167,10 @@ def test_half_a_surrogate_pair_in_a_call_is_replaced_in_the_stream(provider):
     assert (turn.state, turn.error, provider.asked) == ("completed", "", 1)
     stored = [chunks(turn, name)[0] for name in ("ToolInputStarted", "ToolInputDelta", "ToolInputInvalid")]
     assert [stored[0]["tool_name"], stored[1]["text"], stored[2]["tool_call_id"]] == [
-        "keep?",
-        '{"value": "?',
-        "call_1?",
+        "keep\ufffd",
+        # The half waits for the end of its call, which has another id here.
+        '{"value": "',
+        "call_1\ufffd",
     ]
 
 

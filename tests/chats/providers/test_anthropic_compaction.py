@@ -12,7 +12,9 @@ from chats.agent.events import AnswerMetered, ReasoningDelta, ReasoningEnded, Re
 from chats.agent.provider import ModelMessage, ModelRequest
 from chats.models import Message
 from chats.providers.anthropic import AnthropicProvider
+from chats.providers.anthropic.history import sendable_history
 from chats.providers.anthropic.request import request_arguments
+from chats.providers.anthropic.stream import StreamedAnswer
 from tests.chats.providers.test_anthropic_turns import claude, converse, say, sent
 from tests.support.anthropic_server import KEY, Reply, answer, refuses, says, text
 from tests.support.chats.turns import run
@@ -92,3 +94,43 @@ def test_people_can_read_the_summary_in_the_message(claude):
     ]
     run(say(turn.chat, "More"))
     assert sent(claude)[1] == [SUMMARY, text("Go on.")]
+
+
+FAILED = {"type": "compaction", "content": None, "encrypted_content": "c2VhbGVk"}
+LISTING = {"type": "mcp_tool_listing", "mcp_server_name": "crm", "tools": [{"name": "find", "input_schema": {}}]}
+CRM = {"tools": [{"type": "mcp_toolset", "mcp_server_name": "crm"}]}
+BEHIND = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, text("Yes.")]
+
+
+@pytest.mark.parametrize(
+    ("block", "opening", "sent_blocks"),
+    [
+        (FAILED, {}, [FAILED, *BEHIND]),
+        (LISTING, CRM, [LISTING, *BEHIND]),
+        # A list of a server that is not declared any more, and with it the thought behind it.
+        (LISTING, {}, BEHIND[1:]),
+        ({"type": "of_next_year"}, {}, BEHIND[1:]),
+        ({"type": "compaction", "content": ""}, {}, BEHIND[1:]),
+    ],
+)
+def test_a_block_that_may_go_back_goes_back_with_the_thought_behind_it(block, opening, sent_blocks):
+    history = [
+        ModelMessage("user", [text("Hello")]),
+        ModelMessage("assistant", [block, *BEHIND], "anthropic", NEW),
+        ModelMessage("user", [text("More")]),
+    ]
+    assert sendable_history(history, NEW, opening).messages[1]["content"] == sent_blocks
+
+
+@pytest.mark.parametrize("begin", [None, ""])
+def test_a_summary_that_failed_is_kept_in_the_form_in_which_it_may_go_back(begin):
+    answer = StreamedAnswer(NEW)
+    raws = [
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "compaction", "content": begin}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "compaction_delta", "content": None}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    ]
+    for raw in raws:
+        list(answer.take(raw))
+    assert answer.finished().blocks == [{"type": "compaction", "content": None}]

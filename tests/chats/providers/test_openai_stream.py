@@ -178,8 +178,9 @@ HARMLESS = [
     {"choices": []},
     chunk() | {"prompt_filter_results": []},
     chunk() | {"choices": [{"index": 0, "delta": None, "finish_reason": None}]},
-    chunk({"role": "assistant", "content": None, "tool_calls": None, "audio": None, "new_of_next_year": [1]}),
-    chunk({"content": ["no text"]}),
+    chunk({"role": "assistant", "content": None, "tool_calls": None, "audio": None, "new_of_next_year": None}),
+    chunk({"content": []}),
+    chunk({"content": [""]}),
     chunk({"tool_calls": [{"index": 0, "function": None}]}) | {"choices": []},
     chunk() | {"usage": None},
     chunk() | {"usage": {"prompt_tokens": None, "prompt_tokens_details": None}},
@@ -191,9 +192,11 @@ def test_empty_and_null_deltas_are_nothing():
     assert (shown, finished.blocks) == (read(answer("Hi", size=9))[0], [{"type": "text", "text": "Hi"}])
 
 
-MALFORMED = [None, [], "text", 5, {"choices": 5}, {"choices": [None]}, {"choices": [{"delta": "text"}]}] + [
-    chunk({"tool_calls": wrong}) for wrong in (5, [None], [{"function": "text"}], [{"function": {"arguments": {}}}])
-]
+MALFORMED = (
+    [None, [], "text", 5, {"choices": 5}, {"choices": [None]}, {"choices": [{"delta": "text"}]}]
+    + [chunk({"content": 5})]
+    + [chunk({"tool_calls": wrong}) for wrong in (5, [None], [{"function": "text"}], [{"function": {"arguments": {}}}])]
+)
 
 
 def test_an_event_of_another_shape_is_malformed():
@@ -207,7 +210,17 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-DELTAS = st.fixed_dictionaries({}, optional={"content": JSON, "reasoning": JSON, "tool_calls": JSON, "refusal": JSON})
+DELTAS = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": JSON,
+        "reasoning": JSON,
+        "tool_calls": JSON,
+        "refusal": JSON,
+        "extra_content": JSON,
+        "new": JSON,
+    },
+)
 PIECES = st.fixed_dictionaries(
     {},
     optional={

@@ -80,6 +80,23 @@ def test_status_shows_whether_the_page_is_live_and_the_page_catches_up(windows, 
             assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
 
 
+def test_a_page_that_was_closed_because_it_read_nothing_loads_again_unless_someone_writes_on_it(windows, people):
+    _, mine = people("requester").pause("Please refund order 90, 500 euros")
+    page = windows.open(people("approver"), f"/#{mine}")
+    sockets = []
+    page.route_web_socket("**/ws/**", lambda socket: sockets.append(socket))  # a function, which Playwright marks
+    page.reload()
+    page.locator("#live[data-state=on]").wait_for()
+    with page.expect_navigation():
+        sockets[-1].close(code=4413)
+    page.locator("#live[data-state=on]").wait_for()
+    card(page, mine).get_by_placeholder("Message to the agent").fill("Half a sentence")
+    sockets[-1].close(code=4413)
+    page.locator("#live[data-state=stale]").wait_for()
+    assert live(page)[1] == "This page is out of date: reload it"
+    assert card(page, mine).get_by_placeholder("Message to the agent").input_value() == "Half a sentence"
+
+
 def test_logout_in_one_tab_shows_in_the_others_and_erases_drafts(windows, server):
     bob = server.person("approver")
     page = windows.open(bob)

@@ -22,7 +22,7 @@ IN_BETA = {
     "context_management": {"compact-2026-01-12", "context-management-2025-06-27"},
     "speed": {"fast-mode-2026-02-01"},
 }
-BLOCKS_IN_BETA = {"mcp_tool_use": MCP, "mcp_tool_result": MCP, "fallback": FALLBACK}
+BLOCKS_IN_BETA = {"mcp_tool_use": MCP, "mcp_tool_result": MCP, "mcp_tool_listing": MCP, "fallback": FALLBACK}
 LEFT_OUT = frozenset({"thinking", "redacted_thinking", "tool_use"})
 
 

@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterator, Mapping
 from chats.agent.agent import Agent
 from chats.agent.provider import ModelRequest
 from chats.providers.openai.answer import Payload
-from chats.providers.openai.chat_completions.request import LIMITS, NAME, OPTIONAL, problems_of, request_arguments
+from chats.providers.openai.chat_completions.request import (
+    LIMITS,
+    NAME,
+    OPTIONAL,
+    problems_of,
+    request_arguments,
+    vendor_members,
+)
 from chats.providers.openai.chat_completions.stream import StreamedAnswer
 from chats.providers.openai.provider import ServerProvider
 
@@ -26,7 +33,8 @@ class OpenAIProvider(ServerProvider):
 
     def _payload(self, request: ModelRequest, model: str, without: Collection[str]) -> Payload:
         limits = LIMITS if self._theirs else LIMITS[::-1]
-        return Payload(request_arguments(request, model, without, limits))
+        arguments = request_arguments(request, model, without, limits)
+        return Payload(arguments, members=vendor_members(arguments["messages"]))
 
     def _answer(self, model: str, names: Mapping[str, str], used: Collection[str]) -> StreamedAnswer:
         return StreamedAnswer(model, names, used)

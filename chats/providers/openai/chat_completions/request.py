@@ -12,8 +12,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from chats.agent.agent import Agent
-from chats.agent.provider import GO_ON, ModelMessage, ModelRequest
+from chats.agent.provider import GO_ON, ITEM, ModelMessage, ModelRequest
 from chats.providers.openai import settings
+from chats.providers.openai.answer import MEMBER
+from chats.providers.openai.chat_completions.members import CALL, FUNCTION, MESSAGE, THOUGHTS, VENDOR, without_names
 from chats.providers.openai.conversation import EMPTY, result_files, result_text, with_results
 from chats.providers.openai.settings import sent_name
 
@@ -29,6 +31,7 @@ RETURNED = "(Files that the tools returned:)"
 LONGEST_ID = 40
 
 Message = dict[str, Any]
+Content = str | list[dict[str, Any]]
 
 
 def request_arguments(
@@ -39,10 +42,11 @@ def request_arguments(
     `without` names the arguments that this model was found to refuse. The first of `limits` that is not among them is sent.
     """
     agent = request.agent
+    left_out = [name.removeprefix(MEMBER) for name in without if name.startswith(MEMBER)]
     system = [{"role": "system", "content": agent.system}] if agent.system.strip() else []
     arguments: dict[str, Any] = {
         "model": model,
-        "messages": [*system, *_messages(request.messages, model)],
+        "messages": [*system, *_messages(request.messages, model, left_out)],
         "stream": True,
         # Without it, the stream does not say how many tokens were used.
         "stream_options": {"include_usage": True},
@@ -58,6 +62,15 @@ def problems_of(agent: Agent) -> Iterator[str]:
     if len(agent.stop_sequences) > MAX_STOPS:
         yield _("A request takes at most %(limit)d stop sequences.") % {"limit": MAX_STOPS}
     yield from settings.problems_of(agent)
+
+
+def vendor_members(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the names of what vendors added that these messages hold."""
+    answers = [message for message in messages if message["role"] == "assistant"]
+    calls = [call for answer in answers for call in answer.get("tool_calls", ())]
+    functions = [call["function"] for call in calls]
+    read = {*MESSAGE, *CALL, *FUNCTION}
+    return frozenset(name for held in (*answers, *calls, *functions) for name in held if name not in read)
 
 
 def _setting_arguments(agent: Agent, messages: Sequence[Message]) -> dict[str, Any]:
@@ -81,12 +94,16 @@ def _named(tool: str) -> dict[str, Any]:
     return {"type": "function", "function": {"name": tool}}
 
 
-def _messages(history: Sequence[ModelMessage], model: str) -> list[Message]:
-    """Return the conversation. Neighbours of one role are joined, because some servers refuse them."""
+def _messages(history: Sequence[ModelMessage], model: str, left_out: Collection[str]) -> list[Message]:
+    """Return the conversation, without the members of vendors in `left_out`.
+
+    Neighbours of one role are joined, because some servers refuse them.
+    """
     messages: list[Message] = []
-    for message, call_ids, results in with_results(history, NAME, LONGEST_ID):
+    for message, call_ids, results in with_results(history, NAME, LONGEST_ID, model):
         if message.role == "assistant":
-            _add(messages, _assistant(message, call_ids, own=message.provider == NAME and message.model == model))
+            own = message.provider == NAME and message.model == model
+            _add(messages, _assistant(message, call_ids, left_out, own=own))
             continue
         for call_id, sent_as in call_ids.items():
             messages.append({"role": "tool", "tool_call_id": sent_as, "content": result_text(results[call_id])})
@@ -105,30 +122,49 @@ def _add(messages: list[Message], message: Message) -> None:
     last = messages[-1] if messages else {}
     if last.get("role") != message["role"] or "tool_calls" in last:
         messages.append(message)
-    elif isinstance(last["content"], str) and isinstance(message.get("content"), str):
-        messages[-1] = last | message | {"content": f"{last['content']}\n\n{message['content']}"}
-    elif message["role"] == "user":
-        messages[-1] = {"role": "user", "content": [*_parts(last["content"]), *_parts(message["content"])]}
     else:
-        messages[-1] = message | {"content": last["content"]}
+        messages[-1] = last | message | {"content": _joined(last["content"], message["content"])}
 
 
-def _assistant(message: ModelMessage, call_ids: Mapping[str, str], *, own: bool) -> Message:
-    """Return an answer of a model. Its thoughts go back only to the server whose model made them, in its own field."""
-    content, calls, thoughts = "", [], {}
+def _assistant(message: ModelMessage, call_ids: Mapping[str, str], left_out: Collection[str], *, own: bool) -> Message:
+    """Return an answer of a model.
+
+    Its thoughts, in their own field, and what its vendor added go back only to the server whose model made it.
+    """
+    content, calls = "", []
+    thoughts: dict[str, str] = {}
+    members: dict[str, Any] = {}
     for block in message.content:
         match block:
             case {"type": "text", "text": str(text)}:
                 content += text
-            case {"type": "tool_use", "id": str(call_id), "name": str(name)} if call_id in call_ids:
-                function = {"name": sent_name(name), "arguments": json.dumps(block["input"], ensure_ascii=False)}
-                calls.append({"id": call_ids[call_id], "type": "function", "function": function})
-            case {"type": "thinking", "thinking": str(text), "field": str(field)} if own:
-                thoughts[field] = text
-    if not calls:
-        return {"role": "assistant", "content": content or EMPTY}
+            case {"type": "tool_use", "id": str(call_id)} if call_id in call_ids:
+                calls.append(_call(block, call_ids[call_id], left_out, own=own))
+            case {"type": "thinking", "thinking": str(text), "field": str(field)} if own and field in THOUGHTS:
+                thoughts[field] = thoughts.get(field, "") + text
+            case {"type": kind} if own and kind == VENDOR:
+                members = block.get(ITEM, {})
     # Servers that want thoughts back want them only beside calls, so that the model can go on thinking.
-    return {"role": "assistant", "content": content or None, "tool_calls": calls} | thoughts
+    added = without_names(thoughts | members, left_out if calls else (*left_out, *THOUGHTS))
+    if not calls:
+        return {"role": "assistant", "content": content or EMPTY} | added
+    return {"role": "assistant", "content": content or None, "tool_calls": calls} | added
+
+
+def _call(block: Mapping[str, Any], sent_as: str, left_out: Collection[str], *, own: bool) -> dict[str, Any]:
+    """Return a call, with what the vendor added to it if that is its `own` one."""
+    kept = block.get(ITEM, {}) if own else {}
+    function = {"name": sent_name(block["name"]), "arguments": json.dumps(block["input"], ensure_ascii=False)}
+    function |= without_names(kept.get("function", {}), left_out)
+    return {"id": sent_as, "type": "function", "function": function} | without_names(kept.get("call", {}), left_out)
+
+
+def _joined(before: Content | None, after: Content | None) -> Content | None:
+    if before is None or after is None:
+        return after if before is None else before
+    if isinstance(before, str) and isinstance(after, str):
+        return f"{before}\n\n{after}"
+    return [*_parts(before), *_parts(after)]
 
 
 def _part(block: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -145,12 +181,12 @@ def _part(block: Mapping[str, Any]) -> dict[str, Any] | None:
             return None
 
 
-def _simplest(parts: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+def _simplest(parts: list[dict[str, Any]]) -> Content:
     """Return parts as one text if they are nothing else, because some servers take only that."""
     if all(part["type"] == "text" for part in parts):
         return "\n\n".join(part["text"] for part in parts)
     return parts
 
 
-def _parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _parts(content: Content) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
 
+from approvals.db.canonical_json import join_halves
 from chats.agent.events import (
     AnswerMetered,
     Event,
@@ -21,7 +22,11 @@ from chats.agent.events import (
     ToolInputReady,
     ToolInputStarted,
 )
-from chats.providers.openai.answer import Malformed, counted, input_of, note, unused_id
+from chats.agent.provider import ITEM
+from chats.providers.openai.answer import Malformed, counted, note, unused_id
+from chats.providers.openai.chat_completions.calls import Call, CallPiece, read_piece
+from chats.providers.openai.chat_completions.members import MESSAGE, THOUGHTS, VENDOR, VendorMembers
+from chats.providers.openai.chat_completions.parts import CONTENT, Part, listed, parts_of
 
 STOP_REASONS = {
     "stop": "end_turn",
@@ -30,8 +35,6 @@ STOP_REASONS = {
     "length": "max_tokens",
     "content_filter": "refusal",
 }
-#: Where servers put the thoughts of a model; OpenAI's own does not show them.
-THOUGHTS = ("reasoning_content", "reasoning")
 
 
 @dataclass(slots=True)
@@ -41,17 +44,6 @@ class _Text:
     id: str
     field: str = ""
     pieces: list[str] = dataclass_field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call while it arrives. `id` is ours from the moment that it is shown."""
-
-    theirs: str = ""
-    id: str = ""
-    name: str = ""
-    pieces: list[str] = dataclass_field(default_factory=list)
-    shown: bool = False
 
 
 class StreamedAnswer:
@@ -68,10 +60,13 @@ class StreamedAnswer:
         self.reason = ""
         self._names = names
         self._used = set(used)
-        self._parts: list[_Text | _Call] = []
+        self._parts: list[_Text | Call] = []
         #: The text that is still being written.
         self._open: _Text | None = None
-        self._at: dict[int, _Call] = {}
+        self._at: dict[int, Call] = {}
+        self._members = VendorMembers(MESSAGE)
+        #: The content so far, as long as it is text alone and not a list of parts.
+        self._texts: list[str] | None = []
         self._filtered: list[str] = []
         self._refused = False
         self._usage: dict[str, int] = {}
@@ -90,8 +85,8 @@ class StreamedAnswer:
         return bool(self.reason)
 
     @property
-    def _calls(self) -> list[_Call]:
-        return [part for part in self._parts if isinstance(part, _Call)]
+    def _calls(self) -> list[Call]:
+        return [part for part in self._parts if isinstance(part, Call)]
 
     def take(self, raw: Any) -> Iterator[Event]:
         """Take one event of the stream; yield what it gives to show. Malformed."""
@@ -125,37 +120,69 @@ class StreamedAnswer:
         elif reason == "refusal" or self._refused:
             reason, details = "refusal", {"type": "refusal"}
             details |= {"category": ", ".join(self._filtered)} if self._filtered else {}
-        return ModelFinished([self._block(part) for part in self._parts], reason, self.model, self._usage, details)
+        return ModelFinished(self._blocks(), reason, self.model, self._usage, details)
 
     def metered(self) -> AnswerMetered:
         """Return what is known of the answer so far."""
         return AnswerMetered(self.model, dict(self._usage), dict(self.identity))
 
-    def _block(self, part: _Text | _Call) -> dict[str, Any]:
-        if isinstance(part, _Call):
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of("".join(part.pieces))}
-        text = "".join(part.pieces)
-        return (
-            {"type": "thinking", "thinking": text, "field": part.field}
-            if part.field
-            else {"type": "text", "text": text}
-        )
+    def _blocks(self) -> list[dict[str, Any]]:
+        """Return the answer in Anthropic's blocks; the last holds what else the vendor has said, if it has."""
+        members = self._members.kept()
+        blocks = [self._block(part, members) for part in self._parts]
+        for field in THOUGHTS:
+            shown = "".join(block["thinking"] for block in blocks if block.get("field") == field)
+            if shown and members.get(field) == shown:
+                del members[field]
+        return [*blocks, {"type": VENDOR, ITEM: members}] if blocks and members else blocks
+
+    def _block(self, part: _Text | Call, members: Mapping[str, Any]) -> dict[str, Any]:
+        if isinstance(part, Call):
+            return part.block(members)
+        text = join_halves("".join(part.pieces))
+        if part.field:
+            return {"type": "thinking", "thinking": text, "field": part.field}
+        return {"type": "text", "text": text}
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Event]:
+        self._members.take(delta)
         # A server may send the same thoughts under both names.
         thoughts = next((name for name in THOUGHTS if isinstance(delta.get(name), str) and delta[name]), "")
         if thoughts:
             yield from self._say(thoughts, delta[thoughts])
-        for name in ("content", "refusal"):
-            if isinstance(delta.get(name), str) and delta[name]:
-                self._refused |= name == "refusal"
-                yield from self._say("", delta[name])
+        yield from self._content(delta.get(CONTENT))
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str):
+            yield from self._part(Part(refusal, refusal=True))
         pieces = delta.get("tool_calls") or []
         if not isinstance(pieces, list) or not all(isinstance(piece, dict) for piece in pieces):
             raise Malformed
+        earlier: list[Call] = []
         for piece in pieces:
             yield from self._end_text()
-            yield from self._call_piece(piece)
+            yield from self._call_piece(read_piece(piece), earlier)
+
+    def _content(self, content: Any) -> Iterator[Event]:
+        """Take a piece of the content, which goes back as parts if it comes in parts."""
+        if isinstance(content, str) and self._texts is not None:
+            self._texts.append(content)
+        elif content and (parts := listed(content)):
+            for text in self._texts or ():
+                self._members.add(CONTENT, listed(text))
+            self._texts = None
+            self._members.add(CONTENT, parts)
+        for part in parts_of(content):
+            yield from self._part(part)
+
+    def _part(self, part: Part) -> Iterator[Event]:
+        if not part.text:
+            return
+        self._refused |= part.refusal
+        if part.alone:
+            yield from self._end_text()
+        yield from self._say(CONTENT if part.thought else "", part.text)
+        if part.alone:
+            yield from self._end_text()
 
     def _say(self, field: str, text: str) -> Iterator[Event]:
         """Add to the open text, or begin another."""
@@ -172,46 +199,33 @@ class StreamedAnswer:
             yield ReasoningEnded(self._open.id) if self._open.field else TextEnded(self._open.id)
         self._open = None
 
-    def _call_piece(self, piece: Mapping[str, Any]) -> Iterator[Event]:
-        """Take a piece of a call: the first has its id and name, the others parts of its input."""
-        function = piece.get("function") or {}
-        if not isinstance(function, dict):
-            raise Malformed
-        call = self._call_of(piece.get("index"), str(piece.get("id") or ""))
-        if not call.shown:
-            # Some servers repeat the name in every piece.
-            call.name = call.name or str(function.get("name") or "")
-        text = function.get("arguments")
-        if isinstance(text, str) and text:
-            call.pieces.append(text)
-        elif isinstance(text, dict):
-            raise Malformed
-        if call.shown and isinstance(text, str) and text:
+    def _call_piece(self, piece: CallPiece, earlier: list[Call]) -> Iterator[Event]:
+        """Take a piece of a call. `earlier` are the calls of which a piece has come with the same event."""
+        call = self._known_call(piece)
+        if call is None or call.is_other_than(piece, at_once=piece.index is None and call in earlier):
+            call = Call()
+            self._parts.append(call)
+        if piece.index is not None:
+            self._at[piece.index] = call
+        earlier.append(call)
+        text = call.take(piece)
+        if call.shown and text:
             yield ToolInputDelta(call.id, text)
         elif not call.shown and call.name and call.theirs:
             yield from self._show(call)
 
-    def _call_of(self, index: Any, theirs: str) -> _Call:
-        """Return the call that a piece belongs to. Some servers send no index, or the same index for all calls."""
-        calls = self._calls
-        if isinstance(index, int):
-            call = self._at.get(index)
-        else:
-            # Without an id, the piece belongs to the last call.
-            call = next((known for known in reversed(calls) if theirs in ("", known.theirs)), None)
-        if call is None or (theirs and call.theirs and theirs != call.theirs):
-            call = _Call()
-            self._parts.append(call)
-        if isinstance(index, int):
-            self._at[index] = call
-        call.theirs = call.theirs or theirs
-        return call
+    def _known_call(self, piece: CallPiece) -> Call | None:
+        """Return the call that a piece may belong to. Some servers send no index, or the same index for all calls."""
+        if piece.index is not None:
+            return self._at.get(piece.index)
+        # Without an id, the piece belongs to the last call.
+        return next((known for known in reversed(self._calls) if piece.theirs in ("", known.theirs)), None)
 
-    def _show(self, call: _Call) -> Iterator[Event]:
+    def _show(self, call: Call) -> Iterator[Event]:
         call.id = unused_id(call.theirs, self._used)
-        call.name = self._names.get(call.name, call.name)
+        call.tool = self._names.get(call.name, call.name)
         call.shown = True
-        yield ToolInputStarted(call.id, call.name)
+        yield ToolInputStarted(call.id, call.tool)
         for text in call.pieces:
             yield ToolInputDelta(call.id, text)
 
@@ -220,7 +234,7 @@ class StreamedAnswer:
         for call in self._calls:
             if not call.shown:
                 yield from self._show(call)
-            yield ToolInputReady(call.id, call.name, input_of("".join(call.pieces)))
+            yield ToolInputReady(call.id, call.tool, call.input)
 
     def _count(self, usage: Any) -> bool:
         """Take the usage; return whether there is any."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from approvals.db.canonical_json import clean_json
+from approvals.db.canonical_json import clean_json, join_halves
 from chats.agent.provider import ITEM
 from chats.providers.openai.answer import Malformed, input_of
 
@@ -44,7 +44,7 @@ class OutputItem:
     kept: dict[str, Any] = field(default_factory=dict)
 
     def text(self, part: Part) -> str:
-        return "".join(self.pieces.get(part, ()))
+        return join_halves("".join(self.pieces.get(part, ())))
 
     @property
     def input(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class OutputItem:
         if self.kind == "function_call":
             if raw.get("call_id") != self.theirs or not isinstance(raw.get("arguments"), str):
                 raise Malformed
-            return {INPUT: raw["arguments"]}
+            return {INPUT: join_halves(raw["arguments"])}
         texts: dict[Part, str] = {}
         for place in (SUMMARY, CONTENT) if self.kind == "reasoning" else (CONTENT,):
             parts = raw.get(place) or []
@@ -80,7 +80,7 @@ class OutputItem:
                     continue
                 if not isinstance(part.get(TEXTS[kind]), str):
                     raise Malformed
-                texts[place, number] = part[TEXTS[kind]]
+                texts[place, number] = join_halves(part[TEXTS[kind]])
                 self.refused |= kind == "refusal"
         return texts
 
@@ -121,4 +121,5 @@ class OutputItem:
 
 def _parts_of(raw: Mapping[str, Any], place: str) -> list[dict[str, str]]:
     """Return the texts of a thought as it has them."""
-    return [{"type": part["type"], "text": part["text"]} for part in raw.get(place) or [] if part["type"] in TEXTS]
+    parts = [part for part in raw.get(place) or [] if part["type"] in TEXTS]
+    return [{"type": part["type"], "text": join_halves(part["text"])} for part in parts]

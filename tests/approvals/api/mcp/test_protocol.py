@@ -202,11 +202,21 @@ def test_a_page_of_an_allowed_origin_may_send_the_headers_of_the_protocol(settin
 
 def test_a_body_that_is_no_json_gets_an_error_of_the_protocol():
     sent = machine(alice())
-    bodies = {b"{": 400, b"": 400, b'{"a": "\\u0000"}': 400, b"x" * 1_000_001: 413}
+    bodies = {b"{": 400, b"": 400, b"x" * 1_000_001: 413}
     found = {body: Response(sent.post(ADDRESS, None, raw=body, headers=ACCEPT)).error for body in bodies}
     assert found == {body: (status, -32700, None) for body, status in bodies.items()}
     form = Response(sent.post(ADDRESS, OLD, headers={**ACCEPT, "content-type": "text/plain"}))
     assert form.error == (415, -32700, None)
+
+
+def test_a_message_that_is_no_call_and_cannot_be_stored_gets_an_error_with_its_id():
+    sent = machine(alice())
+    found = Response(sent.post(ADDRESS, None, raw=b'{"a": "\\u0000"}', headers=ACCEPT)).error
+    ping = b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"n": 9007199254740993}}'
+    assert (found, Response(sent.post(ADDRESS, None, raw=ping, headers=ACCEPT)).error) == (
+        (400, -32600, None),
+        (200, -32602, 7),
+    )
 
 
 def test_responses_have_the_headers_that_all_have():

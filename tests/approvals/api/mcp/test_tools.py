@@ -235,3 +235,56 @@ def test_asking_people_is_allowed_only_by_a_list_that_names_the_tool():
         assert (allowed, agent.call("permission", asking).value["behavior"]) == (allowed, behavior)
     ApiKey.objects.update(tool_lists=ToolLists(gated=("*", name), allowed=(name,)).document())
     assert agent.call("permission", asking).value["behavior"] == "deny"
+
+
+#: Values that no request can store, where they are, and what the model reads.
+UNSTORABLE = {
+    "a large integer": ({"amount": 2**53}, "input.amount: an integer is larger than 2^53; send it as a string"),
+    "a small integer": (
+        {"rows": [1, {"id": -(2**60)}]},
+        "input.rows.1.id: an integer is larger than 2^53; send it as a string",
+    ),
+    "NUL": ({"memo": "a\x00b"}, "input.memo: text contains a NUL or an unpaired surrogate"),
+    "half of a character": ({"memo": "\ud83d"}, "input.memo: text contains a NUL or an unpaired surrogate"),
+    "half of a character in a name": ({"\ud83d": 1}, "input.\ufffd: text contains a NUL or an unpaired surrogate"),
+}
+
+
+@pytest.mark.parametrize("modern", [True, False])
+@pytest.mark.parametrize("case", UNSTORABLE)
+def test_a_value_that_cannot_be_stored_is_a_result_that_the_model_reads(case, modern):
+    given, words = UNSTORABLE[case]
+    response = Agent(alice(), modern=modern).call("request_approval", {"action": "refund", "input": given})
+    result = {"content": [{"type": "text", "text": f"The arguments are invalid.\n{words}"}], "isError": True}
+    assert (response.answer.status, {name: response.result[name] for name in result}) == (200, result)
+    assert (response.messages[-1]["id"], ApprovalRequest.objects.count()) == (response.answer.json["id"], 0)
+
+
+def test_a_report_with_a_value_that_cannot_be_stored_is_told_to_the_model_too():
+    report = {"request_id": str(uuid4()), "output": {"id": 2**60}}
+    words = "The arguments are invalid.\noutput.id: an integer is larger than 2^53; send it as a string"
+    assert Agent(alice()).call("report_result", report).result["content"][0]["text"] == words
+
+
+def test_a_permission_with_a_value_that_cannot_be_stored_is_denied_in_words():
+    call = WRITE | {"input": {"n": 2**60}}
+    message = "The arguments are invalid.\ninput.n: an integer is larger than 2^53; send it as a string"
+    assert Agent(alice()).call("permission", call).value == {"behavior": "deny", "message": message}
+
+
+def test_a_value_beside_the_arguments_that_cannot_be_stored_is_told_without_a_place():
+    response = Agent(alice()).call("ask_human", QUESTION, meta={"trace": 2**60})
+    assert response.result["content"][0]["text"] == (
+        "The body could not be read: an integer is larger than 2^53; send it as a string."
+    )
+
+
+def test_an_unknown_tool_stays_an_error_of_the_protocol():
+    assert Agent(alice()).call("no_such_tool", {"n": 2**60}).error[1] == -32602
+
+
+def test_a_large_file_is_not_blamed_for_another_value_that_cannot_be_stored():
+    file = {"name": "a.txt", "media_type": "text/plain", "content": "eA==" * 300_000}
+    call = {"action": "refund", "input": {"n": 2**60}, "attachments": [file]}
+    words = Agent(alice()).call("request_approval", call).refusal
+    assert words == "The arguments are invalid.\ninput.n: an integer is larger than 2^53; send it as a string"

@@ -90,7 +90,10 @@ def test_a_permission_is_granted_for_its_session_and_no_rule_is_left_to_the_agen
     grant_the_waiting(decider, Audience.THREAD)
     # The first takes what the person has approved. A rule of the agent's own would let later calls run past Pausepoint.
     replies = [hook(), hook()]
-    assert [reply.body["hookSpecificOutput"]["decision"] for reply in replies] == [{"behavior": "allow"}] * 2
+    # Codex takes no input here.
+    sent = {"updatedInput": call["tool_input"]} if address == CLAUDE_CODE else {}
+    allowed = {"behavior": "allow", **sent}
+    assert [reply.body["hookSpecificOutput"]["decision"] for reply in replies] == [allowed] * 2
     assert last_use() == ("grant", 1)
     assert hook(session_id="another").headers["pausepoint-status"] == "pending"
 

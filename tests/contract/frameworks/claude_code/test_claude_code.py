@@ -152,6 +152,44 @@ def test_calls_are_approved_changed_and_rejected_and_reading_is_not_gated(claude
     assert "It ran with this input" in sent
 
 
+@both_versions
+def test_a_plan_that_a_person_has_approved_is_not_asked_about_again(claude):
+    stream = ("-p", "--permission-mode", "plan", "--input-format", "stream-json", "--permission-prompt-tool", "stdio")
+    claude.run(tool_use("toolu_1", "ExitPlanMode", plan="1. write w"), arguments=stream)
+    said = {"type": "user", "message": {"role": "user", "content": "go"}}
+    claude.program.stdin.write(json.dumps(said) + "\n")
+    claude.program.stdin.flush()
+    claude.decide(claude.waiting("ExitPlanMode"), "approve")
+    out = claude.ended()
+    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    # Claude Code asks its client about what is not decided yet.
+    assert [line for line in lines if line["type"] == "control_request"] == []
+    results = [block for line in lines if line["type"] == "user" for block in line["message"]["content"]]
+    (result,) = (block for block in results if isinstance(block, dict) and block["type"] == "tool_result")
+    assert (result.get("is_error", False), lines[-1]["result"], claude.requests()) == (False, "done", 1), result
+
+
+#: A hook of somebody else, which answers at once and lets another command run.
+REWRITES = """
+import json
+said = {"hookEventName": "PreToolUse", "permissionDecision": "allow", "updatedInput": {"command": "touch rewritten"}}
+print(json.dumps({"hookSpecificOutput": said}))
+"""
+
+
+@both_versions
+def test_what_a_person_has_approved_runs_also_where_another_hook_rewrites_commands(claude):
+    (claude.project / ".rewrites.py").write_text(REWRITES)
+    settings = json.loads(claude.settings.read_text())
+    command = f"python3 {claude.project / '.rewrites.py'}"
+    settings["hooks"]["PreToolUse"].append({"matcher": "Bash", "hooks": [{"type": "command", "command": command}]})
+    claude.settings.write_text(json.dumps(settings))
+    claude.run(bash(1, "touch one"))
+    claude.decide(claude.waiting(command="touch one"), "approve")
+    claude.results()
+    assert claude.files == {"one"}
+
+
 @pytest.mark.shows("claude-code", "expire")
 def test_a_call_that_nobody_decides_in_time_expires_and_cannot_be_approved_any_more(claude):
     claude.change("hook claude-code", "hook claude-code --give-up-after 5s")

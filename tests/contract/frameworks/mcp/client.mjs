@@ -13,6 +13,8 @@ const approved = await client.callTool(asked, undefined, { onprogress: () => (pr
 const { request_id, input } = approved.structuredContent;
 const reported = await client.callTool({ name: "report_result", arguments: { request_id, output: "done", input } });
 const wrong = await client.callTool({ name: "check_request", arguments: { request_id: "7" } });
+// A number that JSON readers would round, and half of a character.
+const large = await client.callTool({ name: "request_approval", arguments: { action, input: { order: 2 ** 60, half: "\ud83d" } } });
 await client.close();
 console.log(
   JSON.stringify({
@@ -21,5 +23,6 @@ console.log(
     approved: approved.structuredContent,
     reported: reported.structuredContent,
     wrong: wrong.isError,
+    large: large.isError && large.content[0].text,
   }),
 );

@@ -123,6 +123,18 @@ def test_a_call_that_is_repeated_is_one_request_and_its_result_is_reported_once(
     assert (other["error"], other["text"]) == (True, "A different result was already reported for this call.")
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (2**53, "an integer is larger than 2^53; send it as a string"),
+        ("a\x00b", "text contains a NUL or an unpaired surrogate"),
+    ],
+)
+def test_a_value_that_cannot_be_stored_is_a_result_and_no_error_of_the_client(agent, value, words):
+    found = agent.call("request_approval", {"action": "refund", "input": {"order": value}})
+    assert (found["error"], found["text"]) == (True, f"The arguments are invalid.\ninput.order: {words}")
+
+
 def test_checking_waits_and_strangers_see_nothing(agent, people):
     question = unique("Which size?")
     asked = agent.start("ask_human", {"question": question})
