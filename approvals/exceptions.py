@@ -150,6 +150,18 @@ class AlreadyDecided(Refusal):
         return {"decision": outcome_of(self.decision)}
 
 
+class GrantMissed(AlreadyDecided):
+    """The same person has approved it before, without the grant that they send now."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+        words = _(
+            "You have approved this request already, without this grant, and a grant is given with the first approval alone. "
+            "Give it with the next request of this kind."
+        )
+        Refusal.__init__(self, words)
+
+
 class Expired(Refusal):
     """The deadline passed before the answer."""
 

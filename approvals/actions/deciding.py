@@ -18,12 +18,12 @@ from approvals.actions import attachments, checking, voting
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_request, lock_visible_request
-from approvals.actions.policy.giving import give_grant, require_grantable
+from approvals.actions.policy.giving import give_grant, require_grantable, was_given
 from approvals.asking.answered_files import brings_files, take_files
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
-from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, Invalid, NotAllowed
+from approvals.exceptions import AskedByOwnKey, Changed, CriticalElsewhere, GrantMissed, Invalid, NotAllowed
 from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor
 from approvals.queries.policy.ballots import takes_votes
@@ -61,7 +61,8 @@ def decide(
     `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. `seen` is the
     request if the caller has read it: a wrong answer is then refused without a lock. NotFound, NotAllowed, AskedByOwnKey,
     CriticalElsewhere (only the desk's own pages decide it), SignInAgain, Changed (another input was shown), Invalid (the
-    answer does not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first), Expired.
+    answer does not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first),
+    GrantMissed (the same decision, stored without the grant that this one has), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
     if brings_files(answer) and via not in checking.OWN_SHAPES:
@@ -80,7 +81,7 @@ def decide(
         if request.pending and not expire_if_overdue(locked):
             checked = _checked(request, answer, via, shown_digest)
             absent = _absent(by, request, checked)
-            case = None if checked.grant is None else require_grantable(locked, checked)
+            case = None if checked.grant is None else require_grantable(locked, checked, by)
             if takes_votes(request) and not checked.break_glass:
                 counted = voting.vote(locked, checked, by=by, via=via)
                 if not counted.ended_before:
@@ -96,6 +97,8 @@ def decide(
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
     answer = checking.normalize(request, answer, via)
     if checking.is_replay(request, answer, by) or (takes_votes(request) and voting.is_vote_replay(request, answer, by)):
+        if answer.grant is not None and not was_given(request, answer.grant, by):
+            raise GrantMissed(request.decision)
         return Outcome(request, request.decision, replayed=True)
     raise checking.too_late(request.decision)
 

@@ -72,8 +72,8 @@ def store_request(workflow: Workflow, ask: Ask, *, by: Actor, alone: bool = True
     shown = masked_request(request)
     _set_digest(request, text, shown.input)
     why = {"why_asked": verdict.why.value} if verdict.why else {}
-    if rules.granted and verdict.for_grants:
-        covering = covering_grants(request, workflow, same, rules.key_fields)
+    if rules.granted:
+        covering = covering_grants(request, workflow, same, rules.key_fields, verdict=verdict)
         if covering and _store_granted(request, shown, workflow, ask, covering, by=by, alone=alone, why=why):
             return request
     if request._state.adding:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 from approvals.api.fields import Moment
 from approvals.asking.secrets import masked_data
 from approvals.models import ApprovalRequest, Decision
+from approvals.queries.policy.grants import use_words
 from approvals.states import Door, Verdict
-from approvals.text.numbers import grouped
 
 #: Characters of the error that a program reports as the result of a call.
 MAX_ERROR = 20_000
@@ -28,7 +28,7 @@ class GrantUseDocument(BaseModel):
 
 
 class RuleDocument(BaseModel):
-    """The rule of the policy that decided without asking."""
+    """A rule of the policy."""
 
     name: str
     policy_version: int = Field(description="The version of the policy that it is in.")
@@ -109,14 +109,15 @@ def decision(request: ApprovalRequest, made: Decision) -> DecisionDocument:
         digest_salt=None if request.is_masked else made.digest_salt or None,
         grant=_grant_use(made),
         break_glass=bool(made.break_glass),
-        rule=_rule(request, made),
+        rule=rule_of(request) if made.via == Door.RULE else None,
         repeats=str(request.repeats) if request.repeats else None,
         halted=request.halted,
     )
 
 
-def _rule(request: ApprovalRequest, made: Decision) -> RuleDocument | None:
-    if made.via != Door.RULE or request.rule is None or request.policy_version is None:
+def rule_of(request: ApprovalRequest) -> RuleDocument | None:
+    """Return the rule that a request was asked or decided under, the first of several; None without one."""
+    if request.rule is None or request.policy_version is None:
         return None
     return RuleDocument(name=request.rule, policy_version=request.policy_version)
 
@@ -130,10 +131,7 @@ def _grant_use(made: Decision) -> GrantUseDocument | None:
 
 def approved_words(made: Decision) -> str:
     """Return who has approved, and by which use of a grant if no one was asked, in words."""
-    name, use = made.by_name or "Pausepoint", _grant_use(made)
-    if use is None:
+    name = made.by_name or "Pausepoint"
+    if made.grant is None or made.grant_use is None:
         return _("Approved by %(name)s.") % {"name": name}
-    words = {"name": name, "number": grouped(use.use), "uses": grouped(use.uses or 0)}
-    if use.uses is None:
-        return _("Approved by grant of %(name)s (use %(number)s).") % words
-    return _("Approved by grant of %(name)s (use %(number)s of %(uses)s).") % words
+    return _("Approved by grant of %(name)s (%(use)s).") % {"name": name, "use": use_words(made.grant, made.grant_use)}

@@ -27,9 +27,8 @@ from approvals.forms.shown_files import ShownFile, shown_answer_files
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.policy.panel import Granting
 from approvals.pages.voting import Ballots, Voting, voting_of
-from approvals.policy.grants import never_granted
+from approvals.policy.grants import bar_of
 from approvals.policy.terms import terms_of
-from approvals.policy.votes import needs_person
 from approvals.queries.policy.covered import NONE_WAITING, Waiting
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
@@ -111,8 +110,7 @@ class Card:
     def may_grant(self) -> bool:
         """Whether a grant can go with an approval, as far as the request itself says."""
         request = self.request
-        person = needs_person(terms_of(request.terms))
-        return not person and never_granted(request.kind, request.priority, request.tool_name) is None
+        return bar_of(request.kind, request.priority, request.tool_name, terms=terms_of(request.terms)) is None
 
     @property
     def accepts_unread(self) -> bool:

@@ -11,12 +11,15 @@ inputs that have the same values there, whatever else they hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from approvals.db.json_pointer import ABSENT, value_at
 from approvals.policy.globs import Glob
+from approvals.policy.rules import Then, Verdict, Why
+from approvals.policy.terms import NO_TERMS, Reason, Terms
 from approvals.states import Audience, Kind, Priority, Width
 from approvals.text.canonical_names import fold
 from approvals.text.translatable import Count, Sentence, gettext_noop
@@ -62,9 +65,53 @@ class Limits:
     never: bool = False
 
 
+class Bar(StrEnum):
+    """Why no grant approves a call."""
+
+    KIND = "kind"
+    CRITICAL = "critical"
+    NO_TOOL = "no_tool"
+    DENIED = "denied"
+    ALLOWED = "allowed"
+    FILES = "files"
+    UNCERTAIN = "uncertain"
+    STOPPED = "stopped"
+    PEOPLE = "people"
+    #: The giver runs the agent, or may not decide such calls.
+    FOUR_EYES = "four_eyes"
+    NO_RIGHT = "no_right"
+
+
+#: What is wrong with a grant that someone wants to give.
+PROBLEMS: Mapping[Bar, Sentence] = {
+    Bar.KIND: Sentence(
+        gettext_noop("is only possible for approvals: a question, form or recovery needs a person"),
+    ),
+    Bar.CRITICAL: Sentence(gettext_noop("is not possible for a critical request, which a person decides each time")),
+    Bar.NO_TOOL: Sentence(gettext_noop("is not possible for a request without a tool")),
+    Bar.DENIED: Sentence(gettext_noop("is not possible: the rule “%(rule)s” of the policy denies such calls")),
+    Bar.ALLOWED: Sentence(gettext_noop("is not needed: the rule “%(rule)s” of the policy allows such calls")),
+    Bar.FILES: Sentence(
+        gettext_noop("is not possible: the rule “%(rule)s” of the policy asks people about each call with files")
+    ),
+    Bar.UNCERTAIN: Sentence(
+        gettext_noop(
+            "is not possible: it is not certain which rule of the policy matches, so people decide each such call"
+        )
+    ),
+    Bar.STOPPED: Sentence(gettext_noop("is not possible: everything is asked at the moment")),
+    Bar.PEOPLE: Sentence(gettext_noop("is not possible: each of these requests needs people who decide it")),
+    Bar.FOUR_EYES: Sentence(gettext_noop("is not possible: such calls need four eyes now, and you run the agent")),
+    Bar.NO_RIGHT: Sentence(gettext_noop("is not possible: you may not decide such calls as they are asked now")),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """What is known of a request about which a grant is given. `lasting`: its workflow goes on after it."""
+    """What is known of a request about which a grant is given. `lasting`: its workflow goes on after it.
+
+    `bar` says why no grant would approve such a call now, with the name of the `rule` of the live policy.
+    """
 
     kind: str
     priority: str
@@ -77,6 +124,8 @@ class Case:
     lasting: bool = False
     thread: str = ""
     limits: Limits = field(default_factory=Limits)
+    bar: Bar | None = None
+    rule: str = ""
 
 
 def is_shell_like(tool: str) -> bool:
@@ -93,15 +142,47 @@ def fields_of(value: Mapping[str, Any], pointers: Sequence[str]) -> list[dict[st
     return [{"pointer": pointer, "value": held} for pointer, held in values]
 
 
-def never_granted(kind: str, priority: str, tool: str) -> Sentence | None:
-    """Return why a request is always decided by a person; None if a grant may approve it."""
+def bar_of(
+    kind: str, priority: str, tool: str, *, verdict: Verdict | None = None, terms: Terms = NO_TERMS
+) -> Bar | None:
+    """Return why no grant approves a call; None if one can.
+
+    The one answer for a grant that is used, given, offered or listed. `verdict` is what the policy says about the call, None
+    where that is not known. `terms` are those of a request that waits.
+    """
     if kind != Kind.APPROVAL:
-        return Sentence(gettext_noop("is only possible for approvals: a question, form or recovery needs a person"))
+        return Bar.KIND
     if priority == Priority.CRITICAL:
-        return Sentence(gettext_noop("is not possible for a critical request, which a person decides each time"))
+        return Bar.CRITICAL
     if not tool:
-        return Sentence(gettext_noop("is not possible for a request without a tool"))
-    return None
+        return Bar.NO_TOOL
+    bar = None if verdict is None else _bar_of_rule(verdict)
+    if bar is None and _names_people(terms):
+        return Bar.PEOPLE
+    return bar
+
+
+def _bar_of_rule(verdict: Verdict) -> Bar | None:
+    if verdict.then == Then.DENY:
+        return Bar.DENIED
+    if verdict.then == Then.ALLOW:
+        return Bar.ALLOWED
+    if verdict.why is not None:
+        return _BARS[verdict.why]
+    return Bar.PEOPLE if _names_people(verdict.asking.terms) else None
+
+
+_BARS: Mapping[Why, Bar] = {
+    Why.CONDITION: Bar.UNCERTAIN,
+    Why.CRITICAL: Bar.CRITICAL,
+    Why.FILES: Bar.FILES,
+    Why.STOPPED: Bar.STOPPED,
+}
+
+
+def _names_people(terms: Terms) -> bool:
+    """Return whether terms say how people decide, which a grant would bypass."""
+    return bool(terms.stages or terms.veto or terms.typed_name or terms.fresh_sign_in or terms.reason == Reason.ALWAYS)
 
 
 def widest(case: Case) -> Width:
@@ -131,7 +212,7 @@ def impossible(case: Case) -> Sentence | None:
     """Return why no grant at all can be given with this request; None if one can."""
     if case.limits.never:
         return Sentence(gettext_noop("is not possible for this tool: its settings say that a person decides each time"))
-    return never_granted(case.kind, case.priority, case.tool)
+    return None if case.bar is None else replace(PROBLEMS[case.bar], values={"rule": case.rule})
 
 
 def problems(terms: GrantTerms, case: Case, now: datetime) -> dict[str, Sentence]:

@@ -20,7 +20,6 @@ from approvals.policy.conditions.cost import Size, size_of
 from approvals.policy.conditions.equality import every
 from approvals.policy.conditions.expressions import Budget, Expression
 from approvals.policy.match import FACTS, Facts, Match
-from approvals.policy.terms import Reason, Terms
 from approvals.states import Control, Kind, Priority
 from approvals.text.translatable import Sentence, gettext_noop
 
@@ -208,10 +207,9 @@ class Verdict:
         """How the request is asked, if it is."""
         return join(self.askings)
 
-    @property
-    def for_grants(self) -> bool:
-        """Whether a grant may approve it: unless a rule said how people decide it, or could not say anything."""
-        return self.why is None and not _is_special(self.asking.terms)
+    def control_with(self, control: str) -> str | None:
+        """Return who decides an approval of a tool whose settings have this control."""
+        return Control.FOUR_EYES if self.control == Control.FOUR_EYES else control or None
 
 
 def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:
@@ -270,8 +268,3 @@ def _asked(policy: Policy, rules: Sequence[Rule | None], why: Why | None = None)
 
 def _with_requester(rule: Rule) -> bool:
     return (rule.ask or PLAIN).with_requester
-
-
-def _is_special(terms: Terms) -> bool:
-    """Return whether terms say how people decide, which a grant would bypass."""
-    return bool(terms.stages or terms.veto or terms.typed_name or terms.fresh_sign_in or terms.reason == Reason.ALWAYS)

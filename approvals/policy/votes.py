@@ -85,11 +85,6 @@ class Tally:
         return [seat for seat, vote in self.counted.items() if vote.approves and vote.stage == stage]
 
 
-def needs_person(terms: Terms) -> bool:
-    """Return whether these terms ask for something that no grant can give."""
-    return bool(terms.stages) or terms.typed_name or terms.fresh_sign_in
-
-
 def count(terms: Terms, votes: Iterable[Cast], electorate: Electorate, digest: str) -> Tally:
     """Return how the request stands whose input now has this digest."""
     tally = progress(terms, votes, electorate, digest)

@@ -6,10 +6,11 @@ from django import template
 
 from approvals.models import Grant
 from approvals.pages.policy import wording
+from approvals.queries.policy.grants import use_words
 
 register = template.Library()
 
-register.filter("use", wording.use_words)
+register.filter("use", use_words)
 
 
 @register.filter

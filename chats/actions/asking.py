@@ -15,6 +15,7 @@ from approvals.asking.asks import MAX_MESSAGE, Ask
 from approvals.asking.transcripts import fit_messages
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Workflow
+from approvals.queries.policy.ballots import takes_votes
 from approvals.states import Door, Kind, Priority, Status
 from chats import queries
 from chats.actions import transitions
@@ -81,7 +82,7 @@ def ask_people(locked: Locked, agent: Agent, *, notes: Mapping[str, str] | None 
     # Also for what is approved: AI SDK clients send nothing before each call of the step has an answer. And for what is
     # denied, because for them a denial answers a request.
     reported += (
-        events.ApprovalRequested(call_id, str(requests[call_id].pk))
+        events.ApprovalRequested(call_id, str(requests[call_id].pk), votes=takes_votes(requests[call_id]))
         for call_id in requests
         if call_id in (approvals if waiting else denied)
     )

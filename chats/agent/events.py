@@ -128,8 +128,11 @@ class SourceFound:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
+    """`votes`: several people decide the request."""
+
     tool_call_id: str
     request_id: str
+    votes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +241,11 @@ ENDS = "ends"
 
 def to_json(event: Event) -> dict[str, Any]:
     """Return the event as stored in `TurnEvent.chunk`: its fields, and its class name under `event`."""
-    return {"event": type(event).__name__, **{name: getattr(event, name) for name in event.__dataclass_fields__}}
+    stored = {"event": type(event).__name__, **{name: getattr(event, name) for name in event.__dataclass_fields__}}
+    if stored.get("votes") is False:
+        # Processes of an earlier version do not know this field: as long as no one votes, they can read the event.
+        del stored["votes"]
+    return stored
 
 
 def from_json(stored: dict[str, Any]) -> Event:

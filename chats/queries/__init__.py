@@ -23,6 +23,7 @@ from chats.queries.requests import (
     question_for_message,
     request_of,
     requests_of,
+    requests_with_ids,
 )
 from chats.queries.steps import call_view, decision_of, history_before, step_views, steps_of
 from chats.queries.turns import (
@@ -69,6 +70,7 @@ __all__ = [
     "remember",
     "request_of",
     "requests_of",
+    "requests_with_ids",
     "running_message",
     "running_turn",
     "step_views",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db.models import BigAutoField, QuerySet, Subquery, UUIDField
 
@@ -77,6 +78,12 @@ def chain_of(turn: Turn, calls: Iterable[CallView]) -> list[dict[str, Any]]:
     It is made of the rows, because the stored message may be behind them while the turn runs.
     """
     return [{"id": turn.message_id, "role": "assistant", "parts": list(map(tool_part, calls))}]
+
+
+def requests_with_ids(ids: Collection[UUID]) -> list[ApprovalRequest]:
+    """Return these requests with what their votes are counted with."""
+    rows = ApprovalRequest.objects.select_related("workflow").filter(pk__in=ids)
+    return list(rows.defer(UNREAD))
 
 
 def requests_of(chat: Chat, call_ids: Sequence[str]) -> dict[str, ApprovalRequest]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.utils.translation import gettext as _
 
 from approvals.actions.locking import Locked
@@ -9,37 +11,48 @@ from approvals.actions.policy.publishing import publish_grant
 from approvals.asking.answers import Answer
 from approvals.asking.digests import fingerprints_of, grant_target
 from approvals.exceptions import Invalid
-from approvals.models import Grant
+from approvals.models import ApprovalRequest, Grant
 from approvals.models.actors import Actor
 from approvals.policy import grants
 from approvals.policy.grants import Case, GrantTerms
-from approvals.policy.terms import terms_of
-from approvals.policy.votes import needs_person
 from approvals.queries.policy.cases import case_of
 from approvals.states import Door, Verdict, Width
 from approvals.text.canonical_names import fold
 from approvals.text.translatable import Sentence, gettext_noop
 from approvals.text.translation import translated
 
+_MOMENT = timedelta(minutes=1)
 _ONLY_APPROVED = Sentence(gettext_noop("goes with an approval of the input as it is: approve without changes"))
 
-_NEEDS_PEOPLE = Sentence(gettext_noop("is not possible: each of these requests needs people who decide it"))
 
-
-def require_grantable(locked: Locked, answer: Answer) -> Case:
+def require_grantable(locked: Locked, answer: Answer, by: Actor) -> Case:
     """Return what the grant of an answer is about. Invalid, naming each term that may not be granted."""
     terms = answer.grant
     assert terms is not None
-    case = case_of(locked.request, locked.workflow)
+    case = case_of(locked.request, locked.workflow, by)
     problems = grants.problems(terms, case, locked.now)
     if not problems and answer.verdict != Verdict.APPROVE:
         problems = {"": _ONLY_APPROVED}
-    if needs_person(terms_of(locked.request.terms)):
-        problems = {"": _NEEDS_PEOPLE}
     if problems:
         errors = {f"grant.{name}".rstrip("."): translated(problem) for name, problem in problems.items()}
         raise Invalid(_("The grant is not possible."), errors)
     return case
+
+
+def was_given(request: ApprovalRequest, terms: GrantTerms, by: Actor) -> bool:
+    """Return whether this person or key gave this grant with the approval of a request.
+
+    The page counts its hours from when a form is sent, so a form that is sent twice may end a moment later.
+    """
+    grant = Grant.objects.filter(request=request.pk).first()
+    if grant is None or (grant.given_by_id, grant.given_by_name) != (by.pk, by.get_username()):
+        return False
+    if grant.until is None or terms.until is None:
+        same_end = grant.until == terms.until
+    else:
+        same_end = abs(grant.until - terms.until) < _MOMENT
+    stored = (grant.width, grant.audience, grant.uses, grant.reason)
+    return same_end and stored == (terms.width, terms.audience, terms.uses, terms.reason)
 
 
 def give_grant(locked: Locked, terms: GrantTerms, case: Case, *, by: Actor, via: Door) -> Grant:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,10 +15,9 @@ from approvals.models import Workflow
 from approvals.policy.asks import AtDeadline
 from approvals.policy.rules import Then, Verdict, evaluate
 from approvals.queries.policy.repeats import Rejection, earlier_rejection
-from approvals.queries.policy.ruling import requester_of, rule_facts, rules_of
+from approvals.queries.policy.ruling import amount_under, requester_of, rule_facts, rules_of
 from approvals.queries.preferences import AskingRules
-from approvals.record.amounts import amount_at, amount_pointer
-from approvals.states import ASKS, Control, Kind, Priority
+from approvals.states import ASKS, Kind, Priority
 from approvals.states import Verdict as Decided
 
 #: The comment of a call that a rule denies without a message of its own.
@@ -96,12 +94,11 @@ def repeated_answer(earlier: Rejection) -> Answer:
 def fields_of(verdict: Verdict, rules: AskingRules, ask: Ask, now: datetime) -> dict[str, Any]:
     """Return what the policy and the settings of the tool make of a request, by column."""
     asking = verdict.asking
-    pointer, amount = _amount_under(verdict, rules, ask)
-    strict = verdict.control == Control.FOUR_EYES and ask.kind not in ASKS
+    pointer, amount = amount_under(verdict, ask.input, rules.key_fields)
     fields: dict[str, Any] = {
         "amount_pointer": pointer,
         "amount": amount,
-        "control": (Control.FOUR_EYES if strict else rules.control) or None,
+        "control": (rules.control or None) if ask.kind in ASKS else verdict.control_with(rules.control),
         "terms": asking.terms.document() or None,
         "policy_version": rules.policy_version,
         "rule": verdict.rule.name if verdict.rule is not None else None,
@@ -114,16 +111,6 @@ def fields_of(verdict: Verdict, rules: AskingRules, ask: Ask, now: datetime) -> 
         if deadline.then != AtDeadline.DEFAULT and ask.default is not ABSENT:
             fields |= {"has_default": False, "default_response": None}
     return fields
-
-
-def _amount_under(verdict: Verdict, rules: AskingRules, ask: Ask) -> tuple[str | None, float | None]:
-    """Return where the amount of a request is, and the amount: of several rules by that which the limits of fewest people allow.
-
-    Without an amount a request is beyond every limit.
-    """
-    pointers = [amount_pointer(ask.input, asking.key_fields or rules.key_fields) for asking in verdict.askings]
-    amounts = [(pointer, amount_at(ask.input, pointer)) for pointer in pointers]
-    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
 
 
 def priority_of(verdict: Verdict, ask: Ask) -> Priority:

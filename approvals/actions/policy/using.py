@@ -17,9 +17,8 @@ from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter, Prepared, Update
 from approvals.models import ApprovalRequest, Grant, Workflow
-from approvals.policy.grants import never_granted
-from approvals.policy.terms import terms_of
-from approvals.policy.votes import needs_person
+from approvals.policy.grants import bar_of
+from approvals.policy.rules import Verdict
 from approvals.queries.policy.conditions import usable_grants
 from approvals.queries.policy.deciders import deciders_among
 from approvals.states import Audience, GrantEnd
@@ -54,10 +53,18 @@ _USE = Update(
 
 
 def covering_grants(
-    request: ApprovalRequest, workflow: Workflow, fingerprints: Sequence[str], key_fields: Sequence[str]
+    request: ApprovalRequest,
+    workflow: Workflow,
+    fingerprints: Sequence[str],
+    key_fields: Sequence[str],
+    *,
+    verdict: Verdict,
 ) -> list[Grant]:
-    """Return the grants that cover a request that is about to be stored, in the order in which they are used."""
-    if never_granted(request.kind, request.priority, request.tool_name) or needs_person(terms_of(request.terms)):
+    """Return the grants that cover a request that is about to be stored, in the order in which they are used.
+
+    `verdict` is what the policy says about it.
+    """
+    if bar_of(request.kind, request.priority, request.tool_name, verdict=verdict) is not None:
         return []
     if request.deadline_at is not None and request.deadline_at <= request.created_at:
         return []

@@ -36,6 +36,7 @@ from approvals.http import SignedIn
 from approvals.models import Invitation
 from approvals.models.keys import ApiKey
 from approvals.models.people import ROLE_DESCRIPTIONS, RoleName
+from approvals.queries.policy.ruling import rules_naming
 from approvals.text.text import visible
 
 MAX_SEARCH = 150
@@ -115,6 +116,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         "changeable": request.user.is_superuser or not is_beyond_administrators(user),
         "waiting": pending_changes(request.user, person=user),
         "scopes": scopes_of_person(user),
+        "ruled": rules_naming(user),
         "limited": permissions.is_limited(user),
         "decides": permissions.decides_some(user),
         "sees": permissions.sees_more_than_own(user),

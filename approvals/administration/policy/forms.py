@@ -78,7 +78,10 @@ class RuleForm(forms.Form):
     when = forms.CharField(
         label=_("Condition"), required=False, max_length=MAX_LENGTH,
         widget=forms.Textarea(attrs={**_LINES, "class": "json"}),
-        help_text=_('In CEL, such as input.amount < 500 && "support" in requester.teams. After an error, people are asked.'),
+        help_text=_(
+            'In CEL, such as input.amount < 500 && "support" in requester.teams. To calculate, write double(…): '
+            "double(input.amount) * 1.19 < 500.0. After an error, people are asked."
+        ),
     )  # fmt: skip
     message = forms.CharField(
         label=_("Message"), required=False, max_length=MAX_MESSAGE, widget=forms.Textarea(attrs={"rows": 2}),

@@ -139,6 +139,12 @@ def _switches(document: Mapping[str, Any] | None) -> dict[str, bool]:
     return {name: document is not None and bool(document.get(name)) for name in SWITCHES}
 
 
+def _mixing(draft: Draft) -> list[str]:
+    """Return the names of the rules that calculate with a number as it is sent."""
+    rules = () if draft.policy is None else draft.policy.rules
+    return [rule.name for rule in rules if rule.when is not None and rule.when.mixes_numbers]
+
+
 def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Suggestion, RuleRow, str]]:
     """Return what people's decisions suggest, each in words, and with the draft that adds it behind all other rules."""
     document = ruling.written(ruling.EMPTY if live is None else live.document)
@@ -161,6 +167,7 @@ def _page(request: SignedIn, draft: Draft, context: dict[str, Any]) -> HttpRespo
         "here": "policy",
         "draft": draft,
         "rows": [] if draft.stored is None else rows_of_document(draft.stored),
+        "mixing": _mixing(draft),
         "switches": _switches(draft.document),
         "otherwise": otherwise_of(draft.stored),
         "form": RuleForm(),

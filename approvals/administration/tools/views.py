@@ -21,6 +21,7 @@ from approvals.asking.secrets import masked_input
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.http import SignedIn
 from approvals.models import ApproverScope, ToolSettings
+from approvals.queries.policy.ruling import rules_about_tool
 from approvals.queries.preferences import settings_of_tools, strict_priorities
 from approvals.text.canonical_names import fold
 
@@ -80,6 +81,7 @@ def tool(request: SignedIn, name: str) -> HttpResponse:
         "stored": stored,
         "scopes": scopes_of_tool(name),
         "scoped": ApproverScope.objects.exists(),
+        "ruled": rules_about_tool(name),
         "latest": latest,
         "pointers": pointers(masked_input(latest, latest.input)) if latest else [],
         "here": "tools",

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictInt
 from approvals.actions.checking import MAX_COMMENT
 from approvals.actions.policy.publishing import WIDTH_OF
 from approvals.api.fields import NULL, WHOLE, Document, Moment, shown_with, when
-from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument
+from approvals.api.outcomes import MAX_ERROR, DecisionDocument, ReportDocument, RuleDocument
 from approvals.api.votes import VotesDocument
 from approvals.db.canonical_json import clean_text
 from approvals.policy.grants import MAX_REASON, MOST_USES, GrantTerms
@@ -128,6 +128,13 @@ class Brief(BaseModel):
     created_at: Moment
     changed_at: Moment
     deadline_at: Moment | None
+    progress: str | None = Field(
+        description="How far its votes are, in words, such as `1 of 2, finance missing`; null if one person decides it, or "
+        "once it is decided."
+    )
+    rule: RuleDocument | None = Field(
+        description="The rule of the policy that it was asked or decided under; null without one."
+    )
 
 
 class AttachmentDocument(BaseModel):

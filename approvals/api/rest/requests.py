@@ -27,7 +27,7 @@ from approvals.api.rest.documents import (
     ResultDocument,
 )
 from approvals.api.rest.operations import Bearer, JsonBody, operation, problems
-from approvals.api.rest.shapes import brief, document
+from approvals.api.rest.shapes import briefs, document
 from approvals.api.secrets import edited_by_caller, for_caller
 from approvals.asking.answers import ABSENT, Answer
 from approvals.asking.origins import Origin
@@ -141,7 +141,7 @@ def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Pa
     rows = list(matching[: filters.limit + 1])
     shown, more = rows[: filters.limit], len(rows) > filters.limit
     last = queries.RequestCursor(shown[-1].created_at, shown[-1].pk) if more else None
-    return Page(items=[brief(each) for each in shown], next=str(last) if last else None)
+    return Page(items=briefs(shown), next=str(last) if last else None)
 
 
 @router.get(

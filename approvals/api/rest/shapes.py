@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from approvals.access.assignees import LAPSES, assignee_name, claimant
-from approvals.api.outcomes import decision, report
+from approvals.api.outcomes import decision, report, rule_of
 from approvals.api.rest.documents import (
     AdviceDocument,
     AttachmentDocument,
@@ -23,16 +23,19 @@ from approvals.models import Advice, ApprovalRequest, Workflow
 from approvals.models.attachments import public_documents
 from approvals.models.comments import RequestComment
 from approvals.queries.attention.advice import advice_on
+from approvals.queries.policy.ballots import progress_of
 from approvals.queries.policy.deciders import warnings_of
 from approvals.states import Hint, Priority, Status, WorkflowState
 from approvals.text.secrets import mask_text
 
 
-def brief(request: ApprovalRequest) -> Brief:
-    return Brief(**_brief(request))
+def briefs(requests: Sequence[ApprovalRequest]) -> list[Brief]:
+    """Return requests as a list shows them; votes are read only if a request that waits is decided by them."""
+    progress = progress_of(requests)
+    return [Brief(**_brief(request, progress.get(request.pk))) for request in requests]
 
 
-def _brief(request: ApprovalRequest) -> dict[str, Any]:
+def _brief(request: ApprovalRequest, progress: str | None) -> dict[str, Any]:
     return {
         "id": str(request.pk),
         "url": request.public_url,
@@ -53,6 +56,8 @@ def _brief(request: ApprovalRequest) -> dict[str, Any]:
         "created_at": request.created_at,
         "changed_at": request.changed_at,
         "deadline_at": request.deadline_at,
+        "progress": progress,
+        "rule": rule_of(request),
     }
 
 
@@ -91,15 +96,16 @@ def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> 
     """Return a whole request; `warnings` if they were read already."""
     names = ("message", "input", "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name")
     more = ("suggestions", "context", "has_default", "default_response")
+    votes = votes_document(request)
     return RequestDocument(
-        **_brief(request),
+        **_brief(request, votes.progress if votes is not None and request.pending else None),
         **{name: getattr(request, name) for name in names + more},
         digest_salt=None if request.is_masked else request.digest_salt or None,
         attachments=[AttachmentDocument(**file) for file in public_documents(request)],
         messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
-        votes=votes_document(request),
+        votes=votes,
         result=report(request),
         warnings=warnings_of(request) if warnings is None else warnings,
         advice=[advice_document(advice) for advice in advice_on(request)],
@@ -120,7 +126,7 @@ def workflow_document(
         thread_id=workflow.thread_id,
         state=WorkflowState(workflow.state),
         open_requests=waiting,
-        suspensions=[brief(step) for step in steps],
+        suspensions=briefs(steps),
         more=more,
         started_at=workflow.started_at,
         suspended_at=workflow.suspended_at,

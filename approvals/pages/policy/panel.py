@@ -55,7 +55,7 @@ def granting_of(
     user: Person, request: ApprovalRequest, data: QueryDict | None = None, *, suggested: bool = False
 ) -> Granting:
     """Return the panel for a request, with what was sent; if nothing was and `suggested`, with what decisions suggest."""
-    case = case_of(request, request.workflow)
+    case = case_of(request, request.workflow, user)
     why_not = grants.impossible(case)
     if why_not is not None:
         return Granting(why_not=_("A grant %(problem)s.") % {"problem": translated(why_not)})

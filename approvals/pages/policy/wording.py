@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from approvals.db.json_pointer import pointer_parts, value_at
-from approvals.models import ApprovalRequest, Grant
+from approvals.models import ApprovalRequest
 from approvals.pages.key_fields import short
 from approvals.policy import grants
 from approvals.states import Audience, Width
@@ -70,17 +70,3 @@ def how_long(until: datetime | None, uses: int | None) -> str:
         else ""
     )
     return ", ".join(filter(None, (time, number)))
-
-
-def use_words(grant: Grant, number: int) -> str:
-    """Return which use of a grant a request was, such as “use 3 of 10, until 18:00”."""
-    words = {
-        "number": grouped(number),
-        "uses": grouped(grant.uses or 0),
-        "time": clock_time(grant.until) if grant.until else "",
-    }
-    if grant.uses is None:
-        return _("use %(number)s, until %(time)s") % words
-    if grant.until is None:
-        return _("use %(number)s of %(uses)s") % words
-    return _("use %(number)s of %(uses)s, until %(time)s") % words

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ variables:
 """
 #: CEL's message, such as `INVALID_ARGUMENT: ERROR: <input>:1:8: undeclared reference to 'tol' (in container '')`.
 _FAULT = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
+#: The types of a whole number and of one with a point, side by side.
+_MIXED = re.compile(r"'\((int, double|double, int)\)'")
 _NAMES = re.compile(r"\brequester\b")
 
 
@@ -94,6 +96,13 @@ class Expression:
     def reads_requester(self) -> bool:
         """Whether it may need the name, the teams and the roles of who asks."""
         return _NAMES.search(self.text) is not None
+
+    @functools.cached_property
+    def mixes_numbers(self) -> bool:
+        """Whether it calculates with a value as it is read. JSON has one kind of number and CEL has two, which it does not mix:
+        `input.amount * 2` is an error of 2.5, and `input.amount * 2.0` of 2.
+        """
+        return any(_calculates_with_read(node) for node in _nodes(self._compiled.tree))
 
     def cost(self, size: Size) -> int:
         """Return the most steps that it takes over values of this size."""
@@ -155,6 +164,9 @@ def _sure(answer: bool | None) -> bool:
     return answer
 
 
+_ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "_%_"})
+#: The variables of which CEL knows the type.
+_TYPED = frozenset({"tool", "agent", "kind", "source", "server", "priority", "hour", "weekday", "now"})
 #: The functions of ours in place of CEL's own. No text of a condition can name them.
 _STRICT = {"_==_": ("@same", _same), "_!=_": ("@differs", _differs), "@in": ("@within", _within)}
 
@@ -178,6 +190,35 @@ def _compares_with_constant(call: Node) -> bool:
         return False
     constants = [part for part in call.parts if part.kind == Kind.CONSTANT and part.name != "null"]
     return len(constants) == 1 and any(_is_read(part) for part in call.parts)
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for part in node.parts:
+        yield from _nodes(part)
+
+
+def _calculates_with_read(node: Node) -> bool:
+    """Return whether this is arithmetic with a value of the input or context; `+` also joins texts and lists."""
+    if node.kind != Kind.CALL or node.name not in _ARITHMETIC:
+        return False
+    return not _joins(node) and any(part.kind == Kind.MEMBER or _is_loose(part) for part in node.parts)
+
+
+def _joins(node: Node) -> bool:
+    """Return whether this is a `+` of texts or lists, as far as the condition says."""
+    added = node.kind == Kind.CALL and node.name == "_+_"
+    return added and any(part.length or part.kind == Kind.LIST or _joins(part) for part in node.parts)
+
+
+def _is_loose(node: Node) -> bool:
+    """Return whether this is a variable or an element of what is read, whose type is not known.
+
+    The count of `exists_one` is a variable too, of CEL's own: conditions cannot write its name.
+    """
+    if node.kind == Kind.CALL:
+        return node.name == "_[_]"
+    return node.kind == Kind.NAME and node.name not in _TYPED and not node.name.startswith(("@", "__"))
 
 
 def _is_read(node: Node) -> bool:
@@ -212,8 +253,14 @@ def _compile(text: str) -> _Compiled:
         if fault is None or int(fault[1]) < 1:
             raise InvalidExpression(gettext_noop("is too deeply nested, or cannot be read")) from error
         line, column, message = int(fault[1]), int(fault[2]), fault[3].partition(" (in container")[0]
+        text = gettext_noop("line %(line)s, column %(column)s: %(message)s")
+        if _MIXED.search(message):
+            text = gettext_noop(
+                "line %(line)s, column %(column)s: %(message)s. Write both numbers with a point, as in 1.0, or neither; "
+                "double(…) makes the one of the other"
+            )
         raise InvalidExpression(
-            gettext_noop("line %(line)s, column %(column)s: %(message)s"),
+            text,
             line=line,
             column=column,
             message=message[:300],

@@ -209,6 +209,12 @@ def ballot_of(request: ApprovalRequest, viewer: Person | None = None) -> Ballot 
     return ballots_of([request], viewer).get(request.pk)
 
 
+def progress_of(requests: Iterable[ApprovalRequest]) -> dict[UUID, str]:
+    """Return how far the votes are on those waiting requests that are decided by them, in words."""
+    ballots = ballots_of(request for request in requests if request.pending)
+    return {pk: ballot.words for pk, ballot in ballots.items()}
+
+
 def enough_may_vote(request: ApprovalRequest, terms: Terms) -> bool:
     """Return whether there are enough people to approve a request on these terms."""
     votes = votes_on(request.pk)

@@ -15,9 +15,8 @@ from approvals.access.permissions import Person, may_close
 from approvals.asking.digests import fingerprints_of
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, Grant
-from approvals.policy.grants import GrantTerms, fields_of
+from approvals.policy.grants import GrantTerms, bar_of, fields_of
 from approvals.policy.terms import terms_of
-from approvals.policy.votes import needs_person
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Kind, Priority, Status, Width
 
@@ -81,12 +80,13 @@ def waiting_under(user: Person, coverage: Coverage) -> Waiting:
     # What is overdue expires in a moment.
     rows = rows.filter(Q(deadline_at__isnull=True) | Q(deadline_at__gt=Now())).order_by("created_at", "id")
     looked_at = list(rows.select_related("workflow", "requested_by")[: LOOKED_AT + 1])
-    covered = [
-        each
-        for each in looked_at[:LOOKED_AT]
-        if coverage.has_fields(each.input) and not needs_person(terms_of(each.terms)) and may_close(user, each)
-    ]
+    covered = [each for each in looked_at[:LOOKED_AT] if _is_covered(each, coverage) and may_close(user, each)]
     return Waiting(covered[:OFFERED], len(looked_at) <= LOOKED_AT and len(covered) <= OFFERED)
+
+
+def _is_covered(request: ApprovalRequest, coverage: Coverage) -> bool:
+    bar = bar_of(request.kind, request.priority, request.tool_name, terms=terms_of(request.terms))
+    return bar is None and coverage.has_fields(request.input)
 
 
 def waiting_with_grant_of(user: Person, request: ApprovalRequest) -> Waiting:

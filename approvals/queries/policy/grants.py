@@ -2,7 +2,8 @@
 
 For pages: `grants_for(user, tool=, agent=, key_id=)` lists them, `uses_of(grant, user)` are the requests that one has approved,
 `preview(user, request, terms)` what it would have approved in the last 30 days, `asking_always()` is the switch.
-`cases.case_of(request, workflow)` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what is offered.
+`cases.case_of(request, workflow, giver)` with `audiences`, `widest` and `problems` of `approvals.policy.grants` says what is
+offered.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
 from approvals.policy.grants import GrantTerms
-from approvals.queries.policy.cases import case_of
+from approvals.queries.policy.cases import settings_of
 from approvals.queries.policy.covered import coverage_of
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.requests import requests_for
 from approvals.states import Door, Status, Width
+from approvals.text.numbers import grouped
+from approvals.text.times import clock_time
 
 PREVIEWED, MAX_INPUT = timedelta(days=30), 20_000
 #: Requests that a preview looks at, the latest first.
@@ -89,6 +92,20 @@ def uses_of(grant: Grant, user: Person) -> QuerySet[ApprovalRequest]:
     return requests_for(user).filter(decision__grant=grant).order_by("-decision__grant_use")
 
 
+def use_words(grant: Grant, number: int) -> str:
+    """Return which use of a grant a request was, such as “use 3 of 10 until 18:00”."""
+    words = {
+        "number": grouped(number),
+        "uses": grouped(grant.uses or 0),
+        "time": clock_time(grant.until) if grant.until else "",
+    }
+    if grant.uses is None:
+        return _("use %(number)s until %(time)s") % words
+    if grant.until is None:
+        return _("use %(number)s of %(uses)s") % words
+    return _("use %(number)s of %(uses)s until %(time)s") % words
+
+
 def may_end(user: Person, grant: Grant) -> bool:
     """Return whether this person may revoke a grant: who gave it, who may decide or administer, and for whose calls it is."""
     own = user.is_active and user.pk in {grant.given_by_id, grant.requested_by_id}
@@ -122,7 +139,7 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
 
     One statement, or two for key fields. The requests have no messages and no conversation.
     """
-    pointers = case_of(request, request.workflow).key_fields if terms.width == Width.FIELDS else ()
+    pointers = settings_of(request.tool_name).key_fields if terms.width == Width.FIELDS else ()
     coverage = coverage_of(request, terms, pointers)
     earlier = ApprovalRequest.objects.filter(coverage.condition, created_at__gte=Now() - PREVIEWED)
     earlier = earlier.exclude(Q(pk=request.pk) | Q(status=Status.PENDING))

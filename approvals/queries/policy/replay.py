@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.contrib.auth.models import Group, User
 from django.db.models import Case as Sql
 from django.db.models import F, Q, Value, When
 from django.db.models.functions import Coalesce
@@ -24,7 +23,7 @@ from approvals.access.permissions import Person
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, Why, evaluate
 from approvals.queries.attention.people import by_keys, by_people
-from approvals.queries.policy.ruling import HAS_FILES, rule_facts
+from approvals.queries.policy.ruling import HAS_FILES, requesters, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Door
 from approvals.states import Verdict as Decided
@@ -200,8 +199,8 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
     rules: list[Rule | None] = [*policy.rules, None]
     counts = [RuleCount(rule, number) for number, rule in enumerate(rules)]
     done.rules = {None if count.rule is None else count.rule.name: count for count in counts}
-    requesters: dict[int, Requester] = {}
-    for row, verdict in judged(policy, user, since=done.since, most=most + 1, requesters=requesters):
+    known: dict[int, Requester] = {}
+    for row, verdict in judged(policy, user, since=done.since, most=most + 1, known=known):
         if done.total == most:
             done.complete = False
             break
@@ -211,7 +210,7 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
 
 
 def judged(
-    policy: Policy, user: Person, *, since: datetime, most: int, requesters: dict[int, Requester] | None = None
+    policy: Policy, user: Person, *, since: datetime, most: int, known: dict[int, Requester] | None = None
 ) -> Iterator[tuple[_Row, Verdict]]:
     """Yield the requests since a moment, the newest first, each with what a policy says about it."""
     requests = requests_for(user).filter(created_at__gte=since).order_by("-created_at", "-id")
@@ -219,7 +218,7 @@ def judged(
     known_of = {"asked_with": asked_with, "has_files": HAS_FILES}
     known_of |= {"by_person": _flag(by_people("decision__")), "by_key": _flag(by_keys("decision__"))}
     rows = requests.annotate(**known_of).values_list(*_COLUMNS, "asked_with", *_ASKED)[:most]
-    known: dict[int, Requester] = {} if requesters is None else requesters
+    known = {} if known is None else known
     for columns in rows.iterator(chunk_size=CHUNK):
         row = _Row(*columns)
         verdict = evaluate(policy, _facts(row, known))
@@ -231,11 +230,11 @@ def _flag(condition: Q) -> Sql:
     return Sql(When(condition, then=Value(True)), default=Value(False))
 
 
-def _facts(row: _Row, requesters: dict[int, Requester]) -> RuleFacts:
+def _facts(row: _Row, known: dict[int, Requester]) -> RuleFacts:
     def who() -> Requester:
-        if not requesters:
-            requesters.update(_all_requesters())
-        return requesters.get(row.requester) or Requester("")
+        if not known:
+            known.update(requesters())
+        return known.get(row.requester) or Requester("")
 
     return rule_facts(
         agent=row.agent,
@@ -250,17 +249,6 @@ def _facts(row: _Row, requesters: dict[int, Requester]) -> RuleFacts:
         who=who,
         has_files=row.has_files,
     )
-
-
-def _all_requesters() -> Mapping[int, Requester]:
-    """Return everyone with their teams and roles, in two statements."""
-    teams: dict[int, list[str]] = {}
-    roles: dict[int, list[str]] = {}
-    members = Group.objects.order_by("name").exclude(user=None).values_list("user", "name", "role__name")
-    for user, name, role in members:
-        (teams if role is None else roles).setdefault(user, []).append(name if role is None else role)
-    people = User.objects.values_list("pk", "username")
-    return {pk: Requester(name, teams.get(pk, ()), roles.get(pk, ())) for pk, name in people}
 
 
 def _count(done: Replay, row: _Row, verdict: Verdict) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,11 +22,12 @@ from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
 from approvals.models.people import RoleName
 from approvals.models.policy.rules import VersionState
-from approvals.policy.match import Facts, server_of
+from approvals.policy.match import Facts, Match, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
-from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
+from approvals.policy.rules import NO_POLICY, Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
 from approvals.policy.words import Names, whole_rule_in_words
-from approvals.states import Control, Status
+from approvals.record.amounts import amount_at, amount_pointer
+from approvals.states import Control, Kind, Status
 
 #: What a new policy begins with.
 EMPTY: Mapping[str, Any] = {"rules": []}
@@ -121,8 +124,53 @@ def rules_in_words(stored: Mapping[str, Any]) -> list[tuple[Rule, list[str]]]:
     return [(rule, whole_rule_in_words(rule, names)) for rule in policy_of(stored).rules]
 
 
+@dataclass(frozen=True, slots=True)
+class RulesInWords:
+    """Rules of the live policy, each with what it says in sentences, and the number of its version; 0 without a policy."""
+
+    version: int = 0
+    rules: Sequence[tuple[Rule, list[str]]] = ()
+
+
+def rules_about_tool(tool: str) -> RulesInWords:
+    """Return the live rules that could match an approval of a tool."""
+    facts = Facts(tool=tool, server=server_of(tool))
+
+    def may_match(rule: Rule) -> bool:
+        match = rule.match
+        about = not match.kinds or Kind.APPROVAL in match.kinds
+        return about and Match(tools=match.tools, servers=match.servers).fits(facts)
+
+    return _live_rules_in_words(may_match)
+
+
+def rules_naming(person: User) -> RulesInWords:
+    """Return the live rules that need the approval of a person, or of a team or role of theirs."""
+    groups = set(person.groups.values_list("pk", flat=True))
+
+    def names(rule: Rule) -> bool:
+        stages = () if rule.ask is None else rule.ask.terms.stages
+        return any(person.pk in group.people or groups & {*group.teams} for stage in stages for group in stage.groups)
+
+    return _live_rules_in_words(names)
+
+
+def _live_rules_in_words(wanted: Callable[[Rule], bool]) -> RulesInWords:
+    live = live_version()
+    if live is None:
+        return RulesInWords()
+    shown = [(rule, words) for rule, words in rules_in_words(live.document) if wanted(rule)]
+    return RulesInWords(live.number, shown)
+
+
 def _roles() -> dict[str, int]:
     return dict(Role.objects.values_list("name", "group_id"))
+
+
+def live_rules() -> Policy:
+    """Return the rules that are live, in one statement once this process has compiled them."""
+    live = PolicyVersion.objects.filter(state=VersionState.LIVE).values_list("number", "digest").first()
+    return NO_POLICY if live is None else rules_of(*live)
 
 
 @functools.lru_cache(maxsize=20)
@@ -160,6 +208,32 @@ def settings_under(rules: Iterable[Rule], settings: ToolSettings | None) -> Tool
     under = ToolSettings() if settings is None else copy(settings)
     under.key_fields = list(dict.fromkeys(key_fields))
     return under
+
+
+def amount_under(
+    verdict: Verdict, value: Mapping[str, Any], key_fields: Sequence[str]
+) -> tuple[str | None, float | None]:
+    """Return where the amount of an input is, and the amount: of several rules by that which the limits of fewest people allow.
+
+    `key_fields` are those of the tool. Without an amount a request is beyond every limit.
+    """
+    pointers = [amount_pointer(value, asking.key_fields or key_fields) for asking in verdict.askings]
+    amounts = [(pointer, amount_at(value, pointer)) for pointer in pointers]
+    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
+
+
+def requesters(people: Collection[int] | None = None) -> dict[int, Requester]:
+    """Return these people, or everyone, with their teams and roles, for conditions; in two statements."""
+    users, members = User.objects.all(), Group.objects.order_by("name").exclude(user=None)
+    if people is not None:
+        users = users.filter(pk__in=any_of(people, int))
+        members = members.filter(user__in=any_of(people, int))
+    teams: dict[int, list[str]] = {}
+    roles: dict[int, list[str]] = {}
+    for user, name, role in members.values_list("user", "name", "role__name"):
+        (teams if role is None else roles).setdefault(user, []).append(name if role is None else role)
+    names = users.values_list("pk", "username")
+    return {pk: Requester(name, teams.get(pk, ()), roles.get(pk, ())) for pk, name in names}
 
 
 def requester_of(user: User) -> Requester:

@@ -21,13 +21,11 @@ from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
 from approvals.policy.policies import Directory, policy_of, stored_form
-from approvals.policy.rules import Then, evaluate
+from approvals.policy.rules import Policy, Then, evaluate
 from approvals.policy.suggestions import Decided, grant_for, rule_for
-from approvals.policy.terms import terms_of
-from approvals.policy.votes import needs_person
 from approvals.queries.attention.people import by_keys, by_people
 from approvals.queries.policy.cases import case_of
-from approvals.queries.policy.ruling import HAS_FILES, requester_of, rule_facts
+from approvals.queries.policy.ruling import HAS_FILES, live_rules, requester_of, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Kind, Priority, Status, Verdict, Width
 from approvals.text.canonical_names import fold
@@ -92,13 +90,14 @@ def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
         ((tool, rule, cases) for tool, (rule, cases) in rules if rule["name"] not in names),
         key=lambda each: -len(each[2]),
     )
+    live = live_rules()
     return [
         Suggestion(
             tool=tool,
             rule=rule,
             evidence=_evidence(user, cases),
             total=len(by_tool[tool]),
-            grant_with=_grant_with(user, tool, rule, by_tool[tool]),
+            grant_with=_grant_with(user, tool, rule, by_tool[tool], live),
         )
         for tool, rule, cases in free[:MAX_SUGGESTIONS]
     ]
@@ -120,7 +119,7 @@ def decisions_behind(user: Person, tool: str, *, only_for: bool) -> tuple[list[A
 
 def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -> SuggestedGrant | None:
     """Return the grant that earlier decisions suggest to give with a request; None if there is none, or none can be given."""
-    if not _can_be_given(request, case):
+    if grants.impossible(case) is not None:
         return None
     same = _decisions(user).filter(canonical_tool=request.tool_name, requested_by=request.requested_by_id)
     terms = _terms_of(request, case, [each for _tool, each in _decided(same)])
@@ -192,7 +191,9 @@ def _evidence(user: Person, cases: Sequence[Decided]) -> Evidence:
     return Evidence(approved=len(cases), people=len({each.by_id for each in cases}), shown=list(shown))
 
 
-def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided]) -> ApprovalRequest | None:
+def _grant_with(
+    user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided], live: Policy
+) -> ApprovalRequest | None:
     """Return the request that has waited longest of those that a rule fits and with which this person can give a grant."""
     policy = policy_of(stored_form({"rules": [rule]}, Directory()))
     waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, canonical_tool=tool)
@@ -212,14 +213,10 @@ def _grant_with(user: Person, tool: str, rule: Mapping[str, Any], decided: Seque
         )
         if evaluate(policy, facts).then != Then.ALLOW or not may_close(user, request):
             continue
-        case = case_of(request, request.workflow)
-        if _can_be_given(request, case) and _terms_of(request, case, decided) is not None:
+        case = case_of(request, request.workflow, user, live)
+        if grants.impossible(case) is None and _terms_of(request, case, decided) is not None:
             return request
     return None
-
-
-def _can_be_given(request: ApprovalRequest, case: grants.Case) -> bool:
-    return grants.impossible(case) is None and not needs_person(terms_of(request.terms))
 
 
 def _terms_of(

@@ -1,23 +1,54 @@
 """Why a grant that goes on would not be used for a call like the one it was given with, in words for people.
 
-Such a grant has not ended: scopes, the control of its tool and its settings can change back.
+Such a grant has not ended: scopes, the policy, and the control and the settings of its tool can change back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Grant, ToolSettings
+from approvals.policy.grants import Bar
+from approvals.policy.rules import Policy, Requester
+from approvals.queries.policy.cases import asked_now
+from approvals.queries.policy.ruling import live_rules, requesters
 from approvals.queries.preferences import settings_of_tools
-from approvals.states import Control, Priority, Width
+from approvals.states import Width
 from approvals.text.confusables import marked_name
+from approvals.text.translatable import Sentence, gettext_noop
+from approvals.text.translation import translated
+
+_FIELDS_CHANGED = Sentence(gettext_noop("Not used now: an administrator has changed the key fields of this tool."))
+_UNUSED: Mapping[Bar, Sentence] = {
+    Bar.KIND: Sentence(gettext_noop("Not used now: a person decides each such request.")),
+    Bar.CRITICAL: Sentence(
+        gettext_noop("Not used now: requests of this tool are critical, so a person decides each one.")
+    ),
+    Bar.NO_TOOL: Sentence(gettext_noop("Not used now: a person decides each such request.")),
+    Bar.DENIED: Sentence(gettext_noop("Not used now: the rule “%(rule)s” of the policy denies such calls.")),
+    Bar.ALLOWED: Sentence(
+        gettext_noop("Not used now: the rule “%(rule)s” of the policy allows such calls without a grant.")
+    ),
+    Bar.FILES: Sentence(
+        gettext_noop("Not used now: the rule “%(rule)s” of the policy asks people about each call with files.")
+    ),
+    Bar.UNCERTAIN: Sentence(
+        gettext_noop(
+            "Not used now: it is not certain which rule of the policy matches such calls, so people decide each one."
+        )
+    ),
+    Bar.STOPPED: Sentence(gettext_noop("Not used now: everything is asked at the moment.")),
+    Bar.PEOPLE: Sentence(
+        gettext_noop("Not used now: the rule “%(rule)s” of the policy says how people decide such calls.")
+    ),
+    Bar.FOUR_EYES: Sentence(gettext_noop("Not used now: such calls need four eyes, and %(name)s runs the agent.")),
+    Bar.NO_RIGHT: Sentence(gettext_noop("Not used now: %(name)s may not decide calls like the one it was given with.")),
+}
 
 
 def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
@@ -29,9 +60,16 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
     if not live:
         return {}
     settings = settings_of_tools({grant.tool_name for grant in live})
+    rules, who = live_rules(), _requesters_of(live)
     requests = ApprovalRequest.objects.select_related("workflow").only(
         "kind",
         "priority",
+        "asked_priority",
+        "tool_name",
+        "agent",
+        "input",
+        "context",
+        "attachments",
         "requested_by",
         "assigned_to",
         "scope_set",
@@ -39,37 +77,47 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
         "control",
         "key_made_by_id",
         "workflow__owner",
+        "workflow__source",
     )
     given_with = requests.in_bulk({grant.request_id for grant in live})
     givers = {user.pk: user for user in User.objects.filter(pk__in=any_of({grant.given_by_id for grant in live}, int))}
     permissions.load_permissions(list(givers.values()))
     reasons = {}
     for grant in live:
-        reason = _reason(
-            grant,
-            settings.get(grant.tool_name) or ToolSettings(),
-            givers.get(grant.given_by_id),
-            given_with.get(grant.request_id),
-        )
-        if reason:
-            reasons[grant.pk] = reason
+        giver, request = givers.get(grant.given_by_id), given_with.get(grant.request_id)
+        # The sweep ends a grant without its giver.
+        if giver is None or request is None:
+            continue
+        reason = _reason(grant, settings.get(grant.tool_name) or ToolSettings(), giver, request, rules, who)
+        if reason is not None:
+            reasons[grant.pk] = translated(reason)
     return reasons
 
 
-def _reason(grant: Grant, settings: ToolSettings, giver: User | None, request: ApprovalRequest | None) -> str:
-    if settings.min_priority == Priority.CRITICAL:
-        return _("Not used now: requests of this tool are critical, so a person decides each one.")
-    if grant.width == Width.FIELDS and sorted(set(settings.key_fields)) != grant.fields:
-        return _("Not used now: an administrator has changed the key fields of this tool.")
-    if giver is None or request is None:
-        # The sweep ends a grant without its giver.
-        return ""
-    values = {"name": marked_name(grant.given_by_name)}
-    # A call of now, which is under the control that the tool has now.
-    call = copy(request)
-    call.control = settings.control or None
-    if permissions.may_decide(giver, call):
-        return ""
-    if call.control == Control.FOUR_EYES and permissions.is_interested(giver, call):
-        return _("Not used now: this tool needs four eyes, and %(name)s runs the agent.") % values
-    return _("Not used now: %(name)s may not decide calls like the one it was given with.") % values
+def _reason(
+    grant: Grant,
+    settings: ToolSettings,
+    giver: User,
+    request: ApprovalRequest,
+    rules: Policy,
+    who: Callable[[int], Requester],
+) -> Sentence | None:
+    now = asked_now(request, settings, rules, lambda: who(request.requested_by_id))
+    bar = now.bar(giver)
+    if bar is None and grant.width == Width.FIELDS and sorted(set(settings.key_fields)) != grant.fields:
+        return _FIELDS_CHANGED
+    if bar is None:
+        return None
+    return Sentence(_UNUSED[bar].text, {"rule": now.rule, "name": marked_name(grant.given_by_name)})
+
+
+def _requesters_of(grants: Sequence[Grant]) -> Callable[[int], Requester]:
+    """Return what reads who asked: all of them at once, when a rule first needs one."""
+    known: dict[int, Requester] = {}
+
+    def who(pk: int) -> Requester:
+        if not known:
+            known.update(requesters({grant.requested_by_id for grant in grants}))
+        return known.get(pk) or Requester("")
+
+    return who

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -23,9 +24,11 @@ from approvals.db import pool
 from approvals.live import sse
 from approvals.live.streaming import streamed_response
 from approvals.models import ApprovalRequest
+from approvals.queries.policy.ballots import progress_of
 from approvals.states import Door
 from chats import actions, queries
 from chats.actions.answering import Taken
+from chats.agent import events
 from chats.engine import streams
 from chats.exceptions import ChatNotFound, HistoryDiffers
 from chats.models import Chat, Turn
@@ -118,10 +121,11 @@ def _document(chat: Chat) -> HttpResponse:
     ]
     turn = queries.last_turn(chat)
     waiting = queries.open_requests(turn) if turn is not None and turn.unfinished else []
+    progress = progress_of(waiting)
     body = {
         "messages": messages,
         "status": _status(turn),
-        "pending": [_pending(approval_request) for approval_request in waiting],
+        "pending": [_pending(approval_request, progress.get(approval_request.pk)) for approval_request in waiting],
     }
     response = JsonResponse(body, headers={"Cache-Control": "private, no-cache"})
     response.headers["ETag"] = quote_etag(hashlib.sha256(response.content).hexdigest())
@@ -155,8 +159,11 @@ def _status(turn: Turn | None) -> str:
     return turn.state if turn is not None and (turn.unfinished or turn.state == TurnState.FAILED) else "idle"
 
 
-def _pending(request: ApprovalRequest) -> dict[str, Any]:
-    """Return a pending request as JSON; `requestId` is the AI SDK's `approvalId`, and the id in Pausepoint's own API."""
+def _pending(request: ApprovalRequest, progress: str | None) -> dict[str, Any]:
+    """Return a pending request as JSON; `requestId` is the AI SDK's `approvalId`, and the id in Pausepoint's own API.
+
+    `progress` says how far its votes are; None if one person decides it.
+    """
     return {
         "requestId": str(request.pk),
         "kind": request.kind,
@@ -165,6 +172,7 @@ def _pending(request: ApprovalRequest) -> dict[str, Any]:
         "toolCallId": request.tool_call_id,
         "url": request.public_url,
         "deadline": request.deadline_at.isoformat() if request.deadline_at else None,
+        "progress": progress,
     }
 
 
@@ -200,11 +208,29 @@ async def _follow(turn: Turn, after: int, stream: MessageStream, begin: Sequence
     """Yield the chunks `begin`, and then the turn from its events after `after` to its next pause or its end."""
     yield frames(begin)
     async for batch in streams.follow_together(turn.pk, after):
-        if chunks := [chunk for _, event in batch for chunk in stream.encode(event)]:
+        voted = [event for _, event in batch if isinstance(event, events.ApprovalRequested) and event.votes]
+        # Before the end of the batch, which may be that of the stream: nothing that follows is read.
+        progress = await pool.retry(_progress, voted) if voted else {}
+        if chunks := [chunk for _, event in batch for chunk in _encoded(stream, event, progress)]:
             yield frames(chunks)
     if not stream.closed:
         yield frames(await pool.retry(_last_chunks, stream, turn.pk))
     yield DONE
+
+
+def _encoded(stream: MessageStream, event: events.Event, progress: Mapping[str, str]) -> list[Chunk]:
+    """Return the chunks of an event; behind a call that several people decide, how far their votes are."""
+    chunks = stream.encode(event)
+    if isinstance(event, events.ApprovalRequested) and event.tool_call_id in progress:
+        chunks.append(votes(event.tool_call_id, progress[event.tool_call_id]))
+    return chunks
+
+
+def _progress(voted: Sequence[events.ApprovalRequested]) -> dict[str, str]:
+    """Return how far the votes on these calls are, by toolCallId."""
+    calls = {UUID(event.request_id): event.tool_call_id for event in voted}
+    words = progress_of(queries.requests_with_ids(calls))
+    return {calls[pk]: progress for pk, progress in words.items()}
 
 
 def _last_chunks(stream: MessageStream, turn_id: int) -> list[Chunk]:

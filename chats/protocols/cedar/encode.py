@@ -50,6 +50,8 @@ class Suspension:
     asked_at: datetime
     deadline_at: datetime | None
     approves: bool
+    #: How far the votes on it are, in words; None if one person decides it.
+    progress: str | None
 
 
 def human_in_the_loop(suspension: Suspension, *, now: datetime) -> Payload:
@@ -84,6 +86,7 @@ def human_in_the_loop(suspension: Suspension, *, now: datetime) -> Payload:
         "url": suspension.url,
         "suspendedAt": suspension.asked_at.isoformat(),
         "deadline": suspension.deadline_at.isoformat() if suspension.deadline_at else None,
+        "progress": suspension.progress,
     }
     return payload
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from approvals.db import pool
 from approvals.live import sse
 from approvals.live.streaming import deferred_response, streamed_response
+from approvals.queries.policy.ballots import progress_of
 from approvals.states import Kind
 from chats import actions, queries
 from chats.engine import streams
@@ -100,10 +101,12 @@ def suspensions(request: HttpRequest, pending: Sequence[Run]) -> list[Payload]:
     now = timezone.now()
     # The sweep expires overdue requests within a second; no one can answer them then.
     live = [run for run in pending if run.request.deadline_at is None or run.request.deadline_at > now]
-    return [encode.human_in_the_loop(_suspension(request, run), now=now) for run in live]
+    progress = progress_of(run.request for run in live)
+    suspended = [_suspension(request, run, progress.get(run.request.pk)) for run in live]
+    return [encode.human_in_the_loop(suspension, now=now) for suspension in suspended]
 
 
-def _suspension(request: HttpRequest, run: Run) -> Suspension:
+def _suspension(request: HttpRequest, run: Run, progress: str | None) -> Suspension:
     approval_request = run.request
     return Suspension(
         run_id=str(approval_request.pk),
@@ -122,4 +125,5 @@ def _suspension(request: HttpRequest, run: Run) -> Suspension:
         asked_at=approval_request.created_at,
         deadline_at=approval_request.deadline_at,
         approves=approval_request.kind in {Kind.APPROVAL, Kind.RECOVERY},
+        progress=progress,
     )

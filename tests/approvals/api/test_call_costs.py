@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals.administration.keys.actions import create_key
+from approvals.administration.tools.actions import store_tool_settings
 from approvals.models.keys import ApiKey
 from benchmarks.load.budgets import over
 from tests.support import people
 from tests.support.desk.carrying import make_endpoint
+from tests.support.desk.ruling import administrator, apply_policy
+from tests.support.desk.scopes import make_scope
 from tests.support.machine import APPROVAL, Machine
 
 #: With transactions as they are in use: inside that of a test, each would be a savepoint.
@@ -109,3 +112,26 @@ def test_webhooks_cost_the_same_however_many_there_are(agent, approver):
             found.append(each(agent, approver, tool_call_id=f"call-{number}"))
     assert found[0] == found[1]
     assert over({"ask": 12 + LOCK, "read": 2, "decide": 12, "report": 9}, found[0]) == {}
+
+
+TOGETHER = {"give": 14, "ask": 14 + LOCK, "read": 3, "decide": 10, "report": 6, "use": 15 + LOCK}
+
+
+def test_scopes_rules_and_grants_together_keep_to_a_budget(agent, approver):
+    """Of a call in a named workflow, with a condition about who asks: what README and the documentation say."""
+    store_tool_settings("refund", {"key_fields": ["/amount"]}, by=administrator())
+    make_scope(approver.key.user, by=User.objects.create_superuser("admin"), tools=["refund"])
+    small = {"name": "Small", "when": "requester.name == 'nobody' && input.amount < 5", "then": "allow"}
+    apply_policy(
+        small, {"name": "Refunds", "match": {"tools": ["refund"]}, "ask": {"with_requester": True}, "then": "ask"}
+    )
+    grant = {"covers": "input", "audience": "key", "uses": 2}
+    given = agent.ask(input={"amount": 7})
+    found = {"give": cost(lambda: approver.decide(given, "approve", grant=grant))}
+    each(agent, approver, **NAMED | CALL)
+    found |= each(agent, approver, **NAMED | {"tool_call_id": "call-2"})
+    found["use"] = cost(lambda: agent.ask(input={"amount": 7}, **NAMED | {"tool_call_id": "call-3"}))
+    assert over(TOGETHER, found) == {}
+    make_endpoint("https://app.example.org/")
+    found = each(agent, approver, **NAMED | {"tool_call_id": "call-4"})
+    assert over({name: TOGETHER[name] + (0 if name == "read" else 3) for name in found}, found) == {}

@@ -76,6 +76,8 @@ def test_a_new_request_is_stored_and_returned():
         "created_at": asked["created_at"],
         "changed_at": asked["created_at"],
         "deadline_at": None,
+        "progress": None,
+        "rule": None,
         "has_default": False,
         "default_response": None,
         "callback_url": "https://agents.example.org/answers",

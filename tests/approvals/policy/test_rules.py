@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.policy.grants import Bar, bar_of
 from approvals.policy.rules import NO_POLICY, Then, Verdict, Why, evaluate
 from approvals.policy.terms import OnExpire
 from approvals.states import Control, Kind, Priority
@@ -56,7 +57,10 @@ def test_an_amount_of_another_type_asks_on_the_terms_of_the_stricter_rule_behind
     found = evaluate(policy(small | ALLOW, FINANCE | ASK), facts({"amount": amount}))
     assert (*said(found), [rule.name for rule in found.others]) == ("ask", "rule 1", "condition", ["rule 2"])
     assert found.asking.terms == evaluate(policy(FINANCE | ASK), facts()).asking.terms
-    assert (found.control, found.for_grants) == (Control.FOUR_EYES, False)
+    assert (found.control, bar_of(Kind.APPROVAL, Priority.NORMAL, "refund", verdict=found)) == (
+        Control.FOUR_EYES,
+        Bar.UNCERTAIN,
+    )
 
 
 def test_a_missing_value_in_a_match_is_no_match():
@@ -129,18 +133,21 @@ def test_who_runs_the_agent_decides_only_if_the_rule_says_so(rule, four_eyes, co
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (ASK, True),
-        ({"ask": {"priority": "high", "reminders": [60], "channels": ["mail"]}} | ASK, True),
-        ({"ask": {"reason": "rejection"}} | ASK, True),
-        ({"ask": {"reason": "always"}} | ASK, False),
-        ({"ask": {"stages": [{"groups": [{"teams": ["finance"]}]}]}} | ASK, False),
-        ({"ask": {"typed_name": True}} | ASK, False),
-        ({"ask": {"fresh_sign_in": True}} | ASK, False),
-        ({"when": "input.no == 1"} | ALLOW, False),
+        (ASK, None),
+        ({"ask": {"priority": "high", "reminders": [60], "channels": ["mail"]}} | ASK, None),
+        ({"ask": {"reason": "rejection"}} | ASK, None),
+        ({"ask": {"reason": "always"}} | ASK, Bar.PEOPLE),
+        ({"ask": {"veto": True}} | ASK, Bar.PEOPLE),
+        ({"ask": {"stages": [{"groups": [{"teams": ["finance"]}]}]}} | ASK, Bar.PEOPLE),
+        ({"ask": {"typed_name": True}} | ASK, Bar.PEOPLE),
+        ({"ask": {"fresh_sign_in": True}} | ASK, Bar.PEOPLE),
+        ({"when": "input.no == 1"} | ALLOW, Bar.UNCERTAIN),
+        (ALLOW, Bar.ALLOWED),
+        (DENY, Bar.DENIED),
     ],
 )
 def test_a_grant_does_not_pass_by_what_a_rule_says_about_people(rule, expected):
-    assert evaluate(policy(rule), facts()).for_grants is expected
+    assert bar_of(Kind.APPROVAL, Priority.NORMAL, "refund", verdict=evaluate(policy(rule), facts())) == expected
 
 
 def test_a_rule_that_stops_the_run_says_so_in_the_terms():

@@ -12,8 +12,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from approvals.policy.conditions.expressions import Budget
+from approvals.policy.grants import bar_of
 from approvals.policy.rules import Policy, RuleFacts, Then, Verdict, evaluate
-from approvals.states import Control
+from approvals.states import Control, Kind, Priority
 from tests.approvals.policy.writing import facts, is_at_least, policy
 
 #: Values of each JSON type.
@@ -151,6 +152,10 @@ def replaced(value: dict[str, Any], place: tuple[str | int, ...], held: Any) -> 
     return changed
 
 
+def takes_grants(verdict: Verdict) -> bool:
+    return bar_of(Kind.APPROVAL, Priority.NORMAL, "refund", verdict=verdict) is None
+
+
 def is_no_weaker(after: Verdict, before: Verdict) -> bool:
     if before.then == Then.ALLOW or after.then == Then.DENY:
         return True
@@ -159,7 +164,7 @@ def is_no_weaker(after: Verdict, before: Verdict) -> bool:
     if before.then == Then.DENY:
         return True
     keeps_out = after.control == Control.FOUR_EYES or before.control is None
-    no_more_grants = before.for_grants or not after.for_grants
+    no_more_grants = takes_grants(before) or not takes_grants(after)
     # Whether the requester may decide is said by `control` alone.
     asked, was_asked = (replace(verdict.asking, with_requester=False) for verdict in (after, before))
     return keeps_out and no_more_grants and is_at_least(asked, was_asked)

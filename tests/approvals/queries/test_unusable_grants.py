@@ -58,7 +58,7 @@ def test_four_eyes_are_said_of_what_people_gave_for_their_own_calls(root):
     store_tool_settings("refund", {"control": Control.FOUR_EYES}, by=root)
     assert (ask(decider).status, why(own)) == (
         "pending",
-        "Not used now: this tool needs four eyes, and bob runs the agent.",
+        "Not used now: such calls need four eyes, and bob runs the agent.",
     )
     assert (ask(asker).status, why(other)) == ("approved", "")
 
@@ -102,5 +102,5 @@ def test_many_grants_cost_as_many_statements_as_one(root, django_assert_max_num_
         give(decider, asker, terms(), {"amount": number}, tool=f"tool-{number}")
     narrow_scopes(0)
     grants = list(Grant.objects.all())
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         assert len(why_unusable(grants)) == 5

@@ -11,6 +11,7 @@ from tests.support.chats.front_end import front_end, shown
 from tests.support.chats.turns import run
 from tests.support.desk.away import away
 from tests.support.desk.requests import stored
+from tests.support.desk.ruling import apply_policy
 from tests.support.desk.votes import both, group, make_team, vote, votes_of, with_terms
 from tests.support.machines import Client, machine
 from tests.support.people import bob, make_person
@@ -64,6 +65,38 @@ def test_the_second_vote_on_a_call_of_an_ai_sdk_client_runs_it():
     run(Turn.objects.get())
     assert (stored(request).status, ToolCall.objects.get().attempt) == ("approved", 1)
     assert votes_of(request) == [("API key test of bob", "approve"), ("dave", "approve")]
+
+
+TWO = {"name": "Two", "ask": {"stages": [{"groups": [{"votes": 2}]}], "with_requester": True}, "then": "ask"}
+
+
+def test_an_ai_sdk_client_is_told_with_the_approval_and_when_others_vote():
+    owner, second = bob(), dave()
+    apply_policy(TWO)
+    client = Client(machine(owner))
+    chunks = client.say("approve refund").chunks
+    asked = next(number for number, chunk in enumerate(chunks) if chunk["type"] == "tool-approval-request")
+    data = {"toolCallId": chunks[asked]["toolCallId"], "progress": "0 of 2"}
+    assert chunks[asked + 1] == {"type": "data-votes", "data": data, "transient": True}
+    assert [one["progress"] for one in client.read()["pending"]] == ["0 of 2"]
+    vote(ApprovalRequest.objects.get(), second)
+    assert [one["progress"] for one in client.read()["pending"]] == ["1 of 2"]
+
+
+def test_what_one_person_decides_has_no_progress():
+    client = Client(machine(bob()))
+    assert [chunk for chunk in client.say("approve refund").chunks if chunk["type"] == "data-votes"] == []
+    assert [one["progress"] for one in client.read()["pending"]] == [None]
+
+
+def test_a_cedar_front_end_reads_the_progress_of_what_is_suspended():
+    owner, second = bob(), dave()
+    apply_policy(TWO)
+    page = front_end(owner)
+    assert page.paused("approve payment")["metadata"]["progress"] == "0 of 2"
+    vote(ApprovalRequest.objects.get(), second)
+    listed = page.machine.get("/chat/suspended?threadId=thread-1").json["object"]
+    assert [one["metadata"]["progress"] for one in listed] == ["1 of 2"]
 
 
 @pytest.mark.shows("cedar", "progress", "vote")

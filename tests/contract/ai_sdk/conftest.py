@@ -53,6 +53,7 @@ class Driver:
     """A node process full of chat clients."""
 
     def __init__(self, sdk: str, address: str, key: str) -> None:
+        self.sdk = sdk
         command = ["node", "driver.mjs", sdk, address, key]
         self.process = subprocess.Popen(
             command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

@@ -23,8 +23,20 @@ class Chat extends ai.AbstractChat {
 
 const chats = {};
 
-function open({ name, id, messages = [], agent }) {
+// The calls that were answered here and not sent yet, as docs/how-to/ai-sdk.md says; the SDK's own predicates wait for all calls.
+function sendsWhenAnswered(unsent) {
+  return ({ messages }) => {
+    const answered = (messages.at(-1)?.parts ?? []).some(
+      (part) => unsent.has(part.toolCallId) && ["output-available", "output-error", "approval-responded"].includes(part.state),
+    );
+    if (answered) unsent.clear();
+    return answered;
+  };
+}
+
+function open({ name, id, messages = [], agent, own = false, queue = false }) {
   const posts = [];
+  const unsent = new Set();
   let flying = 0;
   const counted = async (input, init) => {
     if (init?.method === "POST" && posts.length > 12) throw new Error("posts for ever");
@@ -43,10 +55,11 @@ function open({ name, id, messages = [], agent }) {
     transport: new ai.DefaultChatTransport({
       api: `${base}/api/chat`, headers: { authorization: `Bearer ${token}` }, body: { agent }, fetch: counted,
     }),
-    sendAutomaticallyWhen: (options) =>
+    experimental_queue: queue,
+    sendAutomaticallyWhen: own ? sendsWhenAnswered(unsent) : (options) =>
       ai.lastAssistantMessageIsCompleteWithToolCalls(options) || ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
   });
-  chats[name] = { chat, posts, calm: () => flying === 0 && ["ready", "error"].includes(chat.status) };
+  chats[name] = { chat, posts, unsent, calm: () => flying === 0 && ["ready", "error"].includes(chat.status) };
 }
 
 // A client that sends by itself does so right after a stream: calm means calm at many looks in a row.
@@ -66,19 +79,25 @@ const acts = {
   resume: (chat) => chat.resumeStream(),
   stop: (chat) => chat.stop(),
   look: () => undefined,
+  // What `setMessages` of useChat does with a chat that was read.
+  set: (chat, { messages }) => { chat.messages = messages; },
+  now: (chat) => chat.experimental_sendQueuedMessageNow(chat.experimental_queuedMessages[0].id),
 };
 
 async function handle({ act, name, wait = true, ...given }) {
   if (act === "open") open({ name, ...given });
   const client = chats[name];
   if (act !== "open") {
+    const asked = client.chat.messages.flatMap((message) => message.parts).find((part) => part.approval?.id === given.approval);
+    client.unsent.add(given.call ?? (given.approval && asked?.toolCallId));
     const acting = acts[act](client.chat, given);
     if (wait) await acting;
   }
   if (wait) await rest(client);
   const { messages, status, error } = client.chat;
   const valid = messages.length ? await ai.safeValidateUIMessages({ messages: structuredClone(messages) }) : { success: true };
-  return { messages, status, error: error?.message ?? null, posts: client.posts, valid: valid.success };
+  const queued = (client.chat.experimental_queuedMessages ?? []).length;
+  return { messages, status, error: error?.message ?? null, posts: client.posts, valid: valid.success, queued };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

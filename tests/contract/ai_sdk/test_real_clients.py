@@ -53,6 +53,13 @@ class Chat:
         until(lambda: texts()[-1:] == [text], f"{text!r} is shown")
         return self
 
+    def stop_turn(self) -> None:
+        """Stop what the chat waits for, as `POST /api/chat/<id>/stop` does."""
+        stopped = Person(self.server, "a machine").send(
+            "POST", f"/api/chat/{self.id}/stop", "", {"Authorization": f"Bearer {self.key}"}
+        )
+        assert json.loads(stopped.text) == {"stopped": True}
+
     def stored(self) -> list[dict[str, Any]]:
         """The server's own copy."""
         page = Person(self.server, "a machine").get(f"/api/chat/{self.id}", Authorization=f"Bearer {self.key}")
@@ -173,6 +180,45 @@ def test_who_is_second_is_told_who_was_first(chat, server):
     told = json.loads(other.shown["error"])
     assert (told["code"], told["decision"]["via"]) == ("already_decided", "ai-sdk")
     assert told["decision"]["by"] == "API key tests of approver"
+
+
+def test_after_a_refused_message_the_page_has_to_take_over_the_chat_before_an_approval_is_sent(chat):
+    one = chat().do("send", text="approve refund").at_rest(posts=[200])
+    (call,) = one.calls("issueRefund")
+    one.do("send", text="hello")
+    assert (one.shown["posts"], json.loads(one.shown["error"])["code"]) == ([200, 409], "approval_pending")
+    one.do("rule", approval=call["approval"]["id"], approved=True)
+    assert one.shown["posts"] == [200, 409]
+    one.do("set", messages=one.stored()).rule(True).at_rest(posts=[200, 409, 200])
+
+
+def test_beside_a_denied_call_an_answer_is_sent_by_the_predicate_of_the_documentation_alone(chat, server):
+    for own, posts in ((False, [200]), (True, [200, 200])):
+        one = chat(own=own).do("send", text="ask mixed").at_rest(posts=[200])
+        denied = one.calls("issueRefund")[0]["approval"]["id"]
+        server.person("approver").decide(denied, verdict="reject", comment="No.")
+        one.do("set", messages=one.stored())
+        assert one.calls("issueRefund")[0]["state"] == "output-denied"
+        one.answer("Express")
+        assert one.shown["posts"] == posts
+
+
+def test_a_queued_message_waits_until_the_page_sends_it_after_stopping_what_waits(chat, driver, server):
+    if driver.sdk == "6":
+        pytest.skip("6 has no queue")
+    found = "SELECT id FROM approvals_approvalrequest WHERE tool_call_id = ?"
+    answered = chat(queue=True).do("send", text="ask").do("send", text="hello")
+    request = UUID(server.value(found, answered.calls("askUser")[0]["toolCallId"]))
+    server.person("approver").decide(str(request), verdict="respond", choice="0")
+    until(lambda: answered.stored()[-1]["parts"][-1]["type"] == "text", "the turn goes on by itself")
+    answered.do("set", messages=answered.stored())
+    assert (answered.shown["posts"], answered.shown["queued"]) == ([200], 1)
+    answered.do("now").at_rest(posts=[200, 200])
+    waiting = chat(queue=True).do("send", text="ask").do("send", text="hello").do("now")
+    assert (waiting.shown["posts"], json.loads(waiting.shown["error"])["code"]) == ([200, 409], "approval_pending")
+    stopped = chat(queue=True).do("send", text="ask").do("send", text="hello")
+    stopped.stop_turn()
+    stopped.do("set", messages=stopped.stored()).do("now").at_rest(posts=[200, 200])
 
 
 @pytest.mark.parametrize(("verdict", "state"), [("approve", "output-available"), ("reject", "output-denied")])

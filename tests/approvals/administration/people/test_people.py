@@ -14,7 +14,9 @@ from approvals.models.keys import ApiKey
 from approvals.models.people import PersonSession, RoleName
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
-from tests.support.markup import parse
+from tests.support.desk.ruling import apply_policy
+from tests.support.desk.votes import make_team
+from tests.support.markup import Element, parse
 from tests.support.people import PASSWORD, alice, bob, carol, make_person, mallory
 
 pytestmark = pytest.mark.django_db
@@ -215,3 +217,26 @@ def test_people_are_found_by_name_and_listed_page_by_page(django_assert_max_num_
     assert len(after.find("ul", class_="people")[0].find("a", class_="row-title")) == 6
     found = parse(client.get("/settings/people/?q=person-07").text)
     assert [one.words for one in found.find("a", class_="row-title")] == ["person-07"]
+
+
+def test_the_page_of_a_person_says_which_rules_of_the_policy_need_them():
+    named, member, other = (
+        bob(),
+        make_person("dave", "decide_approvalrequest"),
+        make_person("erin", "decide_approvalrequest"),
+    )
+    make_team("finance", member)
+    stages = [{"groups": [{"people": ["bob"]}]}, {"groups": [{"teams": ["finance"]}]}]
+    version = apply_policy(
+        {"name": "Large", "ask": {"stages": stages}, "then": "ask"}, {"name": "Anyone", "then": "ask"}
+    ).number
+    client = browser(administrator())
+
+    def shown(person: User) -> Element:
+        (section,) = parse(client.get(f"/settings/people/{person.pk}/").text).find("section", aria_labelledby="scopes")
+        return section
+
+    for person in (named, member):
+        assert [one.words.partition(":")[0] for one in shown(person).find("li")] == ["Large"]
+        assert f"These rules of the policy, version {version}, ask for this person" in shown(person).words
+    assert f"No rule of the policy, version {version}, names this person" in shown(other).words

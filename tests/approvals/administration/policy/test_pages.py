@@ -78,6 +78,16 @@ def test_a_rule_is_written_in_the_form_and_read_in_both_views(client):
     assert f"{asks} Stops the run if no one decides within 10 minutes." in words(page)
 
 
+def test_the_form_warns_of_a_calculation_with_a_number_as_it_is_sent(client):
+    warning = "The rule “Small refunds” calculates with a value as it is sent"
+    page = post(client, {"rules": []}, "store:", **RULE | {"rule-when": "input.amount * 2 < 500"})
+    assert (page.status_code, warning in words(page)) == (200, True)
+    page = post(client, draft_in(page), "store:0", **RULE | {"rule-when": "double(input.amount) * 2.0 < 500.0"})
+    assert (page.status_code, warning in words(page)) == (200, False)
+    refused = post(client, {"rules": []}, "store:", **RULE | {"rule-when": "1 == 1.0"})
+    assert "Write both numbers with a point, as in 1.0, or neither" in words(refused)
+
+
 def test_what_the_form_has_no_field_for_stays(client):
     bob()
     said = {"stages": [{"groups": [{"people": ["bob"]}, {}]}], "reminders": [60], "channels": ["mail"]}

@@ -11,6 +11,8 @@ from approvals.states import Kind, Priority
 from tests.approvals.administration.people.test_people import administrator
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import make_request
+from tests.support.desk.ruling import apply_policy
+from tests.support.desk.votes import make_team
 from tests.support.machine import Machine
 from tests.support.markup import parse
 from tests.support.people import alice
@@ -74,3 +76,22 @@ def test_requests_of_a_tool_get_at_least_its_priority():
     }
     machine = Machine(root)
     assert [machine.ask(tool_name=tool)["priority"] for tool in ("refund", "other")] == ["high", "normal"]
+
+
+def test_the_page_of_a_tool_says_who_decides_by_the_policy():
+    make_request(alice(), tool_name="refund")
+    make_team("finance")
+    asks = {"ask": {"stages": [{"groups": [{"teams": ["finance"]}]}]}, "then": "ask"}
+    rules = [
+        {"name": "Refunds", "match": {"tools": ["refund*"]}, **asks},
+        {"name": "Mails", "match": {"tools": ["mail"]}, "then": "deny"},
+        {"name": "Questions", "match": {"kinds": ["question"]}, "then": "ask"},
+        {"name": "The rest", "then": "allow"},
+    ]
+    version = apply_policy(*rules).number
+    (section,) = parse(browser(administrator()).get("/settings/tools/refund/").text).find(
+        "section", aria_labelledby="scopes"
+    )
+    assert f"These rules of the policy, version {version}, could match its requests" in section.words
+    assert [one.words.partition(":")[0] for one in section.find("li")] == ["Refunds", "The rest"]
+    assert "Needs the approval of one of finance." in section.words

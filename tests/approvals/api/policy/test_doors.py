@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from approvals.api.mcp import calls
 from approvals.models import ApprovalRequest, Decision, Grant
 from approvals.states import Audience, Verdict, Width
+from approvals.text.times import clock_time
 from tests.approvals.actions.policy.granting import approve, in_an_hour, terms
 from tests.approvals.api.mcp.agent import REFUND, WRITE, Agent
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE, CODEX, CODEX_BASH, CODEX_PERMISSION, PERMISSION
@@ -101,10 +102,21 @@ def test_a_permission_is_granted_for_its_session_and_no_rule_is_left_to_the_agen
 def test_a_grant_by_time_is_told_without_a_number_of_uses():
     agent, decider = Machine(alice()), bob()
     agent.post(f"{CLAUDE_CODE}?wait=0", BASH)
-    approve(ApprovalRequest.objects.get(), decider, terms(audience=Audience.THREAD, until=in_an_hour()))
+    end = in_an_hour()
+    approve(ApprovalRequest.objects.get(), decider, terms(audience=Audience.THREAD, until=end))
     reply = agent.post(f"{CLAUDE_CODE}?wait=0", BASH | {"tool_use_id": "call_2"})
     reason = reply.body["hookSpecificOutput"]["permissionDecisionReason"]
-    assert reason == "Approved by grant of bob (use 1)."
+    assert reason == f"Approved by grant of bob (use 1 until {clock_time(end)})."
+
+
+def test_a_grant_by_time_and_uses_is_told_with_both():
+    agent, decider = Machine(alice()), bob()
+    agent.post(f"{CLAUDE_CODE}?wait=0", BASH)
+    end = in_an_hour()
+    approve(ApprovalRequest.objects.get(), decider, terms(audience=Audience.THREAD, until=end, uses=10))
+    reply = agent.post(f"{CLAUDE_CODE}?wait=0", BASH | {"tool_use_id": "call_2"})
+    reason = reply.body["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason == f"Approved by grant of bob (use 1 of 10 until {clock_time(end)})."
 
 
 @pytest.mark.shows("mcp", "unasked", "told")

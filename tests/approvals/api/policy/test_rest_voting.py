@@ -7,6 +7,7 @@ import pytest
 from approvals.models import ApprovalRequest
 from approvals.policy.terms import Terms
 from tests.support.desk.away import away
+from tests.support.desk.ruling import apply_policy
 from tests.support.desk.votes import both, group, make_team, with_terms
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, make_person
@@ -114,3 +115,28 @@ def test_someone_who_is_not_needed_is_told_who_is(agent, deciders):
     refused = deciders[1].decide(asked, "approve")
     assert (refused.status, refused.body["code"]) == (403, "not_allowed")
     assert refused.body["detail"] == "Your vote is not needed now. This request waits for finance."
+
+
+def test_a_list_says_how_far_the_votes_are_and_names_the_rule_with_its_version(agent, deciders):
+    rule = {"name": "Two", "match": {"tools": ["refund"]}, "ask": {"stages": [{"groups": [{"votes": 2}]}]}}
+    version = apply_policy(rule | {"then": "ask"}).number
+    agent.ask(kind="question", title="Which size?", tool_name="", input={})
+    asked = agent.ask()
+    deciders[0].decide(asked, "approve")
+    listed = [(one["progress"], one["rule"]) for one in agent.get("/requests").body["items"]]
+    named = {"name": "Two", "policy_version": version}
+    assert listed == [("1 of 2", named), (None, None)]
+    shown = agent.get(f"/requests/{asked['id']}").body
+    assert (shown["progress"], shown["rule"], shown["votes"]["progress"]) == ("1 of 2", named, "1 of 2")
+    workflow = agent.get(f"/workflows/{asked['workflow_id']}").body
+    assert [one["progress"] for one in workflow["suspensions"]] == ["1 of 2"]
+    deciders[1].decide(asked, "approve")
+    ended = agent.get(f"/requests/{asked['id']}").body
+    assert (ended["progress"], ended["rule"], ended["decision"]["rule"]) == (None, named, None)
+
+
+def test_a_list_without_votes_reads_none(agent, django_assert_num_queries):
+    for _number in range(3):
+        agent.ask()
+    with django_assert_num_queries(2):
+        agent.get("/requests")

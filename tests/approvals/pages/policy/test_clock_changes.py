@@ -10,7 +10,7 @@ from django.utils import timezone
 from approvals.pages.policy.forms import GrantForm
 from approvals.queries.policy.cases import case_of
 from tests.approvals.actions.policy.granting import ask
-from tests.support.people import alice
+from tests.support.people import alice, bob
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +19,7 @@ def form(now: datetime, **sent: str) -> GrantForm:
     """The form as someone in Berlin sends it."""
     request = ask(alice())
     chosen = {"covers": "input", "audience": "agent", "reason": ""} | sent
-    return GrantForm(request, case_of(request, request.workflow), now, chosen)
+    return GrantForm(request, case_of(request, request.workflow, bob()), now, chosen)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from approvals.models import AskAlways, AuditEntry, Grant, ToolSettings
+from approvals.models import ApprovalRequest, AskAlways, AuditEntry, Grant, ToolSettings
 from approvals.states import Audience, Width
 from tests.approvals.actions.policy.granting import ask, give, terms
 from tests.support.desk.pressing import HTMX, at, browser
@@ -148,7 +148,17 @@ def test_asking_about_everything_is_shown_on_every_page_until_it_is_switched_off
     (form,) = forms(client.get(LEDGER).text, "switch/")
     assert client.post(form.action, form.fields | {"on": "yes", "reason": "Odd mails."}).status_code == 302
     assert ask(asker).status == "pending"
-    for user, address in ((asker, "/"), (carol(), "/workflows/"), (decider, "/settings/"), (root(), LEDGER)):
+    waiting = ApprovalRequest.objects.get(status="pending")
+    superuser = User.objects.create_superuser("admin")
+    places = (
+        *((asker, "/"), (carol(), "/workflows/"), (decider, "/settings/"), (root(), LEDGER)),
+        *(
+            (asker, f"{waiting.get_absolute_url()}record/"),
+            (superuser, "/admin/"),
+            (superuser, "/admin/approvals/vote/"),
+        ),
+    )
+    for user, address in places:
         (banner,) = page(user, address).find("aside", class_="ask-banner")
         assert banner.words.startswith("Ask about everything is on: no grant is used. Switched on by bob ")
     assert client.post(form.action, form.fields | {"on": "yes"}, follow=True).status_code == 200

@@ -23,6 +23,15 @@ def holds(text: str, value=None, **more) -> bool | None:
     [
         ("tol == 1", "line 1, column 1: undeclared reference to 'tol'"),
         ("tool == 1", "line 1, column 6: found no matching overload for '_==_' applied to '(string, int)'"),
+        (
+            "1 == 1.0",
+            "line 1, column 3: found no matching overload for '_==_' applied to '(int, double)'. Write both numbers with a "
+            "point, as in 1.0, or neither; double(…) makes the one of the other",
+        ),
+        (
+            "double(input.amount) > 5",
+            "line 1, column 22: found no matching overload for '_>_' applied to '(double, int)'. W",
+        ),
         ('tool == "a" &&\n  tol == 1', "line 2, column 3: undeclared reference to 'tol'"),
         ("tool", "must be true or false; compare a value, as in input.urgent == true"),
         ("input.urgent", "must be true or false; compare a value, as in input.urgent == true"),
@@ -208,3 +217,40 @@ def test_a_comparison_is_what_python_says_of_numbers_and_nothing_of_anything_els
     is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
     assert holds("input.a < 500", value, context=context) == ((amount < 500) if is_number else None)
     assert holds("has(input.a) && has(input.b)", value, context=context) == ({"a", "b"} <= value.keys())
+
+
+#: Calculations, with the amounts of which they are errors: 2 and 2.5 are numbers of different types.
+MIXING = {
+    "input.amount * 2 > 1": [2.5],
+    "input.amount * 2.0 > 1.0": [2],
+    "input.amount - 1 > 0": [2.5],
+    "1.0 + input.amount > 0.0": [2],
+    "input.amount / 2 > 0": [2.5],
+    "input.amount % 2 == 0": [2, 2.5],
+    "input.items[0] * 2 > 1": [2.5],
+    "input.items.all(item, item * 2 > 1)": [2.5],
+    "input.amount + input.fee > 0": [2.5],
+    "double(input.amount) * 2.0 > 1.0": [],
+    "double(input.amount) + double(input.fee) > 1.0": [],
+    "int(input.amount) * 2 > 1": [],
+    "hour * 2 > 1": [],
+    "input.items.exists_one(item, item == 1)": [],
+    "size(input.items) * 2 > 1": [],
+    'tool + "-" + agent == "refund-billing"': [],
+    'input.first + " " + input.last == "Ada L"': [],
+}
+
+
+def test_calculating_with_a_number_as_it_is_sent_is_told_from_calculating_with_one_of_a_known_type():
+    warned = {text for text in MIXING if Expression(text).mixes_numbers}
+    assert warned == {text for text, errors in MIXING.items() if errors}
+
+
+@pytest.mark.parametrize("text", [text for text, errors in MIXING.items() if errors and "%" not in text])
+def test_what_is_warned_of_is_an_error_of_a_number_of_the_other_type(text):
+    found = [
+        amount
+        for amount in (2, 2.5)
+        if holds(text, {"amount": amount, "fee": 1, "items": [amount], "first": "Ada", "last": "L"}) is None
+    ]
+    assert found == MIXING[text]

@@ -44,6 +44,7 @@ def test_reading_a_chat_returns_its_messages_and_pending_requests(client):
             "toolCallId": request.tool_call_id,
             "url": f"http://127.0.0.1:8000/requests/{request.pk}/",
             "deadline": None,
+            "progress": None,
         }
     ]
     assert client.calls()[0]["approval"] == {"id": str(request.pk)}
