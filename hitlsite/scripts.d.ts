@@ -20,6 +20,8 @@ declare global {
     toasts: Toasts;
     /** The person's time zone. */
     zone: string;
+    /** The time of the server, in milliseconds. */
+    now(): number;
     /** A time of today without its day, in that zone. */
     clockTime(moment: Date): string;
     /** Only in the inbox. Scripts that also run elsewhere check it first. */
@@ -41,6 +43,7 @@ declare global {
     isField(element: Element | null): boolean;
     isInMenu(element: Element | null): boolean;
     isComposing(event: KeyboardEvent): boolean;
+    keyOf(event: KeyboardEvent): string;
     hush(): void;
     keepFocus(target: Element): void;
   }

@@ -202,6 +202,8 @@ CSRF_FAILURE_VIEW = "hitlsite.views.csrf_failure"
 LOCALE_PATHS = [Path(folder) for folder in env.comma_separated("LOCALE_PATHS", default=(str(BASE_DIR / "locale"),))]
 #: The language of pages, errors, messages and command lines, for all who have not chosen another one.
 LANGUAGE_CODE = env.language("LANGUAGE_CODE", LOCALE_PATHS, default="en")
+# A form may have all the options of its schema chosen, and lists of a thousand rows.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000
 HITL_LANGUAGES = env.offered_languages(LOCALE_PATHS, LANGUAGE_CODE)
 LANGUAGES = list({**dict(zip(HITL_LANGUAGES, HITL_LANGUAGES, strict=True)), **dict(global_settings.LANGUAGES)}.items())
 USE_I18N = True

@@ -7,13 +7,12 @@ from enum import Enum
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from approvals.db.transactions import after_commit
-from approvals.outbound.mailing import send_later
+from approvals.outbound.mailing import mail_to, send_later
 from approvals.queries.languages import in_language_of
 
 
@@ -59,8 +58,7 @@ def _mail(person: User, change: Change, addresses: Sequence[str], values: Mappin
         body = render_to_string("approvals/administration/account_change.txt", context)
         subject = _("[Pausepoint] Your account was changed")
     for address in addresses:
-        mail = EmailMessage(subject=subject, body=body, from_email=settings.DEFAULT_FROM_EMAIL, to=[address])
-        after_commit(send_later, mail)
+        after_commit(send_later, mail_to(address, subject, body))
 
 
 def _in_one_line(text: str) -> str:

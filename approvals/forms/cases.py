@@ -179,9 +179,11 @@ def _negated(test: Any) -> Any:
 
 
 def _texts(values: Sequence[Any], control: Control) -> list[str]:
-    """Return values as their field sends them; a number is compared as such."""
+    """Return values as their field sends them; a number as JSON, because a script compares it as a number."""
     if control.widget == Widget.CHOICE:
         return [str(place) for value in values if (place := index_of(control, value)) is not None]
+    if control.widget == Widget.NUMBER:
+        return [canonical(value).decode() for value in values]
     return [text_for(control, value) for value in values]
 
 

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals.db.canonical_json import canonical
+from approvals.schema.patterns import pattern_of
+from approvals.text.numbers import as_typed
 from approvals.text.text import visible, visible_name
 
 
@@ -23,6 +25,11 @@ def label_of(schema: Mapping[str, Any], name: str) -> str:
 def label_for(value: Any) -> str:
     """Return a value as a label: text as it is, anything else as JSON."""
     return value if isinstance(value, str) and value else canonical(value).decode()
+
+
+def number_text(number: float) -> str:
+    """Return a number as people type it in the field beside it."""
+    return as_typed(canonical(number).decode())
 
 
 def text_of(value: Any) -> str:
@@ -55,16 +62,16 @@ def number_limits(schema: Mapping[str, Any]) -> str:
     least, most = schema.get("minimum"), schema.get("maximum")
     limits = []
     if least is not None and most is not None:
-        limits.append(_("from %(least)s to %(most)s") % {"least": label_for(least), "most": label_for(most)})
+        limits.append(_("from %(least)s to %(most)s") % {"least": number_text(least), "most": number_text(most)})
     else:
-        limits += [_("at least %(value)s") % {"value": label_for(least)}] if least is not None else []
-        limits += [_("at most %(value)s") % {"value": label_for(most)}] if most is not None else []
+        limits += [_("at least %(value)s") % {"value": number_text(least)}] if least is not None else []
+        limits += [_("at most %(value)s") % {"value": number_text(most)}] if most is not None else []
     if "exclusiveMinimum" in schema:
-        limits.insert(0, _("more than %(value)s") % {"value": label_for(schema["exclusiveMinimum"])})
+        limits.insert(0, _("more than %(value)s") % {"value": number_text(schema["exclusiveMinimum"])})
     if "exclusiveMaximum" in schema:
-        limits.append(_("less than %(value)s") % {"value": label_for(schema["exclusiveMaximum"])})
+        limits.append(_("less than %(value)s") % {"value": number_text(schema["exclusiveMaximum"])})
     if "multipleOf" in schema:
-        limits.append(_("in steps of %(value)s") % {"value": label_for(schema["multipleOf"])})
+        limits.append(_("in steps of %(value)s") % {"value": number_text(schema["multipleOf"])})
     if schema.get("type") == "integer":
         limits.append(_("a whole number"))
     return ", ".join(limits)
@@ -76,3 +83,11 @@ def example_of(schema: Mapping[str, Any]) -> str:
     if "pattern" not in schema or not isinstance(examples, list) or not examples:
         return ""
     return _("such as %(example)s") % {"example": visible(text_of(examples[0])[:80])} if text_of(examples[0]) else ""
+
+
+def unchecked(schema: Mapping[str, Any]) -> str:
+    """Return that the format of a text is not checked here, if it has a pattern that cannot be; empty otherwise."""
+    pattern = schema.get("pattern")
+    if not isinstance(pattern, str) or pattern_of(pattern).is_checked:
+        return ""
+    return _("in a format that only the program that asked can check")

@@ -18,7 +18,7 @@ from approvals.asking.attachments import MAX_BYTES
 from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.db.cursors import number_from
 from approvals.forms.fields import Condition, Control, Widget
-from approvals.forms.texts import normalize_newlines, parse_json, parse_number, text_for
+from approvals.forms.texts import normalize_newlines, parse_amount, parse_json, parse_number, text_for
 from approvals.forms.values import MAX_ROWS, entered_in, texts_of_row
 from approvals.schema.check import MAX_STEPS, fits
 from approvals.text.numbers import grouped
@@ -278,6 +278,8 @@ def _value(control: Control, text: str) -> Any:
             if index is None:
                 raise NotCanonical(_("is not one of the options"))
             return control.offers[index].value
+        case Widget.LINE if control.unit:
+            return parse_amount(text)
         case _ if control.input_type == "datetime-local":
             return (text if text.count(":") > 1 else f"{text}:00") + ("" if text.endswith("Z") else "Z")
         case _:

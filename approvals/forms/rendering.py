@@ -15,6 +15,7 @@ from approvals.forms.fields import Control, Widget
 from approvals.forms.reading import MAX_DIGITS
 from approvals.forms.texts import index_of, normalize_newlines, text_for
 from approvals.forms.values import can_hold, entered_in, texts_of_row
+from approvals.text.numbers import decimal_separator
 
 #: Empty rows of a list, for people without JavaScript; scripts add more as needed.
 EMPTY_ROWS = 2
@@ -114,6 +115,11 @@ class Field:
         """When the fields of a case apply, for `static/pausepoint/cases.js`; empty if a script cannot tell."""
         when = self.control.when
         return "" if when is None or when.test is None else json.dumps(when.test)
+
+    @property
+    def decimal_separator(self) -> str:
+        """The decimal separator of the numbers that are typed, for the same script."""
+        return decimal_separator()
 
     @property
     def shapes(self) -> list[tuple[Field, str]]:

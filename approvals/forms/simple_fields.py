@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from approvals.forms.fields import SECRET, Control, Offer, Widget
-from approvals.forms.limits import example_of, label_for, length_limits, text_of
+from approvals.forms.limits import example_of, label_for, length_limits, text_of, unchecked
 from approvals.schema.formats import CURRENCY, PERSON, currency_of
 
 #: A text that may be longer than this many characters gets a field of several lines.
@@ -27,13 +27,21 @@ def offers_of(schema: Mapping[str, Any]) -> tuple[Offer, ...] | None:
     if "const" in schema:
         return (Offer(label_for(schema["const"]), schema["const"]),)
     if "enum" in schema:
-        return tuple(Offer(label_for(value), value) for value in schema["enum"])
+        return tuple(map(Offer, _labels(schema), schema["enum"]))
     if schema.get("type") == "boolean":
         return Offer(_("Yes"), True), Offer(_("No"), False)
     titled = schema.get("oneOf") or schema.get("anyOf") or ()
     if titled and all(isinstance(item, Mapping) and "const" in item for item in titled):
         return tuple(Offer(text_of(item.get("title")) or label_for(item["const"]), item["const"]) for item in titled)
     return None
+
+
+def _labels(schema: Mapping[str, Any]) -> list[str]:
+    """Return the labels of the values of an `enum`: its `enumNames`, which MCP knows, where each value has one."""
+    values, names = schema["enum"], schema.get("enumNames")
+    if not isinstance(names, list) or len(names) != len(values):
+        return [label_for(value) for value in values]
+    return [text_of(name).strip() or label_for(value) for name, value in zip(names, values, strict=True)]
 
 
 def text_field(plain: Control, schema: Mapping[str, Any]) -> Control:
@@ -46,7 +54,7 @@ def text_field(plain: Control, schema: Mapping[str, Any]) -> Control:
         input_type=input_type,
         unit=currency_of(schema),
         person=schema.get("format") == PERSON,
-        limits=", ".join(filter(None, (length_limits(schema), example_of(schema)))),
+        limits=", ".join(filter(None, (length_limits(schema), example_of(schema), unchecked(schema)))),
     )
 
 

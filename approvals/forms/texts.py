@@ -11,11 +11,12 @@ from django.utils.translation import gettext as _
 from approvals.asking.answers import ABSENT
 from approvals.db.canonical_json import NotCanonical, canonical, parse
 from approvals.forms.fields import SECRET, Control, Widget
+from approvals.text.numbers import AmbiguousNumber, as_typed, typed_number
 from approvals.text.secrets import Hidden
 from approvals.text.translation import translated
 
-_NUMBER = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
-_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+#: An amount of money in text.
+_AMOUNT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
 
 
 def index_of(control: Control, value: Any) -> int | None:
@@ -31,7 +32,9 @@ def text_for(control: Control, value: Any) -> str:
     if control.input_type == SECRET and isinstance(value, Hidden):
         return ""
     if control.widget == Widget.NUMBER:
-        return canonical(value).decode()
+        return as_typed(canonical(value).decode())
+    if control.unit and isinstance(value, str) and _AMOUNT.fullmatch(value):
+        return as_typed(value)
     if control.widget == Widget.CHOICE:
         return str(index_of(control, value))
     if control.widget == Widget.JSON:
@@ -58,14 +61,24 @@ def normalize_newlines(text: str) -> str:
 
 
 def parse_number(text: str) -> int | float:
-    if _THOUSANDS.fullmatch(text.strip()):
-        raise NotCanonical(_("is ambiguous; write it without a thousands separator"))
+    """Return the number that a person typed. Raise NotCanonical, which says what to do."""
+    typed = _typed(text)
+    if typed is None:
+        raise NotCanonical(_("must be a number"))
     try:
-        value = parse(text.strip().replace(",", "."))
+        value: int | float = parse(typed)
     except NotCanonical as error:
-        if _NUMBER.fullmatch(text.strip()):
-            raise NotCanonical(_("is too large or too precise for a number")) from error
-        value = None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise NotCanonical(_("must be a number"))
+        raise NotCanonical(_("is too large or too precise for a number")) from error
+    return value
+
+
+def parse_amount(text: str) -> str:
+    """Return an amount that a person typed as text, as programs write it; another text as it is. Raise NotCanonical."""
+    return _typed(text) or text
+
+
+def _typed(text: str) -> str | None:
+    try:
+        return typed_number(text)
+    except AmbiguousNumber as error:
+        raise NotCanonical(_("is ambiguous; write it without a thousands separator")) from error

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from approvals.outbound import http_post
-from approvals.policy.calendars import Shift
+from approvals.policy.calendars import DutyCalendar, LeftOut, Shift
 
 MAX_BYTES = 2_000_000
 #: How long, in seconds, the fetching may take, and then the reading on a loaded machine.
@@ -23,18 +23,18 @@ class Unreadable(Exception):
     """A calendar could not be read; the message says why."""
 
 
-def shifts_at(url: str, begin: datetime, end: datetime, zone: str) -> list[Shift]:
-    """Return the shifts between two moments in the calendar at an address. Unreadable."""
+def duty_calendar_at(url: str, begin: datetime, end: datetime, zone: str) -> DutyCalendar:
+    """Return what the calendar at an address says of the time between two moments. Unreadable."""
     try:
         allowed = settings.HITL_WEBHOOK_ALLOW_PRIVATE
         body = http_post.get(url, allow_private=allowed, seconds=FETCH_SECONDS, max_bytes=MAX_BYTES)
     except http_post.Undelivered as error:
         raise Unreadable(str(error)) from error
-    return read_shifts(body, begin, end, zone)
+    return read_calendar(body, begin, end, zone)
 
 
-def read_shifts(body: bytes, begin: datetime, end: datetime, zone: str) -> list[Shift]:
-    """Return the shifts between two moments in a calendar, read by a process without our environment. Unreadable."""
+def read_calendar(body: bytes, begin: datetime, end: datetime, zone: str) -> DutyCalendar:
+    """Return what a calendar says of the time between two moments, read by a process without our environment. Unreadable."""
     wanted = json.dumps({"begin": begin.isoformat(), "end": end.isoformat(), "zone": zone})
     command = [sys.executable, "-m", "approvals.policy.calendars"]
     try:
@@ -48,7 +48,8 @@ def read_shifts(body: bytes, begin: datetime, end: datetime, zone: str) -> list[
         raise Unreadable(_("the calendar takes too long to read"))
     if done.returncode:
         raise Unreadable(_("this is no iCalendar file"))
-    return [_shift(row) for row in json.loads(done.stdout)]
+    read = json.loads(done.stdout)
+    return DutyCalendar([_shift(row) for row in read["shifts"]], [LeftOut(**row) for row in read["left_out"]])
 
 
 def _shift(row: dict[str, Any]) -> Shift:

@@ -19,6 +19,7 @@ from django.utils.translation import gettext, ngettext
 from approvals.access import permissions
 from approvals.models import ApprovalRequest
 from approvals.outbound.links import OFFERED, confirm_link
+from approvals.outbound.mailing import mail_to
 from approvals.queries.policy.ballots import Ballot, ballots_of
 from approvals.states import Kind, Verdict
 from approvals.text.secrets import mask_text
@@ -75,9 +76,7 @@ def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Menti
     waiting = [f"{_count(requests)}:", "", *lines, *([more] if more else [])] if requests else []
     notes = [f"{mention.line}\n{settings.PUBLIC_URL}{mention.path}\n" for mention in mentions[:NAMED]]
     subject = f"[Pausepoint] {_subject(requests, mentions)}"
-    return EmailMessage(
-        subject=subject, body="\n".join([*notes, *waiting]), from_email=settings.DEFAULT_FROM_EMAIL, to=[to.email]
-    )
+    return mail_to(to.email, subject, "\n".join([*notes, *waiting]))
 
 
 def _subject(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> str:

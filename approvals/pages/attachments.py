@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from itertools import islice
 from uuid import UUID
 
@@ -57,10 +58,12 @@ def text_of(text: str) -> Preview:
 
 def table_of(text: str) -> Preview | None:
     """Return the beginning of a CSV table; None if it is none. A cell is text, whatever a spreadsheet would make of it."""
-    first_line = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first_line.count)
+    # Rows end where CSV ends them: no other line separator of Unicode does, as `splitlines` would have it.
+    lines = StringIO(text, newline="")
+    delimiter = max(",;\t", key=lines.readline().count)
+    lines.seek(0)
     try:
-        rows = list(islice(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True), MAX_ROWS + 1))
+        rows = list(islice(csv.reader(lines, delimiter=delimiter, strict=True), MAX_ROWS + 1))
     except csv.Error:
         return None
     if not rows:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
+from urllib.parse import unquote
 from zoneinfo import ZoneInfo
 
 from dateutil.rrule import rruleset, rrulestr
@@ -23,6 +24,10 @@ CPU_SECONDS = 5
 MEMORY = 1_000_000_000
 MAX_EVENTS = 5_000
 MAX_SHIFTS = 500
+#: Characters of a summary, and of a begin that cannot be read.
+MAX_SUMMARY, MAX_BEGIN = 500, 40
+#: Without these, an event says something else.
+_NEEDED = frozenset({"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", "STATUS", "ATTENDEE"})
 DAY = timedelta(days=1)
 
 
@@ -36,17 +41,41 @@ class Shift:
     summary: str
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An event that cannot be read: its summary, its begin as the calendar writes it, and what of it cannot be read, if known."""
+
+    summary: str
+    begin: str
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class DutyCalendar:
+    """What a calendar says: the shifts, and the events that were left out."""
+
+    shifts: list[Shift]
+    left_out: list[LeftOut]
+
+
 def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list[Shift]:
+    """Return the shifts of `duty_calendar_in`."""
+    return duty_calendar_in(text, begin, end, zone).shifts
+
+
+def duty_calendar_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> DutyCalendar:
     """Return the shifts between two moments, by their begin. ValueError if this is no calendar.
 
-    Events without a time zone, and those of whole days, are in `zone`. An event that recurs keeps the time of its end on the
-    clock when the clock is changed in between, as calendars show it. What was changed for one occurrence counts for that one,
-    or for it and all that follow, as the calendar says.
+    One event that cannot be read does not make the others unreadable. Events without a time zone, and those of whole days, are
+    in `zone`. An event that recurs keeps the time of its end on the clock when the clock is changed in between, as calendars
+    show it. What was changed for one occurrence counts for that one, or for it and all that follow, as the calendar says.
     """
     calendar = Calendar.from_ical(text)
     # Untyped: the library's types are unions of all that a property may be.
-    events: list[Any] = [event for event in calendar.walk("VEVENT") if "DTSTART" in event][:MAX_EVENTS]
-    events = _newest(events, zone)
+    all_events: list[Any] = calendar.walk("VEVENT")[:MAX_EVENTS]
+    faults = [(event, _fault(event, zone)) for event in all_events]
+    events = _newest([event for event, fault in faults if fault is None], zone)
+    left_out = [_left_out(event, fault) for event, fault in faults if fault is not None]
     # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
     replaced = {(_uid(event), _moment(event["RECURRENCE-ID"].dt, zone)) for event in events if "RECURRENCE-ID" in event}
     changes = _changes(events, zone)
@@ -59,8 +88,34 @@ def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list
         for original, shown, first, last in _occurrences(event, begin, end, zone, own):
             is_replaced = is_whole and (_uid(event), original) in replaced
             if not is_replaced and not _is_cancelled(shown) and first < end and last > begin:
-                shifts.add(Shift(first, last, _attendees(shown), str(shown.get("SUMMARY", ""))[:500]))
-    return sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))[:MAX_SHIFTS]
+                shifts.add(Shift(first, last, _attendees(shown), str(shown.get("SUMMARY", ""))[:MAX_SUMMARY]))
+    ordered = sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))
+    return DutyCalendar(ordered[:MAX_SHIFTS], left_out)
+
+
+def _fault(event: Any, zone: tzinfo) -> str | None:
+    """Return the property of an event that cannot be read, "" if that is not known; None if all of it can be read."""
+    broken = [str(name) for name, _reason in event.errors if name in _NEEDED]
+    if broken or "DTSTART" not in event:
+        return broken[0] if broken else "DTSTART"
+    try:
+        start = _aware(event["DTSTART"].dt, zone)
+        _length(event, start, zone)
+        _periods(event, start.tzinfo or UTC, zone)
+        if "RECURRENCE-ID" in event:
+            _moment(event["RECURRENCE-ID"].dt, zone)
+        elif "RRULE" in event or "RDATE" in event:
+            _recurrences(event, start.replace(tzinfo=None), start.tzinfo or UTC, zone)
+    except Exception:
+        # Whatever the libraries raise for what someone else's program has written.
+        return "RRULE" if "RRULE" in event else ""
+    return None
+
+
+def _left_out(event: Any, fault: str) -> LeftOut:
+    begin = event.get("DTSTART")
+    written = begin.to_ical().decode() if begin is not None else ""
+    return LeftOut(str(event.get("SUMMARY", ""))[:MAX_SUMMARY], written[:MAX_BEGIN], fault)
 
 
 def _newest(events: Sequence[Any], zone: tzinfo) -> list[Any]:
@@ -218,8 +273,19 @@ def _attendees(event: Any) -> tuple[str, ...]:
     attendees = [
         each for each in _listed(event.get("ATTENDEE")) if each.params.get("PARTSTAT", "").upper() != "DECLINED"
     ]
-    addresses = (str(each).strip().lower() for each in attendees)
-    return tuple(sorted({each.removeprefix("mailto:") for each in addresses if each.startswith("mailto:")}))
+    return tuple(sorted(set(filter(None, map(_address, attendees)))))
+
+
+def _address(attendee: Any) -> str:
+    """Return the mail address of an attendee, in lower case; empty without one.
+
+    Some programs write it without `mailto:`, or in the parameter EMAIL (RFC 7986) where the value is an address of a room or a
+    calendar.
+    """
+    text = str(attendee.params.get("EMAIL") or attendee).strip().lower()
+    if text.startswith("mailto:"):
+        text = unquote(text.removeprefix("mailto:").partition("?")[0])
+    return text if "@" in text and ":" not in text else ""
 
 
 def _listed(value: Any) -> list[Any]:
@@ -229,13 +295,13 @@ def _listed(value: Any) -> list[Any]:
 
 
 def main() -> int:
-    """Read a line of JSON with `begin`, `end` and `zone`, and a calendar after it; write the shifts as JSON."""
+    """Read a line of JSON with `begin`, `end` and `zone`, and a calendar after it; write what it says as JSON."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     wanted = json.loads(sys.stdin.buffer.readline())
     begin, end = (datetime.fromisoformat(wanted[name]) for name in ("begin", "end"))
-    shifts = shifts_in(sys.stdin.buffer.read(), begin, end, ZoneInfo(wanted["zone"]))
-    json.dump([asdict(shift) for shift in shifts], sys.stdout, default=datetime.isoformat)
+    calendar = duty_calendar_in(sys.stdin.buffer.read(), begin, end, ZoneInfo(wanted["zone"]))
+    json.dump(asdict(calendar), sys.stdout, default=datetime.isoformat)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
@@ -21,6 +22,11 @@ from approvals.queries.search_words import MAX_SEARCH
 from approvals.record.amounts import DECIMAL
 from approvals.record.events import EVENTS
 from approvals.states import Verdict
+from approvals.text.numbers import AmbiguousNumber, as_typed, typed_number
+
+AMOUNTS = frozenset({"amount_from", "amount_to"})
+#: Decimals that a reader of some languages takes for a group of thousands.
+_THREE_DECIMALS = re.compile(r"^-?[0-9]{1,3}\.[0-9]{3}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class AuditCursor(Cursor):
 class AuditFilters:
     """One view of the audit log. An empty value does not filter.
 
-    `since` and `until` are days, `amount_from` and `amount_to` decimal numbers, and both ends are included.
+    `since` and `until` are days, `amount_from` and `amount_to` decimal numbers with a point, and both ends are included.
     `run` is the key of a workflow, `workflow` its number, and `person` a recorded name.
     """
 
@@ -90,6 +96,11 @@ class AuditFilters:
         return float(self.amount_to) if self.amount_to else None
 
     @property
+    def typed_amounts(self) -> dict[str, str]:
+        """The amounts as a person would type them on this page, by parameter."""
+        return {name: as_typed(getattr(self, name)) for name in AMOUNTS}
+
+    @property
     def begin(self) -> datetime | None:
         """The first moment of the first day, in the time zone of the site."""
         return _midnight(date.fromisoformat(self.since)) if self.since else None
@@ -114,7 +125,18 @@ def _day(value: str) -> str:
 
 
 def _amount(value: str) -> str:
-    return "" if DECIMAL.fullmatch(value) else _("must be a number like 120 or 99.50")
+    try:
+        number = typed_number(value)
+    except AmbiguousNumber:
+        return _("is ambiguous; write it without a thousands separator")
+    if number is None or not DECIMAL.fullmatch(number):
+        return _("must be a number like 120 or %(example)s") % {"example": as_typed("99.50")}
+    return ""
+
+
+def _in_addresses(number: str) -> str:
+    """Return a number as it stands in addresses, which people with other languages open and store: `12.3450` for 12.345."""
+    return f"{number}0" if _THREE_DECIMALS.search(number) else number
 
 
 def _request_id(value: str) -> str:
@@ -163,8 +185,10 @@ def _build(values: dict[str, Any]) -> AuditFilters:
 def _read(query: QueryDict) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the valid parameters, and the errors by parameter."""
     values, errors = read_checked(query, CHECKS)
+    for name in AMOUNTS & values.keys():
+        values[name] = _in_addresses(typed_number(values[name]) or "")
     if values.get("since", "") > values.get("until", "9999"):
         errors["until"] = _("must not be before the first day")
-    if {"amount_from", "amount_to"} <= values.keys() and float(values["amount_from"]) > float(values["amount_to"]):
+    if values.keys() >= AMOUNTS and float(values["amount_from"]) > float(values["amount_to"]):
         errors["amount_to"] = _("must not be less than the lowest amount")
     return values, errors

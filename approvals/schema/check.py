@@ -23,7 +23,7 @@ from referencing import Registry
 
 from approvals.db.canonical_json import NotCanonical, canonical
 from approvals.schema.formats import PERSON, matches_format
-from approvals.schema.patterns import compiled
+from approvals.schema.patterns import compiled, pattern_of
 from approvals.schema.plain_words import plain_errors
 from approvals.schema.references import check_references, count_values, members, subschemas
 from approvals.text.numbers import grouped
@@ -42,6 +42,8 @@ MAX_ERRORS = 50
 UNSUPPORTED = frozenset(
     {"unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$dynamicAnchor", "$anchor", "$id", "$vocabulary"}
 )
+#: Keywords for which a value that does not match, or matches one schema of several alone, counts too.
+_NEED_AN_ANSWER = frozenset({"not", "if", "oneOf", "contains", "propertyNames"})
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +84,8 @@ def _require_supported(body: bytes) -> None:
     for below in subschemas(schema):
         for name in UNSUPPORTED & below.keys():
             raise ValueError(_unsupported(name))
+        for name in _NEED_AN_ANSWER & below.keys():
+            _require_checked(below[name])
     check_references(schema)
 
 
@@ -145,10 +149,24 @@ def _check_member(name: str, value: Any) -> None:
             _("refers to %(value)r; only references within the schema are supported, such as '#/$defs/name'")
             % {"value": value[:100]}
         )
-    patterns = {"pattern": [value], "patternProperties": value if isinstance(value, dict) else []}.get(name, [])
-    for pattern in patterns:
-        if isinstance(pattern, str):
-            compiled(pattern)
+    if name == "pattern" and isinstance(value, str):
+        pattern_of(value)
+    if name == "patternProperties" and isinstance(value, dict):
+        for pattern in value:
+            _compile_name(pattern)
+
+
+def _compile_name(pattern: str) -> None:
+    """Raise ValueError unless this pattern of names can be checked: which schema counts depends on it."""
+    if not pattern_of(pattern).is_checked:
+        compiled(pattern)
+
+
+def _require_checked(part: Any) -> None:
+    """Raise ValueError for a pattern in a part of a schema that is not checked here, though the rest depends on the outcome."""
+    for name, value in members(part):
+        if name == "pattern" and isinstance(value, str) and not pattern_of(value).is_checked:
+            compiled(value)
 
 
 def _unsupported(name: str) -> str:
@@ -156,9 +174,9 @@ def _unsupported(name: str) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    engine = compiled(pattern)
-    _spend(4 + engine.programsize * len(text) // 200)
-    return engine.search(text) is not None
+    checked = pattern_of(pattern)
+    _spend(4 + checked.size * len(text) // 200)
+    return checked.matches(text)
 
 
 def _spend(steps: int) -> None:
@@ -225,6 +243,16 @@ def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> It
         yield ValidationError(_("has the same item twice"))
 
 
+def _enum(validator: Any, values: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    # Texts are looked for at the speed of Python: a form may have hundreds of options, all of them chosen.
+    if not (isinstance(instance, str) and instance in values):
+        yield from _STANDARD["enum"](validator, values, instance, schema) or ()
+
+
+def _by_options(values: Any, instance: Any) -> int:
+    return 4 + (len(values) // 40 if isinstance(instance, str) else count_values(values))
+
+
 def _multiple_of(validator: Any, step: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     # As decimals, because the binary form of 19.99 is no multiple of that of 0.01.
     if isinstance(instance, bool) or not isinstance(instance, int | float):
@@ -253,6 +281,7 @@ _OWN: dict[str, Keyword] = {
     "additionalProperties": _additional_properties,
     "uniqueItems": _unique_items,
     "multipleOf": _multiple_of,
+    "enum": _enum,
     **dict.fromkeys(UNSUPPORTED, _refuse),
 }
 #: The price of keywords for which `_by_size` is too low.
@@ -262,7 +291,7 @@ _PRICES: dict[str, Callable[[Any, Any], int]] = {
     "multipleOf": lambda value, instance: 12,
     "$ref": lambda value, instance: 40,
     "const": lambda value, instance: 4 + count_values(value),
-    "enum": lambda value, instance: 4 + count_values(value),
+    "enum": _by_options,
     "uniqueItems": lambda value, instance: 4 + 4 * count_values(instance),
 }
 _STANDARD: Any = Draft202012Validator.VALIDATORS

@@ -1,9 +1,15 @@
-"""Patterns of clients' schemas, which RE2 matches in linear time and bounded memory."""
+"""Patterns of clients' schemas, which RE2 matches in linear time and bounded memory.
+
+RE2 has no look-around. Look-ahead at the very beginning, as in `^(?!\\.)`, is a pattern of its own; generators of schemas for
+decimals and email addresses write it. Where look-around stands elsewhere, the pattern is not checked here.
+"""
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import re2
@@ -13,6 +19,84 @@ from django.utils.translation import gettext as _
 PATTERN_BYTES = 256 * 1024
 #: RE2's `\\C`, one byte of UTF-8, which ECMA 262 does not have.
 _BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+_LOOK_AROUND = re.compile(r"((?:^|[^\\])(?:\\\\)*)\(\?(?:<?[=!])")
+#: What matters for finding the end of a group: escaped characters, classes, parentheses and alternatives.
+_TOKEN = re.compile(r"\\.|\[\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern as RE2 checks it: a `whole`, and what has to follow the beginning of a text, or must `not` follow it.
+
+    Nothing is checked if `whole` is None.
+    """
+
+    whole: Any
+    follows: Sequence[Any] = ()
+    not_follows: Sequence[Any] = ()
+
+    @property
+    def is_checked(self) -> bool:
+        return self.whole is not None
+
+    @property
+    def size(self) -> int:
+        """How large the compiled patterns are, in RE2's instructions."""
+        return sum(each.programsize for each in (self.whole, *self.follows, *self.not_follows) if each is not None)
+
+    def matches(self, text: str) -> bool:
+        """Return whether the pattern is found in the text; True if it is not checked."""
+        return (
+            (self.whole is None or self.whole.search(text) is not None)
+            and all(each.search(text) is not None for each in self.follows)
+            and all(each.search(text) is None for each in self.not_follows)
+        )
+
+
+@functools.lru_cache(maxsize=256)
+def pattern_of(text: str) -> Pattern:
+    """Return a pattern as it is checked. ValueError, with a message for the client, for what else than look-around RE2 lacks."""
+    if not _LOOK_AROUND.search(text):
+        return Pattern(compiled(text))
+    # Even if it is not checked, it has to be a pattern.
+    compiled(_LOOK_AROUND.sub(r"\1(?:", text))
+    ahead, rest = _look_aheads(text)
+    if _LOOK_AROUND.search(rest) or any(_LOOK_AROUND.search(body) for _sign, body in ahead) or _has_alternatives(rest):
+        return Pattern(None)
+    sides = {sign: [compiled(f"^(?:{body})") for each, body in ahead if each == sign] for sign in "=!"}
+    return Pattern(compiled(rest), sides["="], sides["!"])
+
+
+def _look_aheads(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the look-aheads at the beginning of a pattern, each with its sign, and the pattern without them."""
+    ahead: list[tuple[str, str]] = []
+    if not text.startswith("^"):
+        return ahead, text
+    at = 1
+    while text[at : at + 3] in ("(?=", "(?!"):
+        end = _end_of_group(text, at)
+        ahead.append((text[at + 2], text[at + 3 : end]))
+        at = end + 1
+    return ahead, f"^{text[at:]}"
+
+
+def _end_of_group(text: str, begin: int) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(text, begin):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth == 0 and token[0] == ")":
+            return token.start()
+    return len(text)
+
+
+def _has_alternatives(text: str) -> bool:
+    """Return whether a pattern has alternatives outside of groups: look-ahead at the beginning is about the first one alone."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if depth == 0 and token[0] == "|":
+            return True
+    return False
 
 
 @functools.lru_cache(maxsize=256)
@@ -35,7 +119,7 @@ def compiled(pattern: str) -> Any:
         raise ValueError(
             _(
                 "has the pattern %(pattern)r, which is not supported (%(words)s): "
-                "look-around, back-references and very large repetitions cannot be used"
+                "look-around in this place, back-references and very large repetitions cannot be used"
             )
             % {"pattern": pattern[:100], "words": explanation[:100]}
         ) from error

@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from jsonschema.exceptions import ValidationError
 
-from approvals.text.numbers import grouped
+from approvals.db.canonical_json import canonical
+from approvals.text.numbers import as_typed, grouped
 
 TYPES = {
     "string": gettext_lazy("must be text"),
@@ -68,7 +69,7 @@ def _counted(singular: str, plural: str) -> Callable[[Any, Any], str]:
 
 
 def _limit(message: Any) -> Callable[[Any, Any], str]:
-    return lambda value, schema: str(message) % {"value": value}
+    return lambda value, schema: str(message) % {"value": as_typed(canonical(value).decode())}
 
 
 WORDS: dict[str, Callable[[Any, Any], str]] = {

@@ -15,7 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A kind of key. Without one of the `hints` there is none in a text; a group of the pattern is what is secret."""
+    """A kind of key. Without one of the `hints` there is none in a text; a group of the pattern is what is secret.
+
+    Where the pattern has a group `name`, that name has to say that it is secret.
+    """
 
     label: Any
     hints: Sequence[str]
@@ -28,9 +31,10 @@ def _key(label: Any, hints: str, pattern: str, *, shows_end: bool = True) -> Sha
     return Shape(label, tuple(hints.split()), re.compile(pattern), shows_end)
 
 
-#: Names of variables of the environment with a secret, as commands and their files set it. `$NAME` only names another one.
-_VARIABLE = r"(?<![A-Za-z0-9_])[A-Z0-9_]{0,60}(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|API_?KEY|(?:SECRET|ACCESS|PRIVATE)_KEY)"
-_ASSIGNED = r"""("[^"$\n⟨]{1,500}(?:"|\Z)|'[^'\n⟨]{1,500}(?:'|\Z)|[^\s"'$;|&⟨\\][^\s"';|&\\]{3,500})"""
+#: What a command assigns. `$NAME` only names another variable.
+_ASSIGNED = r"""(?P<secret>"[^"$\n⟨]{1,500}(?:"|\Z)|'[^'\n⟨]{1,500}(?:'|\Z)|[^\s"'$;|&⟨\\][^\s"';|&\\]{3,500})"""
+#: The name of a header; one without a dash might begin a sentence.
+_HEADER = r"(?P<name>(?i:authorization|cookie)|[A-Za-z][A-Za-z0-9]{0,40}(?:-[A-Za-z0-9]{1,40}){1,5})"
 
 SHAPES = (
     _key(
@@ -81,10 +85,26 @@ SHAPES = (
     _key(_("bearer token"), "earer EARER", r"(?i:\bbearer)[ \t]{1,4}([\w.~+/=-]{16,}+|[\w.~+/=-]{4,}+\Z)"),
     _key(_("password"), "asic", r"(?i:\bauthorization:[ \t]{0,4}basic[ \t]{1,4})([\w+/=]{4,}+)", shows_end=False),
     _key(_("password"), "://", r"(?<=://)[^\s/:@?#\"'⟨]{0,100}:([^\s/@?#\"'⟨]{1,200})@", shows_end=False),
+    # Variables of the environment, options of commands and headers, by what their names say.
     _key(
         _("secret value"),
-        "PASSWORD= PASSWD= PASSPHRASE= SECRET= TOKEN= KEY=",
-        rf"{_VARIABLE}={_ASSIGNED}",
+        "PASSWORD= PASSWD= PASSPHRASE= PASSCODE= PASS= PWD= SECRET= SECRETS= TOKEN= KEY= COOKIE= CREDENTIALS= OTP=",
+        rf"(?<![A-Za-z0-9_])(?P<name>[A-Z0-9_]{{1,80}})={_ASSIGNED}",
+        shows_end=False,
+    ),
+    _key(
+        _("secret value"),
+        "--",
+        rf"(?<![\w-])--(?P<name>[A-Za-z][A-Za-z0-9_-]{{1,60}})(?:=|[ \t]{{1,4}}(?!-)){_ASSIGNED}",
+        shows_end=False,
+    ),
+    _key(
+        _("secret value"),
+        "uthorization: UTHORIZATION: ookie: OOKIE: -Key: -key: -KEY: -Token: -token: -TOKEN: -Secret: -secret: -SECRET: "
+        "-Password: -password: -PASSWORD:",
+        rf"(?:(?m:^)|(?<=[\"'])|(?<=-H)|(?<=-H )|(?<=--header )|(?<=--header=)){_HEADER}:[ \t]{{0,4}}"
+        # `$NAME` only names a variable.
+        r"""(?!(?:[A-Za-z]{1,20} )?\$\{?\w{1,60}\}?(?:["'\s]|\Z))(?P<secret>[^"'\s⟨][^"'\n⟨]{0,500}+)(?!⟨)""",
         shows_end=False,
     ),
 )

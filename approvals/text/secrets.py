@@ -15,27 +15,20 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from approvals.text.key_shapes import hints_in
+from approvals.text.secret_names import MAX_NAME, plain_name, says_secret
 
-#: Names of fields whose values are secret, without dashes, dots and underscores. HITL_SECRET_FIELDS adds more.
-NAMES = frozenset(
-    """
-    password passwd passphrase pwd newpassword oldpassword currentpassword userpassword dbpassword databasepassword
-    secret secrets clientsecret secretkey secretaccesskey awssecretaccesskey sharedsecret signingsecret webhooksecret
-    apikey apisecret apitoken xapikey accesskey privatekey encryptionkey sshkey
-    token accesstoken refreshtoken idtoken authtoken bearertoken sessiontoken awssessiontoken bottoken
-    authorization proxyauthorization cookie setcookie credentials otp totp cvv cvc pin
-    """.split()  # noqa: SIM905 - a list would take fifty lines
-)
 #: Every mask begins so, in every language.
 MARK = "⟨•••"
 #: A key of at least so many characters is known by its last ones.
 LONG, LAST = 24, 4
 #: The least length of each class of lengths: no mask says more about how long a secret is.
 LENGTHS = (8, 16, 32, 64)
-#: Longer names are not looked up.
-MAX_NAME = 200
+#: Names of members, in lower case, that hold the name of a variable or a header, and of those that hold its value.
+_NAMING = ("name", "key", "header", "variable", "parameter", "parameterkey")
+_VALUED = frozenset({"value", "values", "parametervalue"})
+#: An option of a command, whose value is the next item of a list.
+_OPTION = re.compile(r"--?([A-Za-z][A-Za-z0-9_-]{1,60})", re.ASCII)
 _MASK = re.compile(f"{MARK}[^⟩]*⟩")
-_PLAIN = str.maketrans("", "", "-_. ")
 
 
 class Hidden(str):
@@ -76,7 +69,10 @@ def mask_text(text: str) -> str:
     for shape in shapes:
 
         def mask(match: Any, label: Any = shape.label, ends: bool = shape.shows_end) -> str:
-            group = 1 if match.re.groups else 0
+            groups = match.re.groupindex
+            if "name" in groups and not says_secret(match["name"]):
+                return str(match[0])
+            group = groups.get("secret", 1 if match.re.groups else 0)
             secret = match[group]
             masked_key = _mask(str(label), _ending(secret) if ends else "")
             parts.append((masked_key, secret))
@@ -104,19 +100,14 @@ def masked(value: Any, secrets: Collection[str] = (), at: str = "") -> Any:
     )
 
 
-def plain_name(name: str) -> str:
-    """Return the name of a field as it is compared: `API-Key` and `api_key` are one name."""
-    return name.translate(_PLAIN).casefold()
-
-
-@lru_cache(maxsize=2_000)
-def _is_among(name: str, names: frozenset[str]) -> bool:
-    return plain_name(name) in names
+def _is_secret(name: str, names: frozenset[str]) -> bool:
+    """Return whether the value of a field is secret: if its name says so, or is among the `names` that were added."""
+    return says_secret(name) or (len(name) <= MAX_NAME and plain_name(name) in names)
 
 
 @lru_cache(maxsize=8)
 def _names(more: Sequence[str]) -> frozenset[str]:
-    return NAMES | frozenset(map(plain_name, more))
+    return frozenset(map(plain_name, more))
 
 
 def _masked(value: Any, names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
@@ -133,13 +124,7 @@ def _masked(value: Any, names: frozenset[str], pointers: Sequence[Sequence[str]]
         case dict():
             return _members(value, names, pointers, at, secret)
         case list():
-            items = [
-                _masked(
-                    item, names, _below(pointers, str(number)), f"{at}/{number}", secret or _ends(pointers, str(number))
-                )
-                for number, item in enumerate(value)
-            ]
-            return items if any(map(_differs, items, value)) else value
+            return _items(value, names, pointers, at, secret)
         case _:
             return value
 
@@ -148,9 +133,12 @@ def _members(
     value: Mapping[str, Any], names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str
 ) -> Any:
     members: dict[str, Any] = {}
+    named = _named_secret(value, names)
     for name, item in value.items():
         step = name.replace("~", "~0").replace("/", "~1")
-        inner = secret or (name if len(name) <= MAX_NAME and _is_among(name, names) else "") or _ends(pointers, step)
+        inner = secret or (name if _is_secret(name, names) else "") or _ends(pointers, step)
+        if named and name.casefold() in _VALUED:
+            inner = inner or named
         shown = mask_text(name)
         while shown is not name and shown in members:
             # Two keys that look alike are both shown.
@@ -158,6 +146,41 @@ def _members(
         members[shown] = _masked(item, names, _below(pointers, step) if pointers else (), f"{at}/{step}", inner)
     same = all(map(_is, members.values(), value.values())) and all(map(_is, members, value))
     return value if same else members
+
+
+def _named_secret(value: Mapping[str, Any], names: frozenset[str]) -> str:
+    """Return the secret that an object such as `{"name": "DB_PASSWORD", "value": "…"}` names; empty if it names none."""
+    if _VALUED.isdisjoint(map(str.casefold, value)):
+        return ""
+    for name, item in value.items():
+        if name.casefold() in _NAMING and isinstance(item, str) and _is_secret(item, names):
+            return item
+    return ""
+
+
+def _items(value: list[Any], names: frozenset[str], pointers: Sequence[Sequence[str]], at: str, secret: str) -> Any:
+    items = []
+    pairs = all(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in value)
+    for number, item in enumerate(value):
+        step = str(number)
+        inner, below, place = secret or _ends(pointers, step), _below(pointers, step), f"{at}/{step}"
+        if pairs and not inner and _is_secret(item[0], names):
+            first = _masked(item[0], names, _below(below, "0"), f"{place}/0", _ends(below, "0"))
+            pair = [first, _masked(item[1], names, _below(below, "1"), f"{place}/1", item[0])]
+            items.append(pair if any(map(_differs, pair, item)) else item)
+        else:
+            inner = inner or _option_before(value, number, names)
+            items.append(_masked(item, names, below, place, inner))
+    return items if any(map(_differs, items, value)) else value
+
+
+def _option_before(items: Sequence[Any], number: int, names: frozenset[str]) -> str:
+    """Return the secret whose value this argument of a command is, by the option before it; empty if it is none."""
+    before, item = items[number - 1] if number else None, items[number]
+    if not isinstance(before, str) or not isinstance(item, str) or item.startswith("-"):
+        return ""
+    option = _OPTION.fullmatch(before)
+    return option[1] if option is not None and _is_secret(option[1], names) else ""
 
 
 def _is(left: Any, right: Any) -> bool:

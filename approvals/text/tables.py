@@ -260,7 +260,8 @@ def _csv_lines(text: str) -> Sequence[Sequence[str]]:
     """Return the cells of a text in CSV; nothing for other texts, and where quotes or spaces would be lost in a table."""
     separator = next((mark for mark in "\t;," if mark in text.partition("\n")[0]), "")
     lines = text.removesuffix("\n").split("\n")
-    if len(lines) < 3 or not separator or '"' in text:
+    # A program ends a row at a lone carriage return, too.
+    if len(lines) < 3 or not separator or '"' in text or "\r" in text:
         return ()
     cells = [line.split(separator) for line in lines]
     width = len(cells[0])

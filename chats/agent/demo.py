@@ -59,7 +59,7 @@ cashier = Agent(
     tools=(sendPayment,),
     script=(
         Conversation(
-            r"pay (?P<recipient>.+?) (?P<amount>\d+(?:\.\d+)?)",
+            r"pay (?P<recipient>.+?) (?P<amount>\d+(?:\.\d{1,2})?)(?![.,]?\d)",
             [
                 [
                     Say("I prepare the payment."),

@@ -68,6 +68,7 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
     except NotCanonical as error:
         # Nothing could store it, whether or not there is such a tool.
         value, problem = {}, f"Invalid input for {name}: {error}"
+    problem = problem or _unreadable(name, value)
     if tool is None:
         name = clean_text(name)[:MAX_NAME] or "nameless"
         known = ", ".join(tool.name for tool in agent.tools if not tool.deferred) or "none"
@@ -78,6 +79,16 @@ def plan_call(agent: Agent, tool_call_id: str, name: str, value: Any) -> Planned
         except InvalidInput as error:
             problem = str(error)
     return PlannedCall(tool_call_id, name, value, None if problem else tool, problem)
+
+
+def _unreadable(name: str, value: Any) -> str:
+    """Return why the arguments of a call could not be read, for the model; empty if they could.
+
+    Providers hand them over as what came and why it is no JSON object.
+    """
+    if not isinstance(value, dict) or value.keys() != {"unreadable", "why"}:
+        return ""
+    return f"The arguments of {name} could not be read, so it was not run: {value['why']}. Send one JSON object."
 
 
 def plan_calls(agent: Agent, blocks: list[dict[str, Any]]) -> list[PlannedCall]:

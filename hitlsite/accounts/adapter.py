@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import actions
 from approvals.access import rate_limits
-from approvals.outbound.mailing import send_later
+from approvals.outbound.mailing import AUTOMATIC, send_later
 from hitlsite.views import too_many_requests
 
 logger = logging.getLogger(__name__)
@@ -105,4 +105,4 @@ class Accounts(DefaultAccountAdapter):
         return f"{settings.PUBLIC_URL}{address}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        send_later(self.render_mail(template_prefix, email, context))
+        send_later(self.render_mail(template_prefix, email, context, headers=AUTOMATIC))

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from approvals.db.transactions import after_commit
 from approvals.models import ApprovalRequest, Flood
-from approvals.outbound.mailing import send_later
+from approvals.outbound.mailing import mail_to, send_later
 from approvals.queries.languages import in_language_of
 from approvals.record import audit
 from approvals.states import Door, Status
@@ -115,7 +115,7 @@ def _mail(person: User, agent: str, tool_name: str) -> EmailMessage:
         }
         body = render_to_string("approvals/attention/flood.txt", context)
         subject = _("[Pausepoint] Many similar requests of your agent are waiting")
-    return EmailMessage(subject=subject, body=body, from_email=settings.DEFAULT_FROM_EMAIL, to=[person.email])
+    return mail_to(person.email, subject, body)
 
 
 def _in_one_line(text: str) -> str:

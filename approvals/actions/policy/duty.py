@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
 from approvals.models import TeamSettings
 from approvals.models.actors import Actor
-from approvals.outbound.duty_calendars import Unreadable, shifts_at
+from approvals.outbound.duty_calendars import Unreadable, duty_calendar_at
 from approvals.policy.duty import AHEAD, BEHIND, Duty, duty_of
 from approvals.queries.policy.teams import zone_of_team
 from approvals.record import audit
@@ -32,6 +33,8 @@ INTERVAL = timedelta(minutes=15)
 #: How long a program can set in advance who is on duty, and how many people.
 LONGEST, MOST = timedelta(days=31), 50
 BATCH = 10
+#: Events that could not be read, of which is kept what the page of the team says.
+MAX_LEFT_OUT = 20
 
 
 def due_calendars(now: Any) -> QuerySet[TeamSettings]:
@@ -52,12 +55,14 @@ def _read(row: TeamSettings) -> None:
     # The connection is not kept while another server answers.
     connections.close_all()
     try:
-        shifts = shifts_at(row.duty_url, now - BEHIND, now + AHEAD, zone.key)
+        calendar = duty_calendar_at(row.duty_url, now - BEHIND, now + AHEAD, zone.key)
     except Unreadable as error:
         _store(row, {"duty_error": str(error)[:300]})
     else:
         members = {person.pk: (person.username, person.email) for person in _members(row.team)}
-        _store(row, {"duty": duty_of(shifts, members), "duty_read_at": Now(), "duty_error": ""})
+        left_out = [asdict(event) for event in calendar.left_out[:MAX_LEFT_OUT]] or None
+        duty = duty_of(calendar.shifts, members)
+        _store(row, {"duty": duty, "duty_left_out": left_out, "duty_read_at": Now(), "duty_error": ""})
 
 
 def _store(row: TeamSettings, columns: dict[str, Any]) -> None:
@@ -88,7 +93,7 @@ def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Acto
         _check(team, people, until)
         now = timezone.now()
         row.duty = [_duty(person, now, until) for person in people if isinstance(person, User)]
-        row.duty_read_at, row.duty_error = now, ""
+        row.duty_read_at, row.duty_error, row.duty_left_out = now, "", None
         row.save()
         names = [duty["name"] for duty in row.duty]
         data = {"team": team.name, "people": names, "until": utc(until)}

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from approvals.db.canonical_json import NotCanonical, clean_text
+from approvals.forms.number_fields import WholeNumberField
 from approvals.forms.texts import parse_json
 from approvals.models import CheckCase
 from approvals.models.attention import FEWEST, MOST
@@ -21,7 +22,7 @@ MAX_INPUT = 20_000
 class RateForm(forms.Form):
     """How often people get a check; empty for never."""
 
-    every = forms.IntegerField(
+    every = WholeNumberField(
         label=_("Decisions between two checks of a person"),
         required=False,
         min_value=FEWEST,

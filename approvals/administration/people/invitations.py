@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
-from django.core.mail import EmailMessage
 from django.db import connections
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -18,6 +17,7 @@ from django.utils.http import int_to_base36
 from django.utils.translation import gettext as _
 
 from approvals.models import Invitation
+from approvals.outbound.mailing import mail_to
 
 logger = logging.getLogger(__name__)
 
@@ -66,12 +66,8 @@ def mail_invitation(invitation: Invitation) -> bool:
         "until": timezone.localtime(invitation.expires_at),
         "site": settings.PUBLIC_URL,
     }
-    mail = EmailMessage(
-        subject=_("[Pausepoint] You are invited"),
-        body=render_to_string("approvals/administration/people/invitation.txt", context),
-        from_email=settings.DEFAULT_FROM_EMAIL,
-        to=[invitation.person.email],
-    )
+    body = render_to_string("approvals/administration/people/invitation.txt", context)
+    mail = mail_to(invitation.person.email, _("[Pausepoint] You are invited"), body)
     # A slow mail server must not keep a connection of the database.
     connections.close_all()
     try:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals.administration.forms import json_list_in, lines_in
 from approvals.administration.people.queries import teams
+from approvals.forms.number_fields import WholeNumberField
 from approvals.models.people import RoleName
 from approvals.policy.asks import AtDeadline
 from approvals.policy.conditions.expressions import MAX_LENGTH
@@ -91,7 +92,7 @@ class RuleForm(forms.Form):
     )
     teams = _several(_("Teams"), team_names)
     roles = _several(_("Roles"), RoleName.choices)
-    votes = forms.IntegerField(label=_("How many of them have to approve"), required=False, min_value=1, max_value=50)
+    votes = WholeNumberField(label=_("How many of them have to approve"), required=False, min_value=1, max_value=50)
     with_requester = forms.BooleanField(
         label=_("Also the person who runs the agent, if they may decide"), required=False
     )
@@ -99,7 +100,7 @@ class RuleForm(forms.Form):
     reason = _choice(_("A decision needs a message"), REASONS, _("As the tool says"))
     typed_name = forms.BooleanField(label=_("The name of the tool has to be typed"), required=False)
     fresh_sign_in = forms.BooleanField(label=_("Whoever approves needs a fresh log-in"), required=False)
-    minutes = forms.IntegerField(label=_("Deadline in minutes"), required=False, min_value=1, max_value=527_040)
+    minutes = WholeNumberField(label=_("Deadline in minutes"), required=False, min_value=1, max_value=527_040)
     at_deadline = _choice(_("At the deadline"), AT_DEADLINE, "—")
     priority = _choice(_("Priority at least"), dict(Priority.choices), "—")
     key_fields = _lines(_("Key fields"), _("JSON pointers such as /amount, one per line."))

@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from approvals.access.usernames import MAX_DISPLAY_NAME, clean_display_name
+from approvals.forms.number_fields import WholeNumberField
 from approvals.models.preferences import MAX_HOLD, Preferences
 from approvals.queries.languages import name_of_language
 
@@ -37,7 +38,7 @@ def language_choices() -> list[tuple[str, str]]:
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """How pages look and work."""
 
-    hold_seconds = forms.IntegerField(
+    hold_seconds = WholeNumberField(
         label=_("Hold my decisions for (seconds)"),
         min_value=0,
         max_value=MAX_HOLD,
@@ -68,7 +69,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to 
 class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]  # generic to the type checker only
     """How many decisions a day someone wants to make at most."""
 
-    daily_budget = forms.IntegerField(
+    daily_budget = WholeNumberField(
         label=_("Decisions a day"),
         required=False,
         min_value=1,

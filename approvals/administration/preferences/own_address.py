@@ -14,6 +14,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _
 
 from approvals.exceptions import Conflict
+from approvals.outbound.mailing import mail_to
 
 SALT = "approvals.own_address"
 #: How long the link can be used.
@@ -33,12 +34,8 @@ def confirmation(person: User, address: str) -> EmailMessage:
         "link": settings.PUBLIC_URL + reverse("approvals:confirm-address", args=[token]),
         "hours": VALID_FOR // timedelta(hours=1),
     }
-    return EmailMessage(
-        subject=_("[Pausepoint] Confirm your email address"),
-        body=render_to_string("approvals/administration/preferences/address.txt", context),
-        from_email=settings.DEFAULT_FROM_EMAIL,
-        to=[address],
-    )
+    body = render_to_string("approvals/administration/preferences/address.txt", context)
+    return mail_to(address, _("[Pausepoint] Confirm your email address"), body)
 
 
 def address_in(token: str, person: User) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.mail import EmailMessage
 from django.db import connections
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -29,6 +28,7 @@ from approvals.administration.rules.queries import rules_for
 from approvals.exceptions import BadBody, Conflict, NotFound
 from approvals.http import SignedIn, referring_address, refusals_as_pages
 from approvals.models.preferences import Theme
+from approvals.outbound.mailing import mail_to
 from approvals.outbound.push import is_available, public_key
 from approvals.queries.languages import in_language_of, name_of_language
 from approvals.queries.preferences import preferences_of
@@ -134,12 +134,7 @@ def send_test(request: SignedIn) -> HttpResponse:
         raise Conflict(_("No mail can be sent to you: your account has no address, or no mail server is set up."))
     _tests.count(str(request.user.pk), TESTS_A_MINUTE)
     body = _("This is a test from Pausepoint. Notifications for you arrive at this address.")
-    mail = EmailMessage(
-        subject=_("[Pausepoint] Test notification"),
-        body=body,
-        from_email=settings.DEFAULT_FROM_EMAIL,
-        to=[request.user.email],
-    )
+    mail = mail_to(request.user.email, _("[Pausepoint] Test notification"), body)
     connections.close_all()
     try:
         mail.send()

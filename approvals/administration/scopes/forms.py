@@ -14,6 +14,7 @@ from approvals.administration.forms import json_list_in, lines_in
 from approvals.administration.people.queries import teams
 from approvals.administration.scopes.actions import ScopeTerms
 from approvals.administration.scopes.queries import names_of_requesters, removed_requester
+from approvals.forms.number_fields import NumberField
 from approvals.models import ApproverScope
 from approvals.models.policy.scopes import May
 from approvals.policy.documents import MAX_NAMES, InvalidMatch, match_from
@@ -51,7 +52,7 @@ class ScopeForm(forms.Form):
         label=_("What they may do"), choices=May.choices,
         help_text=_("As far as their roles allow it. A scope gives no one a right that they do not have."),
     )  # fmt: skip
-    limit = forms.FloatField(
+    limit = NumberField(
         label=_("Decide only up to this amount"), required=False, min_value=0,
         help_text=_("Leave empty for no limit. A request without an amount is above every limit."),
     )  # fmt: skip

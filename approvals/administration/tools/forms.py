@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from approvals.actions.checking import MAX_COMMENT
 from approvals.administration.forms import lines_in
 from approvals.db.json_pointer import pointer_to
+from approvals.forms.number_fields import WholeNumberField
 from approvals.models import ToolSettings
 from approvals.policy.grants import MOST_USES
 from approvals.states import Control, Priority, Width
@@ -93,7 +94,7 @@ class ToolForm(forms.Form):
     grant_seconds = forms.TypedChoiceField(
         label=_("Longest grant"), required=False, choices=list(LENGTHS.items()), coerce=int, empty_value=None
     )
-    grant_uses = forms.IntegerField(label=_("Most uses of a grant"), required=False, min_value=1, max_value=MOST_USES)
+    grant_uses = WholeNumberField(label=_("Most uses of a grant"), required=False, min_value=1, max_value=MOST_USES)
 
     @classmethod
     def of(cls, stored: ToolSettings) -> ToolForm:

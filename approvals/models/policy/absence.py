@@ -72,6 +72,8 @@ class TeamSettings(models.Model):
     )
     #: Who is on duty when, as last read or set: `{"person": id, "from": time, "until": time}` objects.
     duty = ExactJSONField(default=list)
+    #: The events that could not be read the last time: `{"summary": text, "begin": text, "fault": property}`; null for none.
+    duty_left_out = ExactJSONField(null=True)
     #: When `duty` was last read or set; null if never.
     duty_read_at = models.DateTimeField(null=True)
     #: When the calendar is read next; null without one.

@@ -23,6 +23,7 @@ from approvals.queries.attention.signs import SERIES, signs_of_all
 from approvals.queries.insights.figures import LIMIT, PERIODS, ages_for, insights_for
 from approvals.queries.insights.values import Insights, Measure, duration
 from approvals.queries.insights.working_hours import shown_hours
+from approvals.record.export import BYTE_ORDER_MARK
 
 DEFAULT_PERIOD = 30
 
@@ -102,7 +103,8 @@ def insights_csv(request: SignedIn) -> HttpResponse:
         figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
     name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return HttpResponse(to_csv(figures, ages, _ages()), content_type="text/csv; charset=utf-8", headers=headers)
+    body = BYTE_ORDER_MARK + to_csv(figures, ages, _ages())
+    return HttpResponse(body, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _period(request: SignedIn) -> int:

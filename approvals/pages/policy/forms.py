@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from approvals.access.usernames import shown_person
 from approvals.actions.policy.publishing import WIDTH_OF, WIDTHS
 from approvals.db.canonical_json import clean_text
+from approvals.forms.number_fields import WholeNumberField
 from approvals.models import ApprovalRequest
 from approvals.pages.policy import wording
 from approvals.policy import grants
@@ -41,7 +42,7 @@ class GrantForm(forms.Form):
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
-    uses = forms.IntegerField(label=gettext_lazy("Uses at most"), required=False)
+    uses = WholeNumberField(label=gettext_lazy("Uses at most"), required=False)
     reason = forms.CharField(
         label=gettext_lazy("Reason, for the record (optional)"), required=False, max_length=MAX_REASON
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -26,13 +26,15 @@ def on_duty_in(teams: Collection[int]) -> dict[int, frozenset[int]]:
 
 @dataclass(frozen=True, slots=True)
 class DutyState:
-    """What the page of a team says: who is on duty now and until when, which names are no members, and since when it is stale."""
+    """What the page of a team says: who is on duty now and until when, which names are no members, since when it is
+    stale, and which events cannot be read."""
 
     now: list[User]
     unknown: list[str]
     stale: bool
     read_at: datetime | None
     error: str
+    left_out: Sequence[Mapping[str, str]]
 
 
 def duty_state(row: TeamSettings) -> DutyState:
@@ -41,4 +43,4 @@ def duty_state(row: TeamSettings) -> DutyState:
     people = User.objects.filter(pk__in=any_of(on_duty(row.duty, now), int)).order_by("username")
     unknown = sorted({each["name"] for each in row.duty if each["person"] is None})
     stale = is_stale(row.duty_url, row.duty_read_at, now)
-    return DutyState(list(people), unknown[:20], stale, row.duty_read_at, row.duty_error)
+    return DutyState(list(people), unknown[:20], stale, row.duty_read_at, row.duty_error, row.duty_left_out or [])

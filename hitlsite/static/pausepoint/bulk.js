@@ -51,7 +51,7 @@
     try { return (localStorage.getItem("pausepoint.keys") ?? form?.dataset.shortcuts) === "off"; } catch { return false; }
   }
   document.addEventListener("keydown", (event) => {
-    if (!approves || event.key !== "a" || event.repeat || event.ctrlKey || event.altKey || event.metaKey || isOff()) return;
+    if (!approves || typing.keyOf(event) !== "a" || event.repeat || event.ctrlKey || event.altKey || event.metaKey || isOff()) return;
     if (typing.isField(event.target) || typing.isInMenu(event.target) || typing.isComposing(event) || document.querySelector("dialog[open]")) return;
     event.preventDefault();
     if (seen.hasJustMoved()) return;

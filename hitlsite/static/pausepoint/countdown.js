@@ -9,7 +9,7 @@
   function refresh() {
     for (const place of document.querySelectorAll("[data-deadline]")) {
       const end = new Date(place.dataset.deadline);
-      const seconds = Math.max(0, Math.ceil((end.getTime() - Date.now()) / 1000));
+      const seconds = Math.max(0, Math.ceil((end.getTime() - window.pausepoint.now()) / 1000));
       show(place, end, seconds);
       announce(place, seconds);
     }

@@ -240,7 +240,7 @@
   });
 
   document.addEventListener("keydown", (event) => {
-    const { isField, isInMenu, isComposing } = window.pausepoint.typing;
+    const { isField, isInMenu, isComposing, keyOf } = window.pausepoint.typing;
     if (!on || event.defaultPrevented || isComposing(event) || event.ctrlKey || event.altKey || event.metaKey) return;
     if (document.querySelector("dialog[open]")) return;
     const row = marked();
@@ -254,8 +254,9 @@
     }
     if (isInMenu(event.target)) return;
     // A key that is held down may move the selection but not decide.
-    if (event.repeat && event.key !== "j" && event.key !== "k") return;
-    if (run(event.key, row)) event.preventDefault();
+    const key = keyOf(event);
+    if (event.repeat && key !== "j" && key !== "k") return;
+    if (run(key, row)) event.preventDefault();
   });
 
   // Keys that lead to a field. What is typed next is text, also where there is no such field or it is still on its way.

@@ -2,6 +2,13 @@
 (() => {
   "use strict";
 
+  // Clocks of browsers may be wrong by minutes. The page says when the server made it, and its answer began to arrive then.
+  const [load] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  const ahead = Date.parse(document.body.dataset.now ?? "") - (performance.timeOrigin + (load?.responseStart ?? 0));
+  // Less is the time that the answer took.
+  const isWrong = Math.abs(ahead) > 5000;
+  const now = () => Date.now() + (isWrong ? ahead : 0);
+
   const LOGGED_OUT = 4401, NOT_FOUND = 4404, BEHIND = 4413;
   /** @type {Element[]} */
   const deferred = [];
@@ -129,7 +136,7 @@
   }
 
   // The scripts after this one add their parts.
-  window.pausepoint = /** @type {Pausepoint} */ ({ inUse });
+  window.pausepoint = /** @type {Pausepoint} */ ({ inUse, now });
 
   // --- If a form cannot be sent, an error above it says so until it is sent again; that removes earlier errors there, too.
   for (const name of /** @type {const} */ (["htmx:sendError", "htmx:timeout"])) {

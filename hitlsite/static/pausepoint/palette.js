@@ -17,24 +17,24 @@
   const isGoing = () => Date.now() - going < PATIENCE;
   window.pausepoint.going = isGoing;
   document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+    const { isField, isInMenu, isComposing, keyOf } = window.pausepoint.typing, key = keyOf(event);
+    if (key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       if (dialog?.open) dialog.close();
       else show();
       return;
     }
     if (PAGES.dataset.shortcuts === "off" || turnedOff() || event.defaultPrevented || event.repeat) return;
-    const { isField, isInMenu, isComposing } = window.pausepoint.typing;
     if (event.ctrlKey || event.altKey || event.metaKey || isComposing(event)) return;
     if (isField(event.target) || isInMenu(event.target) || document.querySelector("dialog[open]")) return;
     if (isGoing()) {
       going = 0;
-      const page = pages.find((one) => one.key === event.key);
+      const page = pages.find((one) => one.key === key);
       if (page) location.assign(page.url);
       // Whatever was pressed after g must not do something else.
       event.preventDefault();
       event.stopImmediatePropagation();
-    } else if (event.key === "g") {
+    } else if (key === "g") {
       going = Date.now();
       event.preventDefault();
       event.stopImmediatePropagation();

@@ -61,9 +61,9 @@
   // --- When the first snoozed request comes back.
   const at = Date.parse(document.getElementById("inbox").dataset.wakes ?? "");
   const LONGEST = 2 ** 31 - 1;
-  if (at && at - Date.now() < LONGEST) setTimeout(() => {
+  if (at && at - window.pausepoint.now() < LONGEST) setTimeout(() => {
     const note = document.getElementById("snooze-back");
     note.hidden = false;
     announce(note.textContent.trim());
-  }, Math.max(0, at - Date.now()) + 1000);
+  }, Math.max(0, at - window.pausepoint.now()) + 1000);
 })();

@@ -37,7 +37,7 @@
   // Count calendar days in the person's time zone: what is 25 hours away may be the day after tomorrow.
   /** @param {Date} moment */
   function days(moment) {
-    const [then, today] = [moment, new Date()].map((day) => Date.parse(localOf(day).slice(0, 10)));
+    const [then, today] = [moment, new Date(window.pausepoint.now())].map((day) => Date.parse(localOf(day).slice(0, 10)));
     return (then - today) / (DAY * 1000);
   }
 
@@ -64,7 +64,7 @@
   function refresh() {
     for (const time of document.querySelectorAll("time[data-ago], time[data-in]")) {
       const moment = new Date(time.dateTime);
-      const seconds = (moment.getTime() - Date.now()) / 1000;
+      const seconds = (moment.getTime() - window.pausepoint.now()) / 1000;
       const shown = time.dataset.ago !== undefined ? Math.min(seconds, 0) : seconds;
       const text = time.dataset.brief !== undefined ? briefly(shown) : relative(moment, shown);
       if (time.textContent !== text) time.textContent = text;
@@ -80,7 +80,7 @@
   // the year, and the seconds if there are some.
   /** @param {Date} moment */
   function shortTime(moment, exact = false) {
-    const local = localOf(moment), other = exact || local.slice(0, 4) !== localOf(new Date()).slice(0, 4);
+    const local = localOf(moment), other = exact || local.slice(0, 4) !== localOf(new Date(window.pausepoint.now())).slice(0, 4);
     const year = other ? /** @type {const} */ ("numeric") : undefined;
     const day = moment.toLocaleDateString(document.documentElement.lang, { timeZone: zone, month: "short", day: "numeric", year });
     return `${day}, ${local.slice(11, exact && !local.endsWith(":00") ? 19 : 16)}`;
@@ -88,7 +88,7 @@
   // As `clock_time` writes it: without the day if it is today.
   window.pausepoint.clockTime = (moment) => {
     const local = localOf(moment);
-    return local.slice(0, 10) === localOf(new Date()).slice(0, 10) ? local.slice(11, 16) : shortTime(moment);
+    return local.slice(0, 10) === localOf(new Date(window.pausepoint.now())).slice(0, 10) ? local.slice(11, 16) : shortTime(moment);
   };
 
   // --- Times in values, which the server has put into the zone that it knew of. A push knows none.

@@ -15,6 +15,15 @@
   /** @param {KeyboardEvent} event */
   const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
+  // The key of a shortcut. Layouts without Latin letters have it at the place where a keyboard from the US has it.
+  /** @param {KeyboardEvent} event */
+  function keyOf({ key, code, shiftKey }) {
+    if (key.length !== 1 || key < "\u0080" || /\p{Script=Latin}/u.test(key)) return key;
+    const letter = /^Key([A-Z])$/.exec(code)?.[1];
+    if (letter) return shiftKey ? letter : letter.toLowerCase();
+    return code === "Slash" ? (shiftKey ? "?" : "/") : key;
+  }
+
   // The field that the person is in, until they leave or send it; whether they sent it with a key; and while shortcuts are
   // off, when the last key was pressed.
   /** @type {Element | null} */
@@ -89,5 +98,5 @@
     typedIn = null;
   });
 
-  window.pausepoint.typing = { isField, isInMenu, isComposing, hush, keepFocus };
+  window.pausepoint.typing = { isField, isInMenu, isComposing, keyOf, hush, keepFocus };
 })();

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from io import StringIO
 
 import pytest
 from django.contrib.auth.models import User
@@ -184,3 +186,24 @@ def test_the_decision_record_lists_name_type_size_and_digest():
     (table,) = html.find("table", class_="record-files")
     file = document["attachments"][0]
     assert [cell.words for cell in table.find("td")] == ["note.txt", "text/plain", "26", file["sha256"]]
+
+
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_table_has_the_rows_that_a_program_reads(mark, end):
+    text = end.join(["payee,amount", f"ann{mark}eve,9000", f'"kim{mark}lee",700', "bob,1", ""])
+    table = table_of(text)
+    assert table is not None
+    shown = f"ann\u27e8U+{ord(mark):04X}\u27e9eve"
+    assert (list(table.head), [list(row) for row in table.rows]) == (
+        ["payee", "amount"],
+        [[shown, "9000"], [shown.replace("ann", "kim").replace("eve", "lee"), "700"], ["bob", "1"]],
+    )
+    read = list(csv.reader(StringIO(text, newline="")))
+    assert (len(read), [row[1] for row in read]) == (4, ["amount", "9000", "700", "1"])
+
+
+def test_a_quoted_cell_keeps_its_line_break():
+    table = table_of('payee,note\r\nann,"two\r\nlines"\r\n')
+    assert table is not None
+    assert [list(row) for row in table.rows] == [["ann", "two\r\nlines"]]

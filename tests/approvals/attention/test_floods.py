@@ -216,6 +216,7 @@ def test_who_runs_the_agent_is_told_once(settings, django_capture_on_commit_call
     # Mails are sent one after another on a thread of their own.
     mailing._thread.submit(list).result()
     (message,) = mail.outbox
+    assert message.extra_headers == mailing.AUTOMATIC
     assert message.to == ["alice@example.com"]
     assert "more than 3 similar requests of your agent support are waiting for a person." in message.body
     (entry,) = AuditEntry.objects.filter(event="agent.flooded")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from approvals.forms.fields import Control, Widget
 from approvals.forms.from_schema import form_from_schema
 from approvals.forms.reading import Reading
 from approvals.forms.values import edit_form
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, Decision
 from approvals.schema.check import schema_errors, schema_problem
 from approvals.states import Kind
 from tests.support.desk.edit_forms import untouched
+from tests.support.desk.pressing import browser
+from tests.support.desk.requests import make_request
+from tests.support.people import alice, bob
 
 TRIP: dict[str, Any] = {
     "type": "object",
@@ -266,3 +270,37 @@ def test_unchanged_form_returns_any_input_for_any_schema(value):
     missing = {f"edited_input.{name}" for name in ("name", "seats", "refundable") if name not in value}
     assert canonical(found) == canonical(value)
     assert set(reading.errors) - {"edited_input.contact.phone"} == missing
+
+
+@pytest.mark.parametrize(
+    ("schema", "labels"),
+    [
+        ({"type": "string", "enum": ["at", "de"], "enumNames": ["Austria", "Germany"]}, ["Austria", "Germany"]),
+        ({"enum": [1, 2], "enumNames": ["One", " "]}, ["One", "2"]),
+        ({"enum": ["at", "de"], "enumNames": ["Austria"]}, ["at", "de"]),
+        ({"enum": ["at", "de"], "enumNames": [7, {"x": 1}]}, ["at", "de"]),
+        ({"enum": ["at"], "enumNames": "Austria"}, ["at"]),
+    ],
+)
+def test_an_enum_has_the_labels_of_its_enum_names(schema, labels):
+    assert [offer.label for offer in form_from_schema(schema, "Country").offers] == labels
+    several = form_from_schema({"type": "array", "items": schema}, "Countries")
+    assert (several.widget, [offer.label for offer in several.offers]) == (Widget.SEVERAL, labels)
+    assert [offer.value for offer in several.offers] == schema["enum"]
+
+
+@pytest.mark.django_db
+def test_all_options_of_a_large_form_can_be_chosen():
+    values = [f"v{number}" for number in range(1_900)]
+    schema = {
+        "type": "object",
+        "properties": {"all": {"type": "array", "items": {"enum": values}}},
+        "required": ["all"],
+    }
+    request = make_request(alice(), Kind.FORM, response_schema=schema)
+    client = browser(bob())
+    card = client.get(request.get_absolute_url()).text
+    sent = dict(re.findall(r'<input type="hidden" name="([a-z_]+)" value="([^"]*)"', card))
+    chosen = [str(number) for number in range(len(values))]
+    answered = client.post(f"/requests/{request.pk}/decide/", sent | {"verdict": "respond", "answer.all": chosen})
+    assert (answered.status_code, Decision.objects.get().answer) == (302, {"all": values})

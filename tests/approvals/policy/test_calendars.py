@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from approvals.policy.calendars import shifts_in
+from approvals.policy.calendars import LeftOut, duty_calendar_in, shifts_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -224,6 +224,59 @@ def test_this_and_following_occurrences_can_be_cancelled_or_moved_by_weeks():
     assert [day for day, _end, _who in shifts(cancelled, "2027-03-01", "2027-05-01")] == ["03-01 08:00", "03-08 08:00"]
     later = calendar(WEEKLY, changed("20270315", "20270505T090000", "DURATION:PT1H", "SUMMARY:erin"))
     assert [day for day, _end, _who in shifts(later, "2027-05-01", "2027-05-14")] == ["05-05 07:00", "05-12 07:00"]
+
+
+@pytest.mark.parametrize(
+    ("attendee", "addresses"),
+    [
+        ("ATTENDEE:bob@example.com", ("bob@example.com",)),
+        ("ATTENDEE;CN=Bob Builder;ROLE=REQ-PARTICIPANT:Bob@Example.com", ("bob@example.com",)),
+        ("ATTENDEE;EMAIL=bob@example.com:mailto:opaque-token@calendar.example", ("bob@example.com",)),
+        ("ATTENDEE;EMAIL=bob@example.com:urn:uuid:7b0f", ("bob@example.com",)),
+        ('ATTENDEE;EMAIL="Bob@Example.com":https://calendar.example/principals/7', ("bob@example.com",)),
+        ("ATTENDEE:MAILTO:bob@example.com", ("bob@example.com",)),
+        ("ATTENDEE:mailto:bob%2Bduty@example.com?subject=x", ("bob+duty@example.com",)),
+        ("ATTENDEE;PARTSTAT=DECLINED;EMAIL=bob@example.com:mailto:x@example.com", ()),
+        ("ATTENDEE:urn:uuid:7b0f", ()),
+        ("ATTENDEE:invalid:nomail", ()),
+    ],
+)
+def test_an_attendee_is_known_by_the_address_wherever_it_stands(attendee, addresses):
+    text = calendar(
+        f"UID:1\nDTSTART:20261201T080000Z\nDTEND:20261208T080000Z\n{attendee}\nSUMMARY:On Call - Bob Builder"
+    )
+    (shift,) = shifts_in(text, at("2026-12-01"), at("2026-12-02"), BERLIN)
+    assert shift.attendees == addresses
+
+
+DUTY = "UID:2\nDTSTART:20261201T080000Z\nDTEND:20261202T080000Z\nATTENDEE:mailto:bob@example.com\nSUMMARY:Duty"
+
+
+@pytest.mark.parametrize(
+    ("lines", "begin", "fault"),
+    [
+        ("DTSTART:20261201T080000Z\nRRULE:FREQ=SOMETIMES", "20261201T080000Z", "RRULE"),
+        ("DTSTART:20261201T080000Z\nRRULE:RSCALE=GREGORIAN;FREQ=YEARLY;SKIP=FORWARD", "20261201T080000Z", "RRULE"),
+        ("DTSTART:20261201T080000Z\nRRULE:FREQ=DAILY;BYDAY=XX", "20261201T080000Z", "RRULE"),
+        ("DTSTART:20261201T080000Z\nRDATE:never", "20261201T080000Z", "RDATE"),
+        ("DTSTART:20261201T080000Z\nRRULE:FREQ=DAILY\nEXDATE:never", "20261201T080000Z", "EXDATE"),
+        ("DTSTART:20261201T080000Z\nDTEND:later", "20261201T080000Z", "DTEND"),
+        ("DTSTART:20261201T080000Z\nDURATION:long", "20261201T080000Z", "DURATION"),
+        ("DTSTART:20261201T080000Z\nRECURRENCE-ID:first", "20261201T080000Z", "RECURRENCE-ID"),
+        ("DTSTART:tomorrow", "tomorrow", "DTSTART"),
+        ("DTEND:20261201T090000Z", "", "DTSTART"),
+    ],
+)
+def test_an_event_that_cannot_be_read_is_left_out_and_named_and_the_others_count(lines, begin, fault):
+    for events in ((f"UID:1\n{lines}\nSUMMARY:Lunch", DUTY), (DUTY, f"UID:1\n{lines}\nSUMMARY:Lunch")):
+        read = duty_calendar_in(calendar(*events), at("2026-12-01"), at("2026-12-02"), BERLIN)
+        assert read.left_out == [LeftOut("Lunch", begin, fault)]
+        assert [(each.summary, each.attendees) for each in read.shifts] == [("Duty", ("bob@example.com",))]
+
+
+def test_a_calendar_that_can_be_read_leaves_nothing_out():
+    weekly = "UID:1\nDTSTART;TZID=Europe/Berlin:20261201T090000\nDURATION:PT8H\nRRULE:FREQ=WEEKLY\nSUMMARY:bob"
+    assert duty_calendar_in(calendar(weekly, DUTY), at("2026-12-01"), at("2026-12-09"), BERLIN).left_out == []
 
 
 def test_a_date_of_recurrence_may_say_how_long_it_is():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 
@@ -26,7 +27,7 @@ def noon(monkeypatch):
 
 
 def sheet_of(client: Client, days: int) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(client.get(f"/insights/csv/?days={days}").text)))
+    return list(csv.DictReader(io.StringIO(client.get(f"/insights/csv/?days={days}").text.removeprefix("\ufeff"))))
 
 
 def test_csv_contains_the_figures_and_no_formulas():
@@ -37,7 +38,8 @@ def test_csv_contains_the_figures_and_no_formulas():
     answer = browser(by).get("/insights/csv/?days=7")
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert answer.headers["Content-Disposition"] == f'attachment; filename="insights-7-days-{at:%Y-%m-%d}.csv"'
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert answer.content.startswith(codecs.BOM_UTF8)
+    rows = list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))
     assert [row["sort"] for row in rows] == [*["waiting"] * 5, "period", *["day"] * 7, "tool", "agent", "person"]
     named = {row["sort"]: row for row in rows if row["sort"] in {"tool", "person"}}
     assert (named["tool"]["name"], named["person"]["name"]) == ("'=cmd()", "'@bob")

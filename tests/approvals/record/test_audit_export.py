@@ -46,7 +46,8 @@ async def download(path: str) -> tuple[object, str]:
 async def test_the_csv_has_a_header_and_the_columns_of_the_record():
     await sync_to_async(make_entry)(tool_name="issueRefund", at=datetime(2026, 11, 21, 12, 0, 0, 5, tzinfo=UTC))
     response, text = await download("export.csv")
-    (row,) = csv.DictReader(io.StringIO(text))
+    assert text[0] == "\ufeff"
+    (row,) = csv.DictReader(io.StringIO(text[1:]))
     assert list(row) == audit.COLUMNS
     assert (row["at"], row["tool"], row["event"]) == ("2026-11-21T12:00:00.000005Z", "issueRefund", "request.decided")
     assert response["Content-Type"] == "text/csv; charset=utf-8"

@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from approvals.forms.from_schema import form_from_schema
 from approvals.schema import check
 from approvals.schema.check import schema_errors, schema_problem
 
@@ -89,7 +90,10 @@ def test_a_catastrophic_pattern_is_cheap(pattern):
     [
         ([], "is not a JSON object"),
         ({"type": 5}, "is not a JSON Schema"),
-        ({"pattern": "(?=a)"}, "look-around"),
+        ({"not": {"pattern": "b(?=a)"}}, "look-around in this place"),
+        ({"oneOf": [{"pattern": "b(?=a)"}, {"type": "number"}]}, "look-around in this place"),
+        ({"pattern": r"(?=a)(b)\1"}, "back-references"),
+        ({"pattern": "(?=a"}, "cannot be used"),
         ({"pattern": r"(a)\1"}, "back-references"),
         ({"pattern": "("}, "cannot be used"),
         ({"pattern": "(a{900}){900}"}, "very large repetitions"),
@@ -153,8 +157,8 @@ def test_a_schema_that_is_nested_too_deeply_is_refused():
 
 
 def test_a_reference_to_a_stray_value_cannot_smuggle_a_pattern():
-    schema = {"default": {"pattern": "(?=a)"}, "$ref": "#/default"}
-    assert "look-around" in schema_problem(schema)
+    schema = {"default": {"pattern": r"(a)\1"}, "$ref": "#/default"}
+    assert "back-references" in schema_problem(schema)
     assert "cannot be checked" in schema_errors(schema, "a")[""]
 
 
@@ -291,3 +295,40 @@ def test_a_valid_schema_is_checked_once_and_an_invalid_one_each_time():
         return check._require_supported.cache_info().misses - before
 
     assert [checks_of({"title": "checked once", **more}) for more in ({}, {"$id": "x"})] == [1, 3]
+
+
+DECIMAL = r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"
+EMAIL = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "right", "wrong"),
+    [
+        (DECIMAL, ["12.50", "-7", "+.5"], ["", "-", "+.", "12,50", "ten"]),
+        (EMAIL, ["ann@example.org", "a.b+c@mail.example.org"], [".ann@example.org", "a..b@example.org", "ann", "a@b"]),
+        (r"^(?=.*\d)(?=.*[a-z]).{4,}$", ["abc1", "1234x"], ["abcd", "1234", "a1"]),
+        (r"^(?!(?:test|[)(])-)[a-z-]+$", ["prod", "testing"], ["test-a"]),
+        (r"^\(?=x$", ["(=x", "=x"], ["x"]),
+    ],
+)
+def test_look_ahead_at_the_beginning_is_checked(pattern, right, wrong):
+    schema = {"type": "string", "pattern": pattern}
+    assert schema_problem(schema) == ""
+    assert [text for text in right if schema_errors(schema, text)] == []
+    assert [text for text in wrong if not schema_errors(schema, text)] == []
+
+
+@pytest.mark.parametrize("pattern", [r"a(?!b)", r"^(?!a)b|c$", r"(?<=a)b", r"x(?<!y)z", r"^(?=a(?=b))a", "(?=a)b"])
+def test_other_look_around_is_accepted_and_the_form_says_that_it_is_not_checked(pattern):
+    schema = {"type": "string", "pattern": pattern}
+    assert (schema_problem(schema), schema_errors(schema, "anything")) == ("", {})
+    assert "only the program that asked can check" in form_from_schema(schema, "Code").limits
+    assert "only the program" not in form_from_schema({"type": "string", "pattern": DECIMAL}, "Code").limits
+
+
+@given(st.text("^$(?!=<:ab|[]\\\\)*", max_size=14))
+def test_no_pattern_breaks_the_check(pattern):
+    schema = {"type": "string", "pattern": pattern}
+    if not schema_problem(schema):
+        assert schema_errors(schema, "ab").keys() <= {""}
+        assert "invalid" not in str(schema_errors(schema, "ab"))

@@ -114,7 +114,8 @@ def test_two_secrets_that_look_alike_are_shown_as_changed():
 
 
 EVIL = ["eyJ", "ghp_", "A", "sk-", "-----BEGIN PRIVATE KEY-----", "://a:", "PASSWORD=", "A_", "Bearer ", "SG.", "xoxb-",
-        "eyJaaaaaaaaa.", "AKIA", "'", "pp_00000000_", "authorization: basic "]  # fmt: skip
+        "eyJaaaaaaaaa.", "AKIA", "'", "pp_00000000_", "authorization: basic ", "A=", "--password ", "--a=",
+        "X-Api-Key: ", "a-Key:\n", "-H", "Cookie: $A "]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", EVIL)

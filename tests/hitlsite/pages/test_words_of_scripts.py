@@ -16,7 +16,7 @@ TEXT = re.compile(r'"([^"\n]*)"|`([^`]*)`')
 #: A sentence, or one word as a page shows it; names of events, keys and classes are written otherwise.
 SHOWN = re.compile(r"[A-Z0-9$][^\s.#\[\]>=]* [^.#\[\]>=]*[a-z]|(?:[A-Z][a-z]+|just now)[….]?")
 #: Names of keys and of what a browser has, which nobody reads.
-NAMES = {"Enter", "Escape", "Notification", "Tab"}
+NAMES = {"Enter", "Escape", "Notification", "Slash", "Tab"}
 
 
 def bare_texts(script: str) -> list[str]:
