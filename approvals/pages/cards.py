@@ -32,7 +32,7 @@ from approvals.policy.terms import terms_of
 from approvals.queries.policy.covered import NONE_WAITING, Waiting
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
-from approvals.states import Door, Kind, Verdict, verdict_from
+from approvals.states import Door, Kind, Priority, Verdict, verdict_from
 from approvals.text.differences import Change, changes
 from approvals.text.tables import Row, has_more_than_rows, misread, pretty, rows, secret_rows
 from approvals.text.text import visible, visible_json
@@ -115,6 +115,11 @@ class Card:
     @property
     def accepts_unread(self) -> bool:
         return self.unread or self.typed.get("unread") == ACCEPTED
+
+    @property
+    def by_key(self) -> bool:
+        """Whether keys approve and reject it: a critical request needs the buttons."""
+        return self.request.kind == Kind.APPROVAL and self.request.priority != Priority.CRITICAL
 
     @property
     def warns_in_bar(self) -> bool:
