@@ -14,7 +14,7 @@ from django.utils.translation import override
 from approvals.access.administrators import administrators
 from approvals.db.transactions import after_commit
 from approvals.models import PendingChange
-from approvals.outbound.mailing import send_later
+from approvals.outbound.mailing import mail_to, send_later
 from approvals.queries.languages import languages_of
 from approvals.text.text import visible
 
@@ -50,4 +50,4 @@ def _mail(person: User, change: PendingChange) -> EmailMessage:
     }
     body = render_to_string("approvals/administration/changes/waiting.txt", context)
     subject = _("[Pausepoint] A change waits for another administrator")
-    return EmailMessage(subject=subject, body=body, from_email=settings.DEFAULT_FROM_EMAIL, to=[person.email])
+    return mail_to(person.email, subject, body)

@@ -127,5 +127,5 @@ def inline_code(html: str) -> list[str]:
 
 
 def without_tokens(html: str) -> str:
-    """The page without its CSRF tokens, which differ every time."""
-    return re.sub(r"[A-Za-z0-9]{64}", "TOKEN", html)
+    """The page without its CSRF tokens and the time of the server, which differ every time."""
+    return re.sub(r'[A-Za-z0-9]{64}|(?<=data-now=")[^"]+', "TOKEN", html)

@@ -233,7 +233,7 @@ def test_an_ended_workflow_accepts_no_request():
         ({"deadline": "2099-01-01T00:00:00Z", "timeout": 5}, ["deadline"]),
         ({"kind": "form"}, ["response_schema"]),
         ({"response_schema": {"type": 5}}, ["response_schema"]),
-        ({"response_schema": {"pattern": "(?=a)"}}, ["response_schema"]),
+        ({"response_schema": {"pattern": "(a"}}, ["response_schema"]),
         ({"default_response": {}}, ["default_response"]),
         ({"kind": "form", "response_schema": {"type": "string"}, "default_response": 1}, ["default_response"]),
         ({"workflow_id": "a/b"}, ["workflow_id"]),

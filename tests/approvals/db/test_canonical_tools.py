@@ -100,7 +100,7 @@ def test_requests_and_grants_get_the_canonical_name_beside_their_own():
     asker, decider = alice(), bob()
     tools = ("Wire", "WIRE", "refund", "")
     for tool in tools[:3]:
-        give(decider, asker, terms(), tool=tool)
+        give(decider, asker, terms(), {"to": tool}, tool=tool)
     ask(asker, tool="")
     ApprovalRequest.objects.update(canonical_tool=None)
     # The triggers of an older version do not know the column, those of this one do.

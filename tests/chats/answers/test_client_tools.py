@@ -220,4 +220,4 @@ def test_an_eager_input_that_is_no_json_runs_nothing(claude, settings):
     ]
     claude.will(type(reply)(items=items, blocks=[broken]), says(text("Again.")))
     assert run(say(make_chat(people.alice()), "Write")).state == TurnState.COMPLETED
-    assert ToolCall.objects.get().error_text.startswith("Invalid input for writeRecipe: ")
+    assert ToolCall.objects.get().error_text.startswith("The arguments of writeRecipe could not be read")

@@ -162,7 +162,8 @@ async def test_an_input_that_cannot_be_stored_is_wrapped(claude, written):
     (block,) = (await ask(claude))[-1].blocks
     assert block["input"] == {"unreadable": written[:1000], "why": UNREADABLE[written]}
     planned = loop.plan_call(AGENT, block["id"], block["name"], block["input"])
-    assert planned.error_text.startswith("Invalid input for getWeather: city: Field required")
+    why = f"could not be read, so it was not run: {UNREADABLE[written]}. Send one JSON object."
+    assert planned.error_text == f"The arguments of getWeather {why}"
 
 
 async def test_unknown_events_and_blocks_are_ignored(claude):

@@ -41,7 +41,9 @@ def with_outage(client: Client) -> Any:
 
 
 def many_fields(client: Client) -> Any:
-    return client.post("/login/", {f"field{number}": "" for number in range(1_001)})
+    return client.post(
+        "/login/", {f"field{number}": "" for number in range(site_settings.DATA_UPLOAD_MAX_NUMBER_FIELDS + 1)}
+    )
 
 
 def large_fields(client: Client) -> Any:
