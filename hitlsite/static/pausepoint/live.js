@@ -177,6 +177,8 @@
     form.before(line);
     // A button that was disabled meanwhile has lost the focus. Do not take it from anything else.
     if (document.activeElement === document.body || form.contains(document.activeElement)) line.focus();
+    // A form that was sent with a key may lie below what is in view.
+    line.scrollIntoView({ block: "nearest" });
   }
 
   /** @param {HTMLElement} element */

@@ -7,20 +7,30 @@
   /** @param {Element} form */
   const idOf = (form) => form.getAttribute("action")?.split("/").at(-3) ?? "";
 
+  /** The requests whose decision got no answer. @type {Set<string>} */
+  const unanswered = new Set();
+
   // The card says it above its form. If the person has gone on, a line says it too.
   for (const name of /** @type {const} */ (["htmx:sendError", "htmx:timeout"])) {
     document.addEventListener(name, ({ detail: { elt } }) => {
       if (!decides(elt)) return;
       const id = idOf(elt), card = document.getElementById(`request-${id}`);
-      mark(id, true);
+      unanswered.add(id);
+      mark(id);
       if (!card?.checkVisibility()) showLine(id, card?.querySelector(".request-head a")?.textContent.trim() ?? "");
     });
   }
   document.addEventListener("htmx:beforeSend", ({ detail: { elt } }) => {
     if (!decides(elt)) return;
-    mark(idOf(elt), false);
+    unanswered.delete(idOf(elt));
+    mark(idOf(elt));
     document.getElementById(lineOf(idOf(elt)))?.remove();
   });
+
+  // A row that is pushed anew takes the place of the one that said so.
+  for (const name of /** @type {const} */ (["htmx:wsAfterMessage", "htmx:afterSettle"])) {
+    document.addEventListener(name, () => unanswered.forEach(mark));
+  }
 
   /** @param {string} id */
   const lineOf = (id) => `unanswered-${id}`;
@@ -38,11 +48,12 @@
     line.append(toasts.makeButton(gettext("Close"), () => line.remove()));
   }
 
-  /** @param {string} id @param {boolean} on */
-  function mark(id, on) {
+  /** @param {string} id */
+  function mark(id) {
     const values = document.querySelector(`#row-${CSS.escape(id)} .row-values`);
     values?.querySelector(".row-unanswered")?.remove();
-    if (!values || !on) return;
+    // Once it has ended, the row says how.
+    if (!values || !unanswered.has(id) || values.querySelector(".row-outcome")) return;
     const note = document.createElement("span");
     note.className = "row-unanswered";
     note.textContent = gettext("No answer to your decision");

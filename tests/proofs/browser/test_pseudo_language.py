@@ -133,7 +133,8 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def data_of(server: Server) -> list[str]:
     """What is in the database, and names, the longest first: a name may have another text in it."""
-    found = set(NAMES)
+    # With the reasons why a step ended, which would lose a word that is data, too.
+    found = {*NAMES, *FinishReason.values}
     for table, columns in DATA.items():
         for row in server.rows(f"SELECT {', '.join(columns)} FROM {table}"):
             for value in row:

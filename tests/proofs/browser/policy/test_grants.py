@@ -40,7 +40,7 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
     page.keyboard.press("Shift+A")
     title = page.get_by_role("heading", name="Approve this, and let more run without asking")
     title.wait_for()
-    assert title.evaluate("one => one === document.activeElement")
+    until(lambda: title.evaluate("one => one === document.activeElement"), "the heading has the focus")
     assert violations(page, axe) == {}
     sentence = page.locator(".grant-sentence")
     assert sentence.inner_text().startswith(
