@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from approvals.asking.answers import ABSENT
 from approvals.db.canonical_json import NotCanonical, canonical, parse
 from approvals.forms.fields import SECRET, Control, Widget
+from approvals.forms.limits import number_text
 from approvals.text.numbers import AmbiguousNumber, as_typed, typed_number
 from approvals.text.secrets import Hidden
 from approvals.text.translation import translated
@@ -32,7 +33,7 @@ def text_for(control: Control, value: Any) -> str:
     if control.input_type == SECRET and isinstance(value, Hidden):
         return ""
     if control.widget == Widget.NUMBER:
-        return as_typed(canonical(value).decode())
+        return number_text(value)
     if control.unit and isinstance(value, str) and _AMOUNT.fullmatch(value):
         return as_typed(value)
     if control.widget == Widget.CHOICE:

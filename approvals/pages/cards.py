@@ -27,8 +27,7 @@ from approvals.forms.shown_files import ShownFile, shown_answer_files
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.policy.panel import Granting
 from approvals.pages.voting import Ballots, Voting, voting_of
-from approvals.policy.grants import bar_of
-from approvals.policy.terms import terms_of
+from approvals.queries.policy.cases import bar_of_waiting
 from approvals.queries.policy.covered import NONE_WAITING, Waiting
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
@@ -109,8 +108,7 @@ class Card:
     @property
     def may_grant(self) -> bool:
         """Whether a grant can go with an approval, as far as the request itself says."""
-        request = self.request
-        return bar_of(request.kind, request.priority, request.tool_name, terms=terms_of(request.terms)) is None
+        return bar_of_waiting(self.request) is None
 
     @property
     def accepts_unread(self) -> bool:

@@ -58,11 +58,6 @@ class DutyCalendar:
     left_out: list[LeftOut]
 
 
-def shifts_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> list[Shift]:
-    """Return the shifts of `duty_calendar_in`."""
-    return duty_calendar_in(text, begin, end, zone).shifts
-
-
 def duty_calendar_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) -> DutyCalendar:
     """Return the shifts between two moments, by their begin. ValueError if this is no calendar.
 

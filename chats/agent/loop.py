@@ -124,14 +124,8 @@ async def stream_step(
                 yield AnswerMetered(event.model, event.usage, event.answered_by)
             case AnswerMetered():
                 yield event
-            case ToolInputReady(tool_call_id, name, value):
-                planned = plan_call(agent, tool_call_id, name, value)
-                if planned.error_text:
-                    event = ToolInputInvalid(tool_call_id, name, planned.input, planned.error_text)
-                for passed_on in whole.take(event):
-                    yield _clean(passed_on)
             case _:
-                for passed_on in whole.take(event):
+                for passed_on in whole.take(_planned(agent, event)):
                     yield _clean(passed_on)
         if characters > MAX_OUTPUT_CHARACTERS:
             await answer.aclose()
@@ -140,6 +134,16 @@ async def stream_step(
                 limit=Count(MAX_OUTPUT_CHARACTERS),
             )
     yield _checked(finished)
+
+
+def _planned(agent: Agent, event: Event) -> Event:
+    """Return an event; in place of a whole call that cannot run, one that says why."""
+    if not isinstance(event, ToolInputReady):
+        return event
+    planned = plan_call(agent, event.tool_call_id, event.tool_name, event.input)
+    if not planned.error_text:
+        return event
+    return ToolInputInvalid(event.tool_call_id, event.tool_name, planned.input, planned.error_text)
 
 
 def _clean(event: Event) -> Event:

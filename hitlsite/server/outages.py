@@ -1,4 +1,7 @@
-"""Respond with a 503 that says to try again while the database is away or a row stays locked, to people and to API clients."""
+"""Respond with a 503 that says to try again while the database is away or a row stays locked, to people and to API clients.
+
+With DEBUG, programs also get their problem document for any other error.
+"""
 
 from __future__ import annotations
 

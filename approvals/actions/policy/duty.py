@@ -93,7 +93,9 @@ def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Acto
         _check(team, people, until)
         now = timezone.now()
         row.duty = [_duty(person, now, until) for person in people if isinstance(person, User)]
-        row.duty_read_at, row.duty_error, row.duty_left_out = now, "", None
+        row.duty_left_out = None
+        row.duty_read_at = now
+        row.duty_error = ""
         row.save()
         names = [duty["name"] for duty in row.duty]
         data = {"team": team.name, "people": names, "until": utc(until)}

@@ -33,7 +33,10 @@ def store_team_settings(team_id: int, fields: Mapping[str, Any], *, by: User, vi
             setattr(row, name, fields[name])
         if row.duty_url != old_url:
             # What another calendar or a program has said no longer counts.
-            row.duty, row.duty_read_at, row.duty_error, row.duty_left_out = [], None, "", None
+            row.duty = []
+            row.duty_left_out = None
+            row.duty_read_at = None
+            row.duty_error = ""
         if row.duty_url:
             # Read at once: who is a member or the zone may have changed too.
             row.duty_due_at = timezone.now()

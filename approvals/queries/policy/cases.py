@@ -51,6 +51,11 @@ class AskedNow:
         return Bar.FOUR_EYES if runs else Bar.NO_RIGHT
 
 
+def bar_of_waiting(request: ApprovalRequest) -> Bar | None:
+    """Return why no grant approves a request that waits, as far as the request itself says; None if one can."""
+    return bar_of(request.kind, request.priority, request.tool_name, terms=terms_of(request.terms))
+
+
 def asked_now(
     request: ApprovalRequest, settings: ToolSettings, rules: Policy, who: Callable[[], Requester] | None = None
 ) -> AskedNow:

@@ -15,8 +15,8 @@ from approvals.access.permissions import Person, may_close
 from approvals.asking.digests import fingerprints_of
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, Grant
-from approvals.policy.grants import GrantTerms, bar_of, fields_of
-from approvals.policy.terms import terms_of
+from approvals.policy.grants import GrantTerms, fields_of
+from approvals.queries.policy.cases import bar_of_waiting
 from approvals.queries.requests import requests_for
 from approvals.states import Audience, Kind, Priority, Status, Width
 
@@ -85,8 +85,7 @@ def waiting_under(user: Person, coverage: Coverage) -> Waiting:
 
 
 def _is_covered(request: ApprovalRequest, coverage: Coverage) -> bool:
-    bar = bar_of(request.kind, request.priority, request.tool_name, terms=terms_of(request.terms))
-    return bar is None and coverage.has_fields(request.input)
+    return bar_of_waiting(request) is None and coverage.has_fields(request.input)
 
 
 def waiting_with_grant_of(user: Person, request: ApprovalRequest) -> Waiting:

@@ -7,7 +7,7 @@ that day. Only the teams and roles of who asked are those of today.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -23,7 +23,7 @@ from approvals.access.permissions import Person
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, Why, evaluate
 from approvals.queries.attention.people import by_keys, by_people
-from approvals.queries.policy.ruling import HAS_FILES, requesters, rule_facts
+from approvals.queries.policy.ruling import HAS_FILES, reader_of_requesters, rule_facts
 from approvals.queries.requests import requests_for
 from approvals.states import Door
 from approvals.states import Verdict as Decided
@@ -199,8 +199,7 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
     rules: list[Rule | None] = [*policy.rules, None]
     counts = [RuleCount(rule, number) for number, rule in enumerate(rules)]
     done.rules = {None if count.rule is None else count.rule.name: count for count in counts}
-    known: dict[int, Requester] = {}
-    for row, verdict in judged(policy, user, since=done.since, most=most + 1, known=known):
+    for row, verdict in judged(policy, user, since=done.since, most=most + 1):
         if done.total == most:
             done.complete = False
             break
@@ -209,19 +208,17 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
     return done
 
 
-def judged(
-    policy: Policy, user: Person, *, since: datetime, most: int, known: dict[int, Requester] | None = None
-) -> Iterator[tuple[_Row, Verdict]]:
+def judged(policy: Policy, user: Person, *, since: datetime, most: int) -> Iterator[tuple[_Row, Verdict]]:
     """Yield the requests since a moment, the newest first, each with what a policy says about it."""
     requests = requests_for(user).filter(created_at__gte=since).order_by("-created_at", "-id")
     asked_with = Coalesce(F("asked_priority"), F("priority"))
     known_of = {"asked_with": asked_with, "has_files": HAS_FILES}
     known_of |= {"by_person": _flag(by_people("decision__")), "by_key": _flag(by_keys("decision__"))}
     rows = requests.annotate(**known_of).values_list(*_COLUMNS, "asked_with", *_ASKED)[:most]
-    known = {} if known is None else known
+    who = reader_of_requesters()
     for columns in rows.iterator(chunk_size=CHUNK):
         row = _Row(*columns)
-        verdict = evaluate(policy, _facts(row, known))
+        verdict = evaluate(policy, _facts(row, who))
         # What an earlier rejection answered is answered by it again. Which others it would answer is not looked up.
         yield row, REPEATED if row.repeats and policy.repeat_rejections and verdict.then == Then.ASK else verdict
 
@@ -230,12 +227,7 @@ def _flag(condition: Q) -> Sql:
     return Sql(When(condition, then=Value(True)), default=Value(False))
 
 
-def _facts(row: _Row, known: dict[int, Requester]) -> RuleFacts:
-    def who() -> Requester:
-        if not known:
-            known.update(requesters())
-        return known.get(row.requester) or Requester("")
-
+def _facts(row: _Row, who: Callable[[int], Requester]) -> RuleFacts:
     return rule_facts(
         agent=row.agent,
         tool=row.tool,
@@ -246,7 +238,7 @@ def _facts(row: _Row, known: dict[int, Requester]) -> RuleFacts:
         value=row.input,
         context=row.context,
         at=row.created_at,
-        who=who,
+        who=lambda: who(row.requester),
         has_files=row.has_files,
     )
 

@@ -222,8 +222,20 @@ def amount_under(
     return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
 
 
-def requesters(people: Collection[int] | None = None) -> dict[int, Requester]:
-    """Return these people, or everyone, with their teams and roles, for conditions; in two statements."""
+def reader_of_requesters(people: Collection[int] | None = None) -> Callable[[int], Requester]:
+    """Return what gives who asks by id, for conditions: it reads these people, or everyone, when a rule first needs one."""
+    known: dict[int, Requester] = {}
+
+    def read(pk: int) -> Requester:
+        if not known:
+            known.update(_requesters(people))
+        return known.get(pk) or Requester("")
+
+    return read
+
+
+def _requesters(people: Collection[int] | None) -> dict[int, Requester]:
+    """Return these people, or everyone, with their teams and roles; in two statements."""
     users, members = User.objects.all(), Group.objects.order_by("name").exclude(user=None)
     if people is not None:
         users = users.filter(pk__in=any_of(people, int))

@@ -6,6 +6,7 @@ Such a grant has not ended: scopes, the policy, and the control and the settings
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -16,7 +17,7 @@ from approvals.models import ApprovalRequest, Grant, ToolSettings
 from approvals.policy.grants import Bar
 from approvals.policy.rules import Policy, Requester
 from approvals.queries.policy.cases import asked_now
-from approvals.queries.policy.ruling import live_rules, requesters
+from approvals.queries.policy.ruling import live_rules, reader_of_requesters
 from approvals.queries.preferences import settings_of_tools
 from approvals.states import Width
 from approvals.text.confusables import marked_name
@@ -60,7 +61,8 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
     if not live:
         return {}
     settings = settings_of_tools({grant.tool_name for grant in live})
-    rules, who = live_rules(), _requesters_of(live)
+    rules = live_rules()
+    who = reader_of_requesters({grant.requested_by_id for grant in live})
     requests = ApprovalRequest.objects.select_related("workflow").only(
         "kind",
         "priority",
@@ -108,16 +110,4 @@ def _reason(
         return _FIELDS_CHANGED
     if bar is None:
         return None
-    return Sentence(_UNUSED[bar].text, {"rule": now.rule, "name": marked_name(grant.given_by_name)})
-
-
-def _requesters_of(grants: Sequence[Grant]) -> Callable[[int], Requester]:
-    """Return what reads who asked: all of them at once, when a rule first needs one."""
-    known: dict[int, Requester] = {}
-
-    def who(pk: int) -> Requester:
-        if not known:
-            known.update(requesters({grant.requested_by_id for grant in grants}))
-        return known.get(pk) or Requester("")
-
-    return who
+    return replace(_UNUSED[bar], values={"rule": now.rule, "name": marked_name(grant.given_by_name)})

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from approvals.policy.calendars import LeftOut, duty_calendar_in, shifts_in
+from approvals.policy.calendars import LeftOut, Shift, duty_calendar_in
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -24,9 +24,13 @@ def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+def shifts_in(text: bytes, begin: str, end: str) -> list[Shift]:
+    return duty_calendar_in(text, at(begin), at(end), BERLIN).shifts
+
+
 def shifts(text: bytes, begin: str, end: str) -> list[tuple[str, str, str]]:
     """Begin and end in UTC, and the summary, of the shifts between two moments."""
-    found = shifts_in(text, at(begin), at(end), BERLIN)
+    found = shifts_in(text, begin, end)
     return [(each.begin.strftime("%m-%d %H:%M"), each.end.strftime("%m-%d %H:%M"), each.summary) for each in found]
 
 
@@ -40,7 +44,7 @@ def test_one_event_in_utc_with_its_attendees():
         ATTENDEE;PARTSTAT=DECLINED:mailto:carol@example.org
         ATTENDEE:mailto:alice@example.org
     """)
-    (shift,) = shifts_in(text, at("2027-03-01"), at("2027-03-02"), BERLIN)
+    (shift,) = shifts_in(text, "2027-03-01", "2027-03-02")
     assert (shift.begin, shift.end) == (at("2027-03-01 09:00"), at("2027-03-01 17:00"))
     assert (shift.attendees, shift.summary) == (("alice@example.org", "bob@example.org"), "On call")
 
@@ -168,7 +172,7 @@ END:VTIMEZONE
 @pytest.mark.parametrize("text", [b"", b"<html>Log in</html>", b"BEGIN:VCALENDAR\r\n", b"\xff\xfe\x00"])
 def test_what_is_no_calendar_is_refused(text):
     with pytest.raises(ValueError, match=r"\S"):
-        shifts_in(text, at("2027-03-01"), at("2027-03-02"), BERLIN)
+        shifts_in(text, "2027-03-01", "2027-03-02")
 
 
 def test_an_event_without_a_start_is_left_out():
@@ -245,7 +249,7 @@ def test_an_attendee_is_known_by_the_address_wherever_it_stands(attendee, addres
     text = calendar(
         f"UID:1\nDTSTART:20261201T080000Z\nDTEND:20261208T080000Z\n{attendee}\nSUMMARY:On Call - Bob Builder"
     )
-    (shift,) = shifts_in(text, at("2026-12-01"), at("2026-12-02"), BERLIN)
+    (shift,) = shifts_in(text, "2026-12-01", "2026-12-02")
     assert shift.attendees == addresses
 
 
