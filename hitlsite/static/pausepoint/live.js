@@ -99,7 +99,7 @@
 
   // What a link of a replaced card brings goes into the new card, where htmx would put it into the old one. If the request has
   // changed meanwhile, the new card stays, because it is the newer one.
-  /** @param {Element} replaced */
+  /** @param {HTMLElement} replaced */
   function passOn(replaced) {
     // On the card itself: what is no longer on the page tells nobody else.
     replaced.addEventListener("htmx:beforeSwap", ({ detail }) => {

@@ -103,7 +103,7 @@ def test_the_panel_opens_though_its_request_is_shown_anew_meanwhile_but_not_one_
     if changes:
         people("admin").decide(request, verdict="reject")
     else:
-        people("admin").post(f"/requests/{request}/claim/")
+        people("admin").post(f"/requests/{request}/assign/", to="approver")
     page.locator(f"#request-{request}:not([data-old])").wait_for()
     with page.expect_response("**/grant/**"):
         route.fulfill(response=answer)
