@@ -207,9 +207,9 @@ def _occurrences(
     for wall in walls:
         original = wall.replace(tzinfo=event.local).astimezone(UTC)
         held = next((change for change in reversed(changes) if change.since <= original), None)
-        moved, length = (
-            (timedelta(), event.periods.get(wall, event.length)) if held is None else (held.moved, held.length)
-        )
+        moved, length = timedelta(), event.periods.get(wall, event.length)
+        if held is not None:
+            moved, length = held.moved, held.length
         times = (wall + moved, wall + moved + length)
         begins, ends = (each.replace(tzinfo=event.local).astimezone(UTC) for each in times)
         yield original, event.component if held is None else held.component, begins, ends

@@ -69,7 +69,7 @@ def _requests_of(chat: Chat, messages: Sequence[Message], suspended: Turn | None
 
 
 def part_context(user: User, chat: Chat, message_pk: int, number: int) -> dict[str, Any]:
-    """Return one part of a message. NotFound."""
+    """Return one part of a message. ChatNotFound."""
     message = queries.message_of(chat, message_pk)
     if message is None or number >= len(message.parts):
         raise ChatNotFound

@@ -158,6 +158,18 @@ def test_a_denied_tool_is_refused_at_once_and_on_record_once(body):
 
 
 @pytest.mark.django_db
+def test_each_denied_call_under_a_repeated_id_is_on_record_once():
+    agent = agent_with(denied=("Bash", "Edit"))
+    calls = [BASH, BASH | {"tool_input": {"command": "ls"}}, BASH | {"tool_name": "Edit"}]
+    for call in calls * 2:
+        agent.post(CLAUDE_CODE, call)
+    entries = AuditEntry.objects.filter(event="tool.denied").order_by("pk")
+    assert [(entry.tool_name, entry.data["input"], entry.retry_count) for entry in entries] == [
+        (call["tool_name"], call["tool_input"], 1) for call in calls
+    ]
+
+
+@pytest.mark.django_db
 def test_the_lists_belong_to_one_key_and_elicitations_are_in_none():
     agent = agent_with(gated=(), allowed=("*",))
     other = Machine(agent.key.user)
