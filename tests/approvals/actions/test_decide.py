@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
 
 import pytest
@@ -129,6 +130,23 @@ def test_an_edit_that_changes_nothing_is_an_approval(same, schema):
     decide(request, bob(), Verdict.EDIT, edited_input=same)
     (found,) = decisions(request)
     assert (found.verdict, found.edited_input, found.approved_digest) == ("approve", None, request.input_digest)
+
+
+@pytest.mark.parametrize(
+    ("asked", "edited"),
+    [
+        ({"all": 1}, {"all": True}),
+        ({"all": False}, {"all": 0}),
+        ({"lines": [{"paid": 0}]}, {"lines": [{"paid": False}]}),
+    ],
+)
+def test_a_truth_value_in_the_place_of_a_number_is_a_change(asked, edited):
+    request = make_request(alice(), input=asked)
+    decide(request, bob(), Verdict.EDIT, edited_input=edited)
+    (found,) = decisions(request)
+    # As text, because True equals 1 in Python.
+    assert (found.verdict, json.dumps(found.edited_input)) == ("edit", json.dumps(edited))
+    assert found.approved_digest == input_digest(edited)
 
 
 ORDER = {

@@ -7,13 +7,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from approvals.models import ApprovalRequest, AuditEntry
+from approvals.administration.tools.actions import store_tool_settings
+from approvals.models import ApprovalRequest, AuditEntry, Grant
 from approvals.queries.policy.replay import judged
 from approvals.queries.policy.ruling import live_version, rules_of
 from tests.support.desk.files import attachment, folder
 from tests.support.desk.ruling import administrator, apply_policy
 from tests.support.machine import Machine
-from tests.support.people import alice
+from tests.support.people import alice, bob
 
 __all__ = ["folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
@@ -35,6 +36,16 @@ def test_a_call_with_files_is_asked_about_where_a_rule_would_allow_it_and_denied
     assert statuses == ["approved", "pending", "rejected"]
     entry = AuditEntry.objects.get(event="request.created", request_id=ApprovalRequest.objects.get(status="pending").pk)
     assert (entry.data["rule"], entry.data["why_asked"]) == ("Free", "files")
+
+
+@pytest.mark.parametrize("covers", ["tool", "fields"])
+def test_a_grant_that_is_not_of_one_input_covers_no_call_with_files(covers):
+    store_tool_settings("refund", {"key_fields": ["/amount"]}, by=administrator())
+    agent, approver = Machine(alice()), Machine(bob())
+    grant = {"covers": covers, "audience": "key", "uses": 5}
+    assert approver.decide(agent.ask(), "approve", grant=grant).status == 200
+    statuses = [agent.ask(attachments=[attachment()])["status"], agent.ask()["status"]]
+    assert (statuses, Grant.objects.get().used) == (["pending", "approved"], 1)
 
 
 def test_a_replay_asks_about_calls_with_files_too(asked):

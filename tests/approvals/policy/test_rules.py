@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.policy.conditions.expressions import MAX_STEPS, Expression
 from approvals.policy.grants import Bar, bar_of
-from approvals.policy.rules import NO_POLICY, Then, Verdict, Why, evaluate
+from approvals.policy.rules import MAX_KEPT, NO_POLICY, Requester, Then, Verdict, Why, evaluate
 from approvals.policy.terms import OnExpire
 from approvals.states import Control, Kind, Priority
 from tests.approvals.policy.writing import facts, policy
@@ -162,6 +163,37 @@ def test_who_asks_is_read_only_for_a_rule_that_needs_it():
     found = facts()
     vars(found)["requester"] = unread
     assert said(evaluate(policy(SMALL | ALLOW), found)) == ("allow", "rule 1", None)
+
+
+#: A condition that compares a long text as often as it says, and costs as much.
+LONG = "x" * 60_000
+
+
+def test_all_conditions_of_a_request_share_one_budget():
+    costly = "input.items.exists(item, item == input.memo)"
+    value = {"items": ["y"] * 16, "memo": LONG}
+    cost = Expression(costly).cost(facts(value).size)
+    assert MAX_STEPS // 2 < cost <= MAX_STEPS
+    never, rest = {"when": costly} | DENY, {"when": f"!{costly}"} | ALLOW
+    assert said(evaluate(policy(rest), facts(value))) == ("allow", "rule 1", None)
+    assert said(evaluate(policy(never, rest), facts(value))) == ("ask", "rule 2", "condition")
+
+
+@pytest.mark.parametrize(("teams", "expected"), [(1, ("allow", "rule 1", None)), (100, ("ask", "rule 1", "condition"))])
+def test_a_condition_is_priced_by_the_teams_of_who_asks_too(teams, expected):
+    rule = {"when": "!requester.teams.exists(team, team == input.memo)"} | ALLOW
+    requester = Requester("alice", [f"team {number}" for number in range(teams)])
+    assert said(evaluate(policy(rule), facts({"memo": LONG}, requester=requester))) == expected
+
+
+def test_a_policy_remembers_its_rules_for_so_many_kinds_of_requests_and_no_more():
+    found = policy({"match": {"tools": ["tool *"]}} | ALLOW, ASK)
+    kinds = [facts(tool=f"tool {number}").match for number in range(MAX_KEPT + 1)]
+    remembered = [found.rules_for(kind) for kind in kinds[:-1]]
+    assert all(found.rules_for(kind) is rules for kind, rules in zip(kinds, remembered, strict=False))
+    found.rules_for(kinds[-1])
+    again = found.rules_for(kinds[0])
+    assert ([rule.name for rule in again], again is remembered[0]) == (["rule 1", "rule 2"], False)
 
 
 #: Conditions with what they are of an input: true, false, or an error.

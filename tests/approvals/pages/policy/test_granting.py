@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from approvals.models import ApprovalRequest, Grant, Preferences, ToolSettings
+from approvals.queries.policy import grants
 from approvals.states import Priority, Verdict
 from tests.approvals.actions.policy.granting import ask, statuses
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
@@ -136,6 +137,23 @@ def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected
     assert [link.attributes["href"] for link in warning.find("a")] == [earlier[0].get_absolute_url()]
     assert said(answer.text, "hint") == ["It would have approved 2 requests in the last 30 days."]
     assert Grant.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("looked_at", "words"),
+    [
+        (3, "It would have approved 3 requests in the last 30 days."),
+        (2, "It would have approved at least 2 requests in the last 30 days."),
+    ],
+)
+def test_a_preview_that_does_not_look_at_all_requests_says_so(looked_at, words, monkeypatch):
+    monkeypatch.setattr(grants, "MAX_PREVIEWED", looked_at)
+    asker, decider = alice(), bob()
+    for number in range(3):
+        decide(ask(asker, {"amount": number}), decider, Verdict.APPROVE)
+    request = ask(asker)
+    answer = browser(decider).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert said(answer.text, "hint") == [words]
 
 
 def test_a_preview_says_nothing_of_requests_that_the_reader_may_not_see():
