@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,11 +181,31 @@ def test_all_conditions_of_a_request_share_one_budget():
     assert said(evaluate(policy(never, rest), facts(value))) == ("ask", "rule 2", "condition")
 
 
-@pytest.mark.parametrize(("teams", "expected"), [(1, ("allow", "rule 1", None)), (100, ("ask", "rule 1", "condition"))])
-def test_a_condition_is_priced_by_the_teams_of_who_asks_too(teams, expected):
-    rule = {"when": "!requester.teams.exists(team, team == input.memo)"} | ALLOW
-    requester = Requester("alice", [f"team {number}" for number in range(teams)])
-    assert said(evaluate(policy(rule), facts({"memo": LONG}, requester=requester))) == expected
+@pytest.mark.parametrize("read", ["requester.teams", "context.teams"])
+@pytest.mark.parametrize(("size", "expected"), [(1, ("allow", "rule 1", None)), (100, ("ask", "rule 1", "condition"))])
+def test_a_condition_is_priced_by_who_asks_and_by_the_context_too(read, size, expected):
+    rule = {"when": f"!{read}.exists(team, team == input.memo)"} | ALLOW
+    teams = [f"team {number}" for number in range(size)]
+    known = {"requester": Requester("alice", teams)} if read == "requester.teams" else {"context": {"teams": teams}}
+    assert said(evaluate(policy(rule), facts({"memo": LONG}, **known))) == expected
+
+
+@pytest.mark.parametrize(
+    ("match", "fits", "other"),
+    [
+        ({"tools": ["refund"]}, {"tool": "refund"}, {"tool": "wire"}),
+        ({"agents": ["billing"]}, {"agent": "billing"}, {"agent": "support"}),
+        ({"servers": ["bank"]}, {"server": "bank"}, {"server": "files"}),
+        ({"kinds": ["approval"]}, {"kind": "approval"}, {"kind": "question"}),
+        ({"priorities": ["high"]}, {"priority": "high"}, {"priority": "low"}),
+        ({"sources": ["api"]}, {"source": "api"}, {"source": "chat"}),
+        ({"requesters": ["alice"]}, {"requester": 1}, {"requester": 2}),
+    ],
+)
+def test_the_rules_that_a_policy_remembers_are_those_of_the_same_facts(match, fits, other):
+    found = policy({"match": match} | ASK)
+    names = [[rule.name for rule in found.rules_for(replace(facts().match, **known))] for known in (fits, other, fits)]
+    assert names == [["rule 1"], [], ["rule 1"]]
 
 
 def test_a_policy_remembers_its_rules_for_so_many_kinds_of_requests_and_no_more():
