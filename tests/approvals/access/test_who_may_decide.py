@@ -11,11 +11,11 @@ from approvals import actions
 from approvals.access.keys import SCOPES
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
-from approvals.exceptions import CriticalElsewhere, Refusal
+from approvals.exceptions import AlreadyDecided, CriticalElsewhere, Expired, Refusal
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.states import Door, Kind, Priority, Verdict
-from tests.support.desk.requests import decisions, make_request, make_workflow, stored
+from tests.support.desk.requests import PAST, decisions, make_request, make_workflow, stored
 from tests.support.people import alice, make_person
 
 pytestmark = pytest.mark.django_db
@@ -156,3 +156,13 @@ def test_the_admin_cancels_everything_else(kind, priority):
     request = asked(OUTSIDE, "", people, kind, priority)
     actions.cancel(request.pk, by=people[1], via=Door.ADMIN)
     assert stored(request).status == "cancelled"
+
+
+def test_the_admin_says_of_a_critical_request_that_has_ended_how_it_did():
+    owner, person = cast("somebody who may decide")
+    ended, overdue = (make_request(owner, priority=Priority.CRITICAL, deadline_at=at) for at in (None, PAST))
+    actions.cancel(ended.pk, by=person, via=Door.DASHBOARD)
+    for request, refusal in ((ended, AlreadyDecided), (overdue, Expired)):
+        with pytest.raises(refusal):
+            actions.cancel(request.pk, by=person, via=Door.ADMIN)
+    assert [stored(request).status for request in (ended, overdue)] == ["cancelled", "expired"]

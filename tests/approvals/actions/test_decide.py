@@ -10,10 +10,12 @@ import pytest
 
 from approvals import actions
 from approvals.actions.checking import MAX_COMMENT, MAX_VALUE_BYTES
+from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.db.input_digest import input_digest
 from approvals.exceptions import AlreadyDecided, Invalid, Refusal
 from approvals.models import ApprovalRequest, Decision
+from approvals.models.actors import KeyActor
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import REFUND, cancel, decide, decisions, events, make_request, stored
 from tests.support.people import alice, bob, make_person
@@ -237,4 +239,6 @@ def test_only_the_same_person_with_the_same_answer_gets_the_decision_back(kind, 
     assert refused(AlreadyDecided, decide, request, decider, otherwise[0], **otherwise[1]).decision == first
     other = refused(AlreadyDecided, decide, request, make_person("dora", "decide_approvalrequest"), verdict, **said)
     assert f"{first.get_verdict_display().lower()} just now by bob" in str(other)
+    key = KeyActor(decider, create_key(decider, name="ci", scopes=["decide"])[0])
+    assert refused(AlreadyDecided, decide, request, key, verdict, **said).decision == first
     assert events(request) == ["request.created", "request.decided"]
