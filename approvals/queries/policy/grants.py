@@ -149,7 +149,7 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
-    shown = earlier.only("title", "status", "created_at").annotate(short_input=compared)
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared})
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
     complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
     if terms.width == Width.FIELDS:

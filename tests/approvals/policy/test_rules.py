@@ -167,7 +167,7 @@ def test_who_asks_is_read_only_for_a_rule_that_needs_it():
     assert said(evaluate(policy(SMALL | ALLOW), found)) == ("allow", "rule 1", None)
 
 
-#: A condition that compares a long text as often as it says, and costs as much.
+#: A text so long that a condition cannot compare it with a hundred others.
 LONG = "x" * 60_000
 
 
