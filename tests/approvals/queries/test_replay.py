@@ -98,11 +98,11 @@ def test_it_is_bounded_by_days_by_number_and_by_what_one_may_see():
     assert replay(rules, make_person("mallory"), days=7).total == 0
 
 
-#: What a policy decides of a request, and what a replay reads of it.
+#: What a replay reads of requests, and what the policy has said of them.
 COLUMNS = (
-    "created_at", "kind", "title", "agent", "tool_name", "canonical_tool", "input", "context", "words", "scope",
-    "requested_by_id", "priority", "urgency", "asked_priority", "amount", "amount_pointer", "control", "terms",
-    "policy_version", "rule", "other_rules", "status", "repeats", "workflow__source", "workflow__owner",
+    "created_at", "kind", "title", "agent", "tool_name", "workflow__source", "requested_by_id", "priority",
+    "asked_priority", "input", "context", "words", "repeats", "attachments", "policy_version", "rule", "other_rules",
+    "status",
 )  # fmt: skip
 
 
@@ -111,7 +111,8 @@ def test_a_replay_says_what_the_live_policy_said():
     assert differences() == []
     asked = list(ApprovalRequest.objects.order_by("created_at").values(*COLUMNS))
     assert {row["rule"] for row in asked} >= {"Wire", "Low", "Context"}
-    # Requests that are stored without being asked, for tests with many, are the same.
-    stored = store(zip(calls, [row["created_at"] for row in asked], strict=True))
-    rows = ApprovalRequest.objects.filter(pk__in=[request.pk for request in stored]).order_by("created_at")
-    assert list(rows.values(*COLUMNS)) == asked
+    # Requests that are stored without being asked, for tests with many of them, are the same to a replay.
+    known = set(ApprovalRequest.objects.values_list("pk", flat=True))
+    store(zip(calls, [row["created_at"] for row in asked], strict=True))
+    rows = ApprovalRequest.objects.exclude(pk__in=known).order_by("created_at").values(*COLUMNS)
+    assert list(rows) == asked

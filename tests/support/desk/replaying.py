@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from approvals.actions.policy.judging import answer_of, fields_of, judge, priority_of
-from approvals.asking.asks import URGENCY, Ask
+from approvals.actions.policy.judging import answer_of, priority_of
+from approvals.db.prepared import Insert
 from approvals.models import ApprovalRequest, Workflow
+from approvals.policy.rules import evaluate
 from approvals.queries.policy.replay import judged
-from approvals.queries.policy.ruling import live_version, rules_of
-from approvals.queries.preferences import rules_for_asking
+from approvals.queries.policy.ruling import live_version, requester_of, rule_facts, rules_of
 from approvals.states import CLIENT, OUTCOMES, Kind, Priority, Status
-from approvals.text.canonical_names import fold
 from tests.approvals.actions.policy.granting import ask, call
 from tests.support.desk.ruling import administrator, apply_policy
 from tests.support.people import alice, make_person
@@ -76,61 +75,76 @@ def ask_at_random(number: int, seed: int = 7) -> list[Asked]:
 def store_at_random(number: int, seed: int = 7) -> None:
     """Store requests for random calls of the last days, at any hour, as if each had been asked then: see `store`."""
     moments, now = random.Random(seed), timezone.now()  # noqa: S311
-    calls = random_calls(number, seed)
-    store((each, now - timedelta(minutes=moments.randrange(1, DAYS * 24 * 60))) for each in calls)
+    minutes = DAYS * 24 * 60
+    store([(each, now - timedelta(minutes=moments.randrange(1, minutes))) for each in random_calls(number, seed)])
 
 
-def store(calls: Iterable[tuple[Asked, datetime]]) -> Sequence[ApprovalRequest]:
-    """Store requests with what the live policy says of each at its moment, all in a few statements.
+def store(calls: Iterable[tuple[Asked, datetime]]) -> None:
+    """Store requests with what the live policy says of each at its moment, in a workflow for each person who asks.
 
-    They are no more than the rows of requests: no one is told of them, and nothing is recorded.
+    They are rows with all that a replay reads, and no more: no one is told of them, and nothing is recorded.
     """
-    known = cache(rules_for_asking)
-    requests = []
+    version = live_version()
+    rules, insert = rules_of(version.number, version.digest), Insert(ApprovalRequest)
+    workflow_of, known = cache(_workflow_of), cache(requester_of)
     for (asker, wanted), moment in calls:
-        requested = call(**wanted)
-        workflow = Workflow(scope="key:1", key=str(uuid4()), title="?", source=CLIENT, owner=asker, agent="billing")
-        rules = known(requested.tool_name, asker.pk)
-        verdict = judge(rules, requested, workflow, by=asker, now=moment)
-        answer = answer_of(verdict)
-        priority = priority_of(verdict, requested)
-        requests.append(
-            ApprovalRequest(
-                **_columns(requested),
-                **fields_of(verdict, rules, requested, moment),
-                workflow=workflow,
-                scope=workflow.scope,
-                agent=workflow.agent,
-                priority=priority,
-                urgency=URGENCY[priority],
-                requested_by=asker,
-                status=Status.PENDING if answer is None else OUTCOMES[answer.verdict],
-                created_at=moment,
-            )
+        requested, workflow = call(**wanted), workflow_of(asker)
+        facts = rule_facts(
+            agent=workflow.agent,
+            tool=requested.tool_name,
+            kind=requested.kind,
+            source=workflow.source,
+            requester=asker.pk,
+            priority=requested.priority,
+            value=requested.input,
+            context=requested.context,
+            at=moment,
+            who=partial(known, asker),
         )
-    Workflow.objects.bulk_create([request.workflow for request in requests])
-    return ApprovalRequest.objects.bulk_create(requests)
+        verdict = evaluate(rules, facts)
+        answer, priority = answer_of(verdict), priority_of(verdict, requested)
+        insert.row(
+            id=uuid4(),
+            workflow_id=workflow.pk,
+            agent=workflow.agent,
+            requested_by_id=asker.pk,
+            kind=requested.kind,
+            title=requested.title,
+            tool_name=requested.tool_name,
+            input=requested.input,
+            context=requested.context,
+            words=requested.words,
+            priority=priority,
+            asked_priority=None if priority == requested.priority else requested.priority,
+            status=Status.PENDING if answer is None else OUTCOMES[answer.verdict],
+            policy_version=version.number,
+            rule=None if verdict.rule is None else verdict.rule.name,
+            other_rules=[rule.name for rule in verdict.others] or None,
+            created_at=moment,
+        )
 
 
-def _columns(requested: Ask) -> dict[str, Any]:
-    same = ("kind", "title", "tool_name", "context", "words")
-    columns = {name: getattr(requested, name) for name in same}
-    return columns | {"input": dict(requested.input), "canonical_tool": fold(requested.tool_name)}
+def _workflow_of(asker: User) -> Workflow:
+    return Workflow.objects.create(key=str(uuid4()), title="?", source=CLIENT, owner=asker, agent="billing")
 
 
 def differences() -> list[Any]:
     """Return the requests about which a replay of the live policy says something other than it said when they were asked."""
-    requests = {request.pk: request for request in ApprovalRequest.objects.all()}
-    [version] = {request.policy_version for request in requests.values()}
-    rules = rules_of(version, live_version().digest)
+    columns = ApprovalRequest.objects.values_list("pk", "status", "rule", "other_rules", "policy_version")
+    asked = {pk: _said(*said) for pk, *said in columns}
+    live = live_version()
     wrong, replayed = [], 0
-    for row, verdict in judged(rules, administrator(), since=timezone.now() - timedelta(days=DAYS + 1), most=10**6):
+    since = timezone.now() - timedelta(days=DAYS + 1)
+    for row, verdict in judged(rules_of(live.number, live.digest), administrator(), since=since, most=10**6):
         replayed += 1
-        request = requests[row.pk]
-        was = {"approved": "allow", "rejected": "deny", "pending": "ask"}[request.status]
-        live = (was, [request.rule] * (request.rule is not None) + (request.other_rules or []))
-        now = (verdict.then.value, [rule.name for rule in verdict.rules])
-        if live != now:
-            wrong.append((row, live, now))
-    assert replayed == len(requests)
+        now = (verdict.then.value, [rule.name for rule in verdict.rules], live.number)
+        if asked[row.pk] != now:
+            wrong.append((row, asked[row.pk], now))
+    assert replayed == len(asked)
     return wrong
+
+
+def _said(status: str, rule: str | None, others: list[str] | None, version: int) -> tuple[str, list[str], int]:
+    """What the policy said of a request: what happens to it, by which rules, in which version."""
+    then = {Status.APPROVED: "allow", Status.REJECTED: "deny", Status.PENDING: "ask"}[Status(status)]
+    return then, [*([rule] if rule else []), *(others or [])], version
