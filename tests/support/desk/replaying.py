@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -13,9 +13,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals.actions.policy.judging import answer_of, priority_of
+from approvals.asking.asks import Ask
 from approvals.db.prepared import Insert
 from approvals.models import ApprovalRequest, Workflow
-from approvals.policy.rules import evaluate
+from approvals.policy.rules import Requester, RuleFacts, Verdict, evaluate
 from approvals.queries.policy.replay import judged
 from approvals.queries.policy.ruling import live_version, requester_of, rule_facts, rules_of
 from approvals.states import CLIENT, OUTCOMES, Kind, Priority, Status
@@ -36,8 +37,9 @@ RULES = [
     {"name": "Context", "when": "context.ticket == input.note", "then": "allow"},
     {"name": "Odd", "match": {"kinds": ["approval"]}, "when": "input.amount % 2 == 1", "then": "deny"},
 ]
-#: The requests of `store_at_random` are of so many days.
-DAYS = 30
+#: The requests of `store_at_random` are of so many days, and so many of them are stored with one statement.
+DAYS, AT_ONCE = 30, 100
+REQUESTS = Insert(ApprovalRequest)
 
 #: Who asks, and the call: the arguments of `call`.
 Asked = tuple[User, Mapping[str, Any]]
@@ -79,49 +81,56 @@ def store_at_random(number: int, seed: int = 7) -> None:
     store([(each, now - timedelta(minutes=moments.randrange(1, minutes))) for each in random_calls(number, seed)])
 
 
-def store(calls: Iterable[tuple[Asked, datetime]]) -> None:
+def store(calls: Sequence[tuple[Asked, datetime]]) -> None:
     """Store requests with what the live policy says of each at its moment, in a workflow for each person who asks.
 
-    They are rows with all that a replay reads, and no more: no one is told of them, and nothing is recorded.
+    They are rows with all by which a replay evaluates them, and no more: no one is told of them, and nothing is recorded.
     """
     version = live_version()
-    rules, insert = rules_of(version.number, version.digest), Insert(ApprovalRequest)
-    workflow_of, known = cache(_workflow_of), cache(requester_of)
+    rules, workflow_of, requester = rules_of(version.number, version.digest), cache(_workflow_of), cache(requester_of)
+    rows = []
     for (asker, wanted), moment in calls:
-        requested, workflow = call(**wanted), workflow_of(asker)
-        facts = rule_facts(
-            agent=workflow.agent,
-            tool=requested.tool_name,
-            kind=requested.kind,
-            source=workflow.source,
-            requester=asker.pk,
-            priority=requested.priority,
-            value=requested.input,
-            context=requested.context,
-            at=moment,
-            who=partial(known, asker),
-        )
-        verdict = evaluate(rules, facts)
-        answer, priority = answer_of(verdict), priority_of(verdict, requested)
-        insert.row(
-            id=uuid4(),
-            workflow_id=workflow.pk,
-            agent=workflow.agent,
-            requested_by_id=asker.pk,
-            kind=requested.kind,
-            title=requested.title,
-            tool_name=requested.tool_name,
-            input=requested.input,
-            context=requested.context,
-            words=requested.words,
-            priority=priority,
-            asked_priority=None if priority == requested.priority else requested.priority,
-            status=Status.PENDING if answer is None else OUTCOMES[answer.verdict],
-            policy_version=version.number,
-            rule=None if verdict.rule is None else verdict.rule.name,
-            other_rules=[rule.name for rule in verdict.others] or None,
-            created_at=moment,
-        )
+        asked, workflow = call(**wanted), workflow_of(asker)
+        verdict = evaluate(rules, _facts(asked, workflow, moment, partial(requester, asker)))
+        rows.append(_columns(asked, workflow, moment, verdict) | {"policy_version": version.number})
+    for begin in range(0, len(rows), AT_ONCE):
+        REQUESTS.rows(rows[begin : begin + AT_ONCE])
+
+
+def _facts(asked: Ask, workflow: Workflow, moment: datetime, who: Callable[[], Requester]) -> RuleFacts:
+    return rule_facts(
+        agent=workflow.agent,
+        tool=asked.tool_name,
+        kind=asked.kind,
+        source=workflow.source,
+        requester=workflow.owner_id,
+        priority=asked.priority,
+        value=asked.input,
+        context=asked.context,
+        at=moment,
+        who=who,
+    )
+
+
+def _columns(asked: Ask, workflow: Workflow, moment: datetime, verdict: Verdict) -> dict[str, Any]:
+    answer, priority = answer_of(verdict), priority_of(verdict, asked)
+    return {
+        "id": uuid4(),
+        "workflow_id": workflow.pk,
+        "agent": workflow.agent,
+        "requested_by_id": workflow.owner_id,
+        "kind": asked.kind,
+        "title": asked.title,
+        "tool_name": asked.tool_name,
+        "input": asked.input,
+        "context": asked.context,
+        "priority": priority,
+        "asked_priority": None if priority == asked.priority else asked.priority,
+        "status": Status.PENDING if answer is None else OUTCOMES[answer.verdict],
+        "rule": None if verdict.rule is None else verdict.rule.name,
+        "other_rules": [rule.name for rule in verdict.others] or None,
+        "created_at": moment,
+    }
 
 
 def _workflow_of(asker: User) -> Workflow:
