@@ -67,17 +67,6 @@ def test_only_administrators_and_readers_of_the_whole_record_read_scopes(root, r
     assert [reply.status for reply in replies] == ([200, 200, 404] if reads else [403, 403, 403])
 
 
-@pytest.mark.parametrize("path", ["/audit", "/audit?format=csv", "/audit?request=00000000-0000-0000-0000-000000000000"])
-def test_auditors_whom_scopes_limit_read_no_audit_log(root, path):
-    auditor, free = (
-        Machine(make_person(name, "view_approvalrequest", "view_auditentry", *more))
-        for name, more in (("ann", ()), ("ben", ("ignore_scopes",)))
-    )
-    before = auditor.get(path).status
-    make_scope(auditor.key.user, by=root)
-    assert (before, auditor.get(path).refusal, free.get(path).status) == (200, (403, "not_allowed"), 200)
-
-
 def test_a_key_needs_the_scope_audit(root):
     scope = make_scope(alice(), by=root)
     reader = Machine(root, ("ask", "decide", "read", "grant"))
