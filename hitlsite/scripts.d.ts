@@ -227,6 +227,10 @@ declare global {
     successful: boolean;
     shouldSwap: boolean;
     requestConfig: { elt: HTMLElement; verb: string; path: string };
+    serverResponse: string;
+  }
+  interface HTMLElementEventMap {
+    "htmx:beforeSwap": CustomEvent<Htmx>;
   }
   interface DocumentEventMap {
     "htmx:afterRequest": CustomEvent<Htmx>;

@@ -184,6 +184,13 @@ class Card:
         form = answer_form(self.request)
         return self._form_view(*ANSWER, Verdict.RESPOND).field(form) if form is not None else None
 
+    @property
+    def answers_in_fields(self) -> bool:
+        """Whether the person answers in fields, which stand above what surrounds the request."""
+        open_here = self.may_close and self.decision is None and self.review is None and self.granting is None
+        as_json = self.request.kind == Kind.QUESTION and self.wants_json
+        return open_here and (as_json or answer_form(self.request) is not None)
+
     def _form_view(self, names: str, about: str, verdict: Verdict) -> FormView:
         typed = self.typed if verdict_from(self.typed.get("verdict", "")) == verdict else None
         return FormView(f"field-{self.request.pk}", names, about, self.errors, typed)

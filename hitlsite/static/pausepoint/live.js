@@ -65,6 +65,7 @@
   // --- Do not replace decided cards, or forms that someone is filling in.
   // A form that is being sent and whose response replaces the shown element.
   const SENT = 'form.htmx-request[hx-target="closest .request"], .assignee:scope > form.htmx-request';
+  const FOLLOWED = 'a.htmx-request[hx-target="closest .request"]';
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
     if (!fresh || fresh.id !== shown.id) return;
@@ -75,6 +76,7 @@
     const stays = unchanged && (inUse(shown) || !shown.matches(".is-pending"));
     if (shown.id === "composer-state") keepQuestion(shown, fresh);
     if (fresh.dataset.insertOnly !== undefined || sending || stays) event.detail.shouldSwap = false;
+    if (event.detail.shouldSwap && shown.querySelector(FOLLOWED)) passOn(shown);
     // Keep open details open.
     const folds = "details:not([hx-preserve] details)";
     const open = [...shown.querySelectorAll(folds)].map((details) => details.open);
@@ -94,6 +96,19 @@
       queueMicrotask(() => (fresh.matches(".assignee") ? fresh : fresh.querySelector(".outcome") ?? (claiming ? fresh.querySelector(".assignee") : null))?.focus());
     }
   });
+
+  // What a link of a replaced card brings goes into the new card, where htmx would put it into the old one. If the request has
+  // changed meanwhile, the new card stays, because it is the newer one.
+  /** @param {HTMLElement} replaced */
+  function passOn(replaced) {
+    // On the card itself: what is no longer on the page tells nobody else.
+    replaced.addEventListener("htmx:beforeSwap", ({ detail }) => {
+      const shown = document.getElementById(replaced.id);
+      const brought = new DOMParser().parseFromString(detail.serverResponse, "text/html").getElementById(replaced.id);
+      if (shown && brought?.dataset.version === shown.dataset.version) detail.target = shown;
+      else detail.shouldSwap = false;
+    }, { once: true });
+  }
 
   // What was written as the answer to one question does not become the answer to the next: the server refuses it once.
   /** @param {Element} shown @param {Element} fresh */

@@ -55,7 +55,7 @@ def test_a_person_compares_two_checkpoints_and_branches_from_the_first(windows, 
     window = windows.open(bob, f"/chats/{made}/")
     window.get_by_role("button", name="Approve", exact=True).click()
     wait_for_state(page, "completed")
-    assert "refunded" in page.locator(".message.assistant").last.inner_text()
+    page.locator(".message.assistant", has_text="refunded").wait_for()
     page.locator(".branches a").first.click()
     assert path(page) == f"/chats/{chat}/"
     assert page.locator("details.branches a").get_attribute("href") == f"/chats/{made}/"

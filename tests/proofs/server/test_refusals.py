@@ -9,6 +9,7 @@ from http.client import HTTPResponse
 import pytest
 
 from hitlsite.server.body_limit import MAX_BODY
+from hitlsite.settings import DATA_UPLOAD_MAX_NUMBER_FIELDS
 from tests.support.processes.server import PATIENCE, Server
 from tests.support.services import real_processes  # noqa: F401 - a fixture
 
@@ -23,7 +24,7 @@ settings.DEBUG, settings.STATIC_ROOT = False, Path({folder!r})
 PROXY = b"X-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.7\r\nAccept: text/html\r\n"
 KNOWN, FORM = b"Host: 127.0.0.1\r\n", b"Content-Type: multipart/form-data; boundary=x\r\n"
 OWN = b"Origin: https://127.0.0.1\r\nCookie: __Host-csrftoken=" + b"c" * 32 + b"\r\n"
-MANY = b"&".join(b"f%d=" % number for number in range(1_001))
+MANY = b"&".join(b"f%d=" % number for number in range(DATA_UPLOAD_MAX_NUMBER_FIELDS + 1))
 
 #: The request line and headers, the body, the status, and the loggers that write a line each.
 REFUSALS = {

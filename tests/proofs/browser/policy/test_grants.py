@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.proofs.browser.conftest import caught
 from tests.proofs.browser.places import violations
 from tests.proofs.browser.test_inbox import opened
 from tests.proofs.browser.test_inbox import status as status_of
@@ -82,6 +83,36 @@ def test_a_grant_is_given_with_a_key_seen_used_revoked_and_stopped(windows, peop
         page.locator(".row.grant", has_text="sendReport").get_by_role("button").click()
     assert page.locator(".row.grant", has_text="sendReport").count() == 0
     assert status(remote) == "pending"
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_the_panel_opens_though_its_request_is_shown_anew_meanwhile_but_not_one_that_changed(
+    windows, people, server, changes
+):
+    remote = Remote(server, "requester", ("ask", "read"))
+    request = remote.ask(**CALL | {"tool_name": f"sendNote{changes}"})["id"]
+    page = windows.open(people("approver"), f"/requests/{request}/")
+    shown = card(page, request)
+    page.locator("#detail-title").click()
+    # The server has answered, and its answer is on its way.
+    answers = []
+    page.route("**/grant/**", lambda route: answers.append((route, route.fetch())))
+    page.keyboard.press("Shift+A")
+    route, answer = caught(page, answers)
+    shown.evaluate("one => { one.dataset.old = ''; }")
+    if changes:
+        people("admin").decide(request, verdict="reject")
+    else:
+        people("admin").post(f"/requests/{request}/assign/", to="approver")
+    page.locator(f"#request-{request}:not([data-old])").wait_for()
+    with page.expect_response("**/grant/**"):
+        route.fulfill(response=answer)
+    title = shown.get_by_role("heading", name="Approve this, and let more run without asking")
+    if changes:
+        assert shown.locator(".outcome b").all_inner_texts()[:2] == ["Rejected", "admin"]
+        assert title.count() == 0
+    else:
+        title.wait_for()
 
 
 def test_without_scripts_the_panel_is_a_page(windows, people, server):
