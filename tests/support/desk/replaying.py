@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -81,7 +81,7 @@ def store_at_random(number: int, seed: int = 7) -> None:
     store([(each, now - timedelta(minutes=moments.randrange(1, minutes))) for each in random_calls(number, seed)])
 
 
-def store(calls: Sequence[tuple[Asked, datetime]]) -> None:
+def store(calls: Iterable[tuple[Asked, datetime]]) -> None:
     """Store requests with what the live policy says of each at its moment, in a workflow for each person who asks.
 
     They are rows with all by which a replay evaluates them, and no more: no one is told of them, and nothing is recorded.

@@ -124,7 +124,7 @@ def test_the_deciders_of_a_request_are_those_whom_the_rights_name(root, control,
         assert people_found(request) == people_allowed(request)
 
 
-def test_with_confirm_no_one_but_deciders_is_told_of_the_recovery_of_a_call(root):
+def test_with_confirm_the_person_who_runs_the_agent_is_among_the_deciders_of_its_approvals_alone(root):
     owner = alice()
     bob()
     deciders = [people_found(controlled("confirm", root, owner, kind))[1] for kind in (Kind.APPROVAL, Kind.RECOVERY)]
