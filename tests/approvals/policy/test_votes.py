@@ -188,6 +188,7 @@ def test_as_many_places_are_filled_as_is_possible_whoever_comes_first(election, 
         filled = fill(stage, groups_of_stage, order)
         full = [len(places) >= group.votes for places, group in zip(filled, stage.groups, strict=True)]
         assert (any(full) if stage.any else all(full)) == can_fill(stage, groups_of_stage, people)
+        assert sum(map(len, filled)) == most(stage, groups_of_stage, people)
 
 
 def test_someone_of_both_groups_makes_room_for_someone_of_one():
