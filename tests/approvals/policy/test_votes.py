@@ -220,6 +220,13 @@ def test_a_rejection_ends_nothing_because_another_stage_lacks_people():
     assert (tally.standing, tally.current) == (Status.PENDING, 0)
 
 
+def test_whoever_has_approved_in_another_stage_is_not_counted_on_once_someone_has_rejected():
+    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(votes=2),))))
+    votes = [Cast(1, True, 0, "d"), Cast(3, False, 1, "d")]
+    standings = [count(wanted, votes, Electorate([[{1}], [{1, 2, 3} | more]]), "d").standing for more in (set(), {4})]
+    assert standings == [Status.REJECTED, Status.PENDING]
+
+
 def test_a_group_joined_by_or_fills_no_more_places_than_it_has():
     wanted = Terms(stages=(Stage(groups=(Group(votes=2), Group(votes=3)), any=True),))
     votes = [Cast(person, True, 0, "d") for person in (1, 2, 3)]
@@ -244,6 +251,12 @@ def test_a_group_joined_by_or_fills_no_more_places_than_it_has():
 def test_enough_people_are_those_who_can_still_fill_all_stages(stages, votes, enough):
     wanted = Terms(stages=tuple(Stage(groups=(Group(),)) for _ in stages))
     assert has_enough_people(wanted, votes, Electorate(stages), "d") == enough
+
+
+@pytest.mark.parametrize(("first", "second", "enough"), [({1}, {2}, True), ({1}, set(), False), ({1, 3}, set(), True)])
+def test_enough_people_for_one_group_are_enough_for_groups_joined_by_or(first, second, enough):
+    wanted = Terms(stages=(Stage(groups=(Group(votes=2), Group()), any=True),))
+    assert has_enough_people(wanted, [], Electorate([[first, second]]), "d") == enough
 
 
 def test_the_own_vote_counts_also_if_that_of_a_delegate_came_later():
