@@ -36,11 +36,21 @@ def again(person: User) -> User:
 
 
 def people_allowed(request: ApprovalRequest) -> tuple[set[str], set[str]]:
-    """Who may see a request, and who may decide it, by the rights of each person."""
+    """Who may see a request, and who may decide it, by the rights of each person, read for each alone."""
+    return _people_allowed(request, [again(person) for person in User.objects.all()])
+
+
+def people_allowed_together(request: ApprovalRequest) -> tuple[set[str], set[str]]:
+    """The same by rights that are read for everyone at once."""
     people = list(User.objects.all())
+    permissions.load_permissions(people)
+    return _people_allowed(request, people)
+
+
+def _people_allowed(request: ApprovalRequest, people: list[User]) -> tuple[set[str], set[str]]:
     return (
-        {person.username for person in people if permissions.may_see(again(person), request)},
-        {person.username for person in people if permissions.may_decide(again(person), request)},
+        {person.username for person in people if permissions.may_see(person, request)},
+        {person.username for person in people if permissions.may_decide(person, request)},
     )
 
 

@@ -19,7 +19,7 @@ from approvals.states import Audience, Control, Door, Kind, Verdict, Width
 from tests.support.desk.away import DAY, away
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, decisions, make_request
-from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
+from tests.support.desk.scopes import again, make_scope, people_allowed, people_allowed_together, people_found
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, make_person
 
@@ -176,7 +176,7 @@ def test_a_delegate_is_among_those_who_see_a_request_and_decides_unless_they_or_
     away(absent, people["erin"])
     request = refund(people[owner])
     everyone = ({"bob", "erin", "root"} | readers, {"bob", "root"} | deciders)
-    assert (people_allowed(request), people_found(request)) == (everyone, everyone)
+    assert [ways(request) for ways in (people_allowed, people_allowed_together, people_found)] == [everyone] * 3
 
 
 def test_the_confirmation_of_who_runs_the_agent_is_not_handed_on(absent):
