@@ -18,7 +18,7 @@ from approvals.actions.policy.undecidable import tell_if_undecidable
 from approvals.actions.resuming import keep_state
 from approvals.actions.storing import store_request
 from approvals.asking.asks import MAX_TITLE, Ask
-from approvals.asking.origins import EqualCalls, Origin
+from approvals.asking.origins import EqualCalls, Origin, key_of_calls
 from approvals.db import transactions
 from approvals.db.input_digest import input_digest
 from approvals.db.prepared import Parameter, Prepared
@@ -143,14 +143,18 @@ def _ask_once(ask: Ask, origin: Origin, *, by: Actor, again: bool) -> AskOutcome
 
 
 def _ask_in_series(ask: Ask, origin: Origin, calls: EqualCalls, *, by: Actor, again: bool) -> AskOutcome:
-    """Return the latest request of equal calls if this call repeats it, or else the next one."""
+    """Return the latest request of equal calls if this call repeats it, or else the next one of the series."""
     latest = latest_of_calls(origin.scope, calls.key)
     if latest is None and again and ask.tool_call_id is not None:
         # It may be from before equal calls had a key.
         latest = find_call(origin.scope, ask.tool_call_id)
-    if latest is not None and repeating.is_repeat(latest, calls, origin.digest):
-        return AskOutcome(latest, replayed=True)
+    same = None if latest is None else repeating.same_content(latest, calls, origin.digest)
+    if same is not None and repeating.is_repeat(same, calls):
+        return AskOutcome(same, replayed=True)
     key, call_id = repeating.next_ids(calls, latest, ask.tool_call_id)
+    if again and call_id is not None and find_call(origin.scope, call_id) is not None:
+        # It is numbered in another series of the client, or was chosen by the client. The key is in use nowhere else.
+        call_id = key_of_calls("call:", key)
     return _ask(replace(ask, tool_call_id=call_id), replace(origin, idempotency_key=key), by=by)
 
 

@@ -97,7 +97,7 @@ def decide(
     # Outside the transaction: an expiry that was just written has to stay, whatever is raised about it.
     answer = checking.normalize(request, answer, via)
     if checking.is_replay(request, answer, by) or (takes_votes(request) and voting.is_vote_replay(request, answer, by)):
-        if answer.grant is not None and not was_given(request, answer.grant, by):
+        if answer.grant is not None and not was_given(request, answer.grant):
             raise GrantMissed(request.decision)
         return Outcome(request, request.decision, replayed=True)
     raise checking.too_late(request.decision)

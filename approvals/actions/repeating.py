@@ -16,7 +16,7 @@ from approvals.asking.origins import EqualCalls, key_of_calls
 from approvals.exceptions import Conflict
 from approvals.models import ApprovalRequest
 from approvals.models.keys import MAX_ACTOR_NAME
-from approvals.queries.requests import SERIES_DIGITS
+from approvals.queries.requests import SERIES_DIGITS, latest_of_calls
 from approvals.states import Status
 
 #: What a person decides. An expired or cancelled request leaves nothing that a later call could take.
@@ -25,16 +25,23 @@ _DECIDED = frozenset({Status.APPROVED, Status.REJECTED, Status.ANSWERED})
 TAKING = ("taker", "taken_by", "taken_at")
 
 
-def is_repeat(latest: ApprovalRequest, calls: EqualCalls, digest: str) -> bool:
-    """Return whether the latest request of equal calls is that of this call, which then takes its decision. Conflict."""
+def is_repeat(latest: ApprovalRequest, calls: EqualCalls) -> bool:
+    """Return whether the latest request of equal calls is that of this call, which then takes its decision."""
     if latest.report is not None and not (calls.named and calls.returns_results):
         return False
-    if latest.ask_digest != digest:
-        name = "tool_call_id" if latest.tool_call_id else "Idempotency-Key"
-        raise used_before(name, latest)
     if latest.pending or calls.named:
         return True
     return latest.taker is not None and latest.status in _DECIDED and take_decision(latest, calls)
+
+
+def same_content(latest: ApprovalRequest, calls: EqualCalls, digest: str) -> ApprovalRequest | None:
+    """Return the latest request of a series that asked the same as this call; None if there is none.
+
+    Vendors of models repeat ids, so calls of one id that ask different things are different calls.
+    """
+    if latest.ask_digest == digest:
+        return latest
+    return latest_of_calls(latest.scope, calls.key, digest=digest)
 
 
 def used_before(name: str, request: ApprovalRequest) -> Conflict:

@@ -17,7 +17,7 @@ from approvals.outbound import outbox
 from approvals.queries.preferences import settings_of_tools
 from approvals.record import audit
 from approvals.record.amounts import amount_at, amount_pointer
-from approvals.record.events import OTHER_INPUT
+from approvals.record.events import DENIED, OTHER_INPUT
 from approvals.states import Door
 
 
@@ -103,4 +103,4 @@ def record_denied_call(
     call_input = dict(tool_input)
     data = {"input": call_input, "input_digest": digest(call_input), "pattern": pattern}
     with transaction.atomic():
-        audit.record_once("tool.denied", subject, data=data, actor=by, via=via)
+        audit.record_once(DENIED, subject, data=data, actor=by, via=via)

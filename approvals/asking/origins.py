@@ -15,10 +15,11 @@ from approvals.states import CLIENT, Door
 class EqualCalls:
     """What a call is recognized by: all equal calls of a client have the same `key`.
 
-    A call with an id of its own (`named`) gets its decision again whenever it is sent again. Others share a request while it
-    waits, and one of them takes the decision: `taker` identifies this call, `taken_by` says for people which one it is, and
-    `by` and `via` go on record. A result that was reported ends both, unless a named call `returns_results`: it then gets
-    its request with the result.
+    A call with an id of its own (`named`) gets its decision again whenever it is sent again. All calls of one id have the same
+    key, but those that ask something else are other calls. Calls without an id share a request while it waits, and one of them
+    takes the decision: `taker` identifies this call, `taken_by` says for people which one it is, and `by` and `via` go on
+    record. A result that was reported ends both, unless a named call `returns_results`: it then gets its request with the
+    result.
     """
 
     key: str

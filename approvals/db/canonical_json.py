@@ -142,6 +142,34 @@ def clean_json(value: Any) -> Any:
             return value
 
 
+def storable(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object that was parsed, for a record of what was refused: with what cannot be stored replaced.
+
+    Large integers become texts. Of an object that is nested too deeply, nothing is left.
+    """
+    try:
+        canonical(value)
+    except NotCanonical:
+        try:
+            value = _with_large_numbers_as_texts(clean_json(value))
+            canonical(value)
+        except (NotCanonical, RecursionError):
+            return {}
+    return value
+
+
+def _with_large_numbers_as_texts(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _with_large_numbers_as_texts(item) for name, item in value.items()}
+        case list():
+            return [_with_large_numbers_as_texts(item) for item in value]
+        case int() if abs(value) > MAX_SAFE_INTEGER:
+            return str(value)
+        case _:
+            return value
+
+
 def _refuse_constant(name: str) -> None:
     raise NotCanonical(gettext_noop("%(name)s is not JSON"), name=name)
 

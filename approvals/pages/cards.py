@@ -185,7 +185,7 @@ class Card:
         return self._form_view(*ANSWER, Verdict.RESPOND).field(form) if form is not None else None
 
     @property
-    def answers_in_fields(self) -> bool:
+    def takes_fields(self) -> bool:
         """Whether the person answers in fields, which stand above what surrounds the request."""
         open_here = self.may_close and self.decision is None and self.review is None and self.granting is None
         as_json = self.request.kind == Kind.QUESTION and self.wants_json

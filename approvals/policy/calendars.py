@@ -66,73 +66,97 @@ def duty_calendar_in(text: bytes, begin: datetime, end: datetime, zone: tzinfo) 
     show it. What was changed for one occurrence counts for that one, or for it and all that follow, as the calendar says.
     """
     calendar = Calendar.from_ical(text)
-    # Untyped: the library's types are unions of all that a property may be.
-    all_events: list[Any] = calendar.walk("VEVENT")[:MAX_EVENTS]
-    faults = [(event, _fault(event, zone)) for event in all_events]
-    events = _newest([event for event, fault in faults if fault is None], zone)
-    left_out = [_left_out(event, fault) for event, fault in faults if fault is not None]
+    read = [_read(component, zone) for component in calendar.walk("VEVENT")[:MAX_EVENTS]]
+    events = _newest([each for each in read if isinstance(each, _Event)])
+    left_out = [each for each in read if isinstance(each, LeftOut)]
     # An event with the id of an occurrence replaces it, and removes it if it is cancelled.
-    replaced = {(_uid(event), _moment(event["RECURRENCE-ID"].dt, zone)) for event in events if "RECURRENCE-ID" in event}
-    changes = _changes(events, zone)
+    replaced = {(event.uid, event.replaces) for event in events if event.replaces is not None}
+    changes = _changes(events)
     shifts = set[Shift]()
     for event in events:
-        is_whole = "RECURRENCE-ID" not in event
-        if _is_cancelled(event):
+        is_whole = event.replaces is None
+        if _is_cancelled(event.component):
             continue
-        own = changes.get(_uid(event), ()) if is_whole else ()
-        for original, shown, first, last in _occurrences(event, begin, end, zone, own):
-            is_replaced = is_whole and (_uid(event), original) in replaced
+        own = changes.get(event.uid, ()) if is_whole else ()
+        for original, shown, first, last in _occurrences(event, begin, end, own):
+            is_replaced = is_whole and (event.uid, original) in replaced
             if not is_replaced and not _is_cancelled(shown) and first < end and last > begin:
                 shifts.add(Shift(first, last, _attendees(shown), str(shown.get("SUMMARY", ""))[:MAX_SUMMARY]))
     ordered = sorted(shifts, key=lambda shift: (shift.begin, shift.end, shift.attendees, shift.summary))
     return DutyCalendar(ordered[:MAX_SHIFTS], left_out)
 
 
-def _fault(event: Any, zone: tzinfo) -> str | None:
-    """Return the property of an event that cannot be read, "" if that is not known; None if all of it can be read."""
-    broken = [str(name) for name, _reason in event.errors if name in _NEEDED]
-    if broken or "DTSTART" not in event:
-        return broken[0] if broken else "DTSTART"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    """An event that was read.
+
+    `component` has all its properties; untyped, because the library's types are unions of all that a property may be.
+    `replaces` is the occurrence of another event that it stands for, and `periods` says how long those of its own occurrences
+    are that say so themselves. Without `recurrences`, it occurs once.
+    """
+
+    component: Any
+    uid: str
+    start: datetime
+    length: timedelta
+    periods: dict[datetime, timedelta]
+    replaces: datetime | None
+    recurrences: rruleset | None
+
+    @property
+    def local(self) -> tzinfo:
+        return self.start.tzinfo or UTC
+
+
+def _read(component: Any, zone: tzinfo) -> _Event | LeftOut:
+    """Read everything that decides when an event is. One of which something cannot be read is left out."""
+    broken = [str(name) for name, _reason in component.errors if name in _NEEDED]
+    if broken or "DTSTART" not in component:
+        return _left_out(component, broken[0] if broken else "DTSTART")
     try:
-        start = _aware(event["DTSTART"].dt, zone)
-        _length(event, start, zone)
-        _periods(event, start.tzinfo or UTC, zone)
-        if "RECURRENCE-ID" in event:
-            _moment(event["RECURRENCE-ID"].dt, zone)
-        elif "RRULE" in event or "RDATE" in event:
-            _recurrences(event, start.replace(tzinfo=None), start.tzinfo or UTC, zone)
+        return _event_in(component, zone)
     except Exception:
         # Whatever the libraries raise for what someone else's program has written.
-        return "RRULE" if "RRULE" in event else ""
-    return None
+        return _left_out(component, "RRULE" if "RRULE" in component else "")
 
 
-def _left_out(event: Any, fault: str) -> LeftOut:
-    begin = event.get("DTSTART")
+def _event_in(component: Any, zone: tzinfo) -> _Event:
+    start = _aware(component["DTSTART"].dt, zone)
+    local = start.tzinfo or UTC
+    replaces = component.get("RECURRENCE-ID")
+    recurs = replaces is None and ("RRULE" in component or "RDATE" in component)
+    return _Event(
+        component=component,
+        uid=str(component.get("UID", "")),
+        start=start,
+        length=_length(component, start, zone),
+        periods=_periods(component, local, zone),
+        replaces=None if replaces is None else _moment(replaces.dt, zone),
+        recurrences=_recurrences(component, start.replace(tzinfo=None), local, zone) if recurs else None,
+    )
+
+
+def _left_out(component: Any, fault: str) -> LeftOut:
+    begin = component.get("DTSTART")
     written = begin.to_ical().decode() if begin is not None else ""
-    return LeftOut(str(event.get("SUMMARY", ""))[:MAX_SUMMARY], written[:MAX_BEGIN], fault)
+    return LeftOut(str(component.get("SUMMARY", ""))[:MAX_SUMMARY], written[:MAX_BEGIN], fault)
 
 
-def _newest(events: Sequence[Any], zone: tzinfo) -> list[Any]:
+def _newest(events: Sequence[_Event]) -> list[_Event]:
     """Return events without those of which the calendar has a newer version: it has a higher sequence, or a later stamp."""
-    newest: dict[tuple[str, datetime | None], Any] = {}
+    newest: dict[tuple[str, datetime | None], _Event] = {}
     for event in events:
-        key = _version_key(event, zone)
-        if key not in newest or _version(event) >= _version(newest[key]):
+        # What all versions of an event have in common.
+        key = (event.uid, event.replaces)
+        if key not in newest or _version(event.component) >= _version(newest[key].component):
             newest[key] = event
     # An event without an id is the version of no other.
-    return [event for event in events if not _uid(event) or newest[_version_key(event, zone)] is event]
+    return [event for event in events if not event.uid or newest[event.uid, event.replaces] is event]
 
 
-def _version_key(event: Any, zone: tzinfo) -> tuple[str, datetime | None]:
-    """Return what all versions of an event have in common: its id, and which occurrence it replaces."""
-    replaces = event.get("RECURRENCE-ID")
-    return _uid(event), None if replaces is None else _moment(replaces.dt, zone)
-
-
-def _version(event: Any) -> tuple[int, datetime]:
+def _version(component: Any) -> tuple[int, datetime]:
     # Either may be malformed, and counts as absent then.
-    sequence, stamp = event.get("SEQUENCE"), event.get("DTSTAMP")
+    sequence, stamp = component.get("SEQUENCE"), component.get("DTSTAMP")
     made_at = (
         _moment(stamp.dt, UTC)
         if isinstance(stamp, vDDDTypes) and isinstance(stamp.dt, date)
@@ -148,48 +172,47 @@ class _Change:
     since: datetime
     moved: timedelta
     length: timedelta
-    event: Any
+    component: Any
 
 
-def _changes(events: Sequence[Any], zone: tzinfo) -> dict[str, list[_Change]]:
+def _changes(events: Sequence[_Event]) -> dict[str, list[_Change]]:
     """Return what holds for this and following occurrences, by event, in the order of the occurrences."""
     changes: dict[str, list[_Change]] = {}
     for event in events:
-        original = event.get("RECURRENCE-ID")
-        if original is not None and str(original.params.get("RANGE", "")).upper() == "THISANDFUTURE":
-            start = _aware(event["DTSTART"].dt, zone)
-            before = _aware(original.dt, zone).astimezone(start.tzinfo)
-            moved = start.replace(tzinfo=None) - before.replace(tzinfo=None)
-            change = _Change(_moment(original.dt, zone), moved, _length(event, start, zone), event)
-            changes.setdefault(_uid(event), []).append(change)
+        if event.replaces is None or not _holds_for_following(event.component):
+            continue
+        before = event.replaces.astimezone(event.local)
+        moved = event.start.replace(tzinfo=None) - before.replace(tzinfo=None)
+        changes.setdefault(event.uid, []).append(_Change(event.replaces, moved, event.length, event.component))
     for own in changes.values():
         own.sort(key=lambda change: change.since)
     return changes
 
 
+def _holds_for_following(component: Any) -> bool:
+    return str(component["RECURRENCE-ID"].params.get("RANGE", "")).upper() == "THISANDFUTURE"
+
+
 def _occurrences(
-    event: Any, begin: datetime, end: datetime, zone: tzinfo, changes: Sequence[_Change]
+    event: _Event, begin: datetime, end: datetime, changes: Sequence[_Change]
 ) -> Iterator[tuple[datetime, Any, datetime, datetime]]:
-    """Yield each occurrence: when it would have been without changes, the event that says what it is, its begin and its end."""
-    start = _aware(event["DTSTART"].dt, zone)
-    local = start.tzinfo or UTC
+    """Yield each occurrence: when it would have been without changes, what says what it is, its begin and its end."""
     # By the clock on the wall, on which rules of recurrence count.
-    first, length = start.replace(tzinfo=None), _length(event, start, zone)
-    periods = _periods(event, local, zone)
-    if "RECURRENCE-ID" in event or not ("RRULE" in event or "RDATE" in event):
-        walls = [first]
-    else:
-        earliest, latest = (moment.astimezone(local).replace(tzinfo=None) for moment in (begin, end))
-        longest = max([length, *periods.values(), *(abs(change.moved) + change.length for change in changes)])
-        margin = longest + DAY
-        walls = _recurrences(event, first, local, zone).between(earliest - margin, latest + margin, inc=True)
+    walls = [event.start.replace(tzinfo=None)]
+    if event.recurrences is not None:
+        earliest, latest = (moment.astimezone(event.local).replace(tzinfo=None) for moment in (begin, end))
+        moves = (abs(change.moved) + change.length for change in changes)
+        margin = max([event.length, *event.periods.values(), *moves]) + DAY
+        walls = event.recurrences.between(earliest - margin, latest + margin, inc=True)
     for wall in walls:
-        original = wall.replace(tzinfo=local).astimezone(UTC)
+        original = wall.replace(tzinfo=event.local).astimezone(UTC)
         held = next((change for change in reversed(changes) if change.since <= original), None)
-        moved, shown_length = (timedelta(), periods.get(wall, length)) if held is None else (held.moved, held.length)
-        times = (wall + moved, wall + moved + shown_length)
-        begins, ends = (each.replace(tzinfo=local).astimezone(UTC) for each in times)
-        yield original, event if held is None else held.event, begins, ends
+        moved, length = timedelta(), event.periods.get(wall, event.length)
+        if held is not None:
+            moved, length = held.moved, held.length
+        times = (wall + moved, wall + moved + length)
+        begins, ends = (each.replace(tzinfo=event.local).astimezone(UTC) for each in times)
+        yield original, event.component if held is None else held.component, begins, ends
 
 
 def _recurrences(event: Any, first: datetime, local: tzinfo, zone: tzinfo) -> rruleset:
@@ -257,10 +280,6 @@ def _moment(value: date | datetime, zone: tzinfo) -> datetime:
 
 def _is_cancelled(event: Any) -> bool:
     return str(event.get("STATUS", "")).upper() == "CANCELLED"
-
-
-def _uid(event: Any) -> str:
-    return str(event.get("UID", ""))
 
 
 def _attendees(event: Any) -> tuple[str, ...]:

@@ -163,22 +163,48 @@ def find_call(scope: str, tool_call_id: str) -> ApprovalRequest | None:
 #: Digits of the number in a series of equal calls. With these keys, texts sort alike in every collation.
 SERIES_DIGITS = 8
 
-_LATEST: Prepared[ApprovalRequest] = Prepared(
-    lambda: (
+#: At most so many requests of one id are looked through for the one that a report is about.
+MAX_SERIES = 100
+
+
+def _series(**more: Any) -> QuerySet[ApprovalRequest]:
+    """Return the requests of a series of equal calls, the last one first."""
+    return (
         with_report(whole_requests())
         .filter(
             scope=Parameter("scope", CharField()),
             idempotency_key__gte=Parameter("first", CharField()),
             idempotency_key__lte=Parameter("last", CharField()),
+            **more,
         )
-        .order_by("-idempotency_key")[:1]
+        .order_by("-idempotency_key")
     )
+
+
+_LATEST: Prepared[ApprovalRequest] = Prepared(lambda: _series()[:1])
+_LATEST_SAME: Prepared[ApprovalRequest] = Prepared(lambda: _series(ask_digest=Parameter("digest", CharField()))[:1])
+_LATEST_OF_TOOL: Prepared[ApprovalRequest] = Prepared(
+    lambda: _series(tool_name=Parameter("tool", CharField()))[:MAX_SERIES]
 )
 
 
-def latest_of_calls(scope: str, key: str) -> ApprovalRequest | None:
-    """Return the last request that a client has made for equal calls (`asking.origins.EqualCalls`); None if it made none."""
-    return _LATEST.first(scope=scope, first=key, last=key + "9" * SERIES_DIGITS)
+def _bounds(key: str) -> dict[str, str]:
+    return {"first": key, "last": key + "9" * SERIES_DIGITS}
+
+
+def latest_of_calls(scope: str, key: str, *, digest: str | None = None) -> ApprovalRequest | None:
+    """Return the last request that a client has made for equal calls (`asking.origins.EqualCalls`); None if it made none.
+
+    With a `digest`, the last one that asked what the digest is over.
+    """
+    if digest is None:
+        return _LATEST.first(scope=scope, **_bounds(key))
+    return _LATEST_SAME.first(scope=scope, digest=digest, **_bounds(key))
+
+
+def calls_of_tool(scope: str, key: str, tool: str) -> list[ApprovalRequest]:
+    """Return the last requests that a client has made for calls of a tool under one id, the latest first."""
+    return _LATEST_OF_TOOL.all(scope=scope, tool=tool, **_bounds(key))
 
 
 def latest_of_session(scope: str, session: str, agent: str) -> ApprovalRequest | None:

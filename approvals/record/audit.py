@@ -21,7 +21,7 @@ from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.models.actors import Signatory
 from approvals.models.subscriptions import heard
 from approvals.record.amounts import amount_at, plain
-from approvals.record.events import EVENTS, ONCE, OTHER_INPUT, VERDICTS
+from approvals.record.events import DENIED, EVENTS, ONCE, OTHER_INPUT, VERDICTS
 
 #: The characters that begin a formula (OWASP, "CSV Injection").
 FORMULA = tuple("=+-@＝＋－＠")  # noqa: RUF001 - full-width on purpose
@@ -178,9 +178,15 @@ def reports_of(
 
 
 def repeat_key(event: str, subject: Subject, data: Mapping[str, Any] | None = None) -> str:
-    """Return the dedup key of an event that is recorded once: per call, or per request and input that ran."""
+    """Return the dedup key of an event that is recorded once: per call, or per request and input that ran.
+
+    A denied call is also known by its tool and input, because vendors of models repeat ids.
+    """
     if event == OTHER_INPUT:
         return f"{event}:{subject.request_id}:{(data or {}).get('executed_digest')}"
+    if event == DENIED:
+        call = canonical([subject.tool_call_id, subject.tool_name, (data or {}).get("input_digest")])
+        return f"{event}:{subject.scope}:{hashlib.sha256(call).hexdigest()}"
     return f"{event}:{subject.scope}:{subject.tool_call_id}"
 
 

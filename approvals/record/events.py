@@ -61,11 +61,14 @@ EVENTS = (
 #: A report of a call that ran with a different input than the approved one.
 OTHER_INPUT = "tool.other_input"
 
+#: A call that the lists of its key have denied.
+DENIED = "tool.denied"
+
 #: The events with what a call did.
 RESULTS = ("tool.result", OTHER_INPUT)
 
 #: The events that `record_once` records: every entry of them has a dedup key, and no other entry has one.
-ONCE = (*RESULTS, "tool.denied")
+ONCE = (*RESULTS, DENIED)
 
 #: The events that end a request, whose data has a verdict.
 VERDICTS = ("request.decided", "request.cancelled", "request.expired")

@@ -85,8 +85,9 @@ def altered_columns(entry: AuditEntry) -> list[str]:
     verdict = str(data.get("verdict", "")) if event in VERDICTS else ""
     if entry.verdict != verdict and not (entry.verdict == "" and _is_of_an_upgrade(entry)):
         altered.append("verdict")
-    scope, call, request_id = (str(recorded[name]) for name in ("scope", "tool_call_id", "request_id"))
-    subject = Subject(scope=scope, tool_call_id=call, request_id=request_id)
+    names = ("scope", "tool_name", "tool_call_id", "request_id")
+    scope, tool, call, request_id = (str(recorded[name]) for name in names)
+    subject = Subject(scope=scope, tool_name=tool, tool_call_id=call, request_id=request_id)
     if entry.dedup_key != (repeat_key(event, subject, data) if event in ONCE else None):
         altered.append("dedup_key")
     return altered

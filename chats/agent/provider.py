@@ -62,12 +62,15 @@ class ModelMessage:
 def without_items(messages: Sequence[ModelMessage], provider: str) -> list[ModelMessage]:
     """Return a conversation as `provider` is sent it: without what others keep in their blocks for themselves."""
     return [
-        message if message.provider in ("", provider) else replace(message, content=_without_items(message.content))
+        message
+        if message.provider in ("", provider)
+        else replace(message, content=blocks_without_items(message.content))
         for message in messages
     ]
 
 
-def _without_items(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def blocks_without_items(blocks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return blocks without what their provider keeps in them for itself."""
     return [{name: value for name, value in block.items() if name != ITEM} for block in blocks]
 
 

@@ -8,12 +8,14 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from approvals.access import permissions
 from approvals.queries.results import results_of
 from chats import queries
-from chats.models import Chat, Message
-from chats.pages.messages import CallRequests, call_ids, message_views
+from chats.exceptions import ChatNotFound
+from chats.models import Chat, Message, Turn
+from chats.pages.messages import CallRequests, MessageView, call_ids, message_views
 from chats.pages.usage import summary_of
 from chats.queries import subagents
 from chats.queries.remarks import CONTINUED, remarks_in
@@ -21,6 +23,8 @@ from chats.states import TurnState
 
 #: A push renders this many of the last messages: the user's, and the assistant's answer.
 PUSHED = 2
+#: Bytes of parts in a push, which must fit into a message of a WebSocket. Pages fetch more by themselves.
+MAX_PARTS = 256 * 1024
 #: While a turn runs, its chat's usage is not shown anew.
 RUNS = frozenset({TurnState.QUEUED, TurnState.RUNNING})
 #: A push removes at most this many messages that an edit removed.
@@ -32,13 +36,10 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     messages = queries.last_messages(chat, limit=limit + 1, before=before)
     shown = messages[-limit:]
     turn = queries.last_turn(chat)
-    calls = call_ids(shown)
-    conversations = subagents.conversations(chat.pk, calls)
     suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
-    below = subagents.open_requests(suspended) if suspended and conversations else {}
-    waiting = [*(queries.own_open_requests(suspended) if suspended else ()), *chain.from_iterable(below.values())]
-    own = queries.requests_of(chat, calls)
-    requests = CallRequests(own=own, results=results_of(list(own.values())), conversations=conversations, below=below)
+    requests = _requests_of(chat, shown, suspended)
+    own_waiting = queries.own_open_requests(suspended) if suspended else ()
+    waiting = [*own_waiting, *chain.from_iterable(requests.below.values())]
     may_write = chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None
     cut = turn is not None and not turn.unfinished and _is_cut(shown[-1:], turn.message_id)
     return {
@@ -58,6 +59,26 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     }
 
 
+def _requests_of(chat: Chat, messages: Sequence[Message], suspended: Turn | None) -> CallRequests:
+    """Return the requests of the calls in these messages; `suspended` is the turn that waits, if one does."""
+    calls = call_ids(messages)
+    conversations = subagents.conversations(chat.pk, calls)
+    below = subagents.open_requests(suspended) if suspended and conversations else {}
+    own = queries.requests_of(chat, calls)
+    return CallRequests(own=own, results=results_of(list(own.values())), conversations=conversations, below=below)
+
+
+def part_context(user: User, chat: Chat, message_pk: int, number: int) -> dict[str, Any]:
+    """Return one part of a message. ChatNotFound."""
+    message = queries.message_of(chat, message_pk)
+    if message is None or number >= len(message.parts):
+        raise ChatNotFound
+    turn = queries.last_turn(chat)
+    suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
+    (view,) = message_views(user, [message], _requests_of(chat, [message], suspended))
+    return {"chat": chat, "view": view, "part": view.parts[number], "number": number}
+
+
 def composer_context(user: User, chat: Chat) -> dict[str, Any]:
     """Return what the composer says: what waits, and the question that a message would answer."""
     turn = queries.unfinished_turn(chat)
@@ -73,5 +94,29 @@ def _is_cut(last: Sequence[Message], message_id: str) -> bool:
 
 def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
     """Render out-of-band fragments: the parts of the last messages, the turn's state, and the removal of deleted messages."""
-    context = chat_context(user, chat, limit=limit) | {"cut": queries.last_cut_messages(chat, limit=CUT)}
+    context = chat_context(user, chat, limit=limit)
+    context |= {"cut": queries.last_cut_messages(chat, limit=CUT), "pushed": _with_parts(context)}
     return render_to_string("chats/chat/_push.html", context)
+
+
+def _with_parts(context: dict[str, Any]) -> list[tuple[MessageView, list[SafeString]]]:
+    """Return the messages with their parts as fragments of a push.
+
+    The last parts are most likely to be new, so it has these as they are. In place of others that do not fit, it has fragments
+    that make a page fetch what it does not show yet.
+    """
+    left = MAX_PARTS
+    messages = []
+    for view in reversed(context["views"]):
+        fragments = []
+        for number, part in reversed([*enumerate(view.parts)]):
+            values = context | {"view": view, "part": part, "number": number, "oob": True}
+            fragment = render_to_string("chats/chat/_part.html", values)
+            size = len(fragment.encode())
+            if size > left:
+                fragment = render_to_string("chats/chat/_fetched_part.html", values)
+            else:
+                left -= size
+            fragments.append(fragment)
+        messages.append((view, fragments[::-1]))
+    return messages[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -77,9 +78,13 @@ class PartView:
 
     @property
     def version(self) -> str:
-        """Changes whenever a card does; "" if there is none."""
+        """Changes whenever a card does or, without one, what is shown. An open page keeps a part whose version it has."""
         cards = [card for card in (self.card, *self.below) if card is not None]
-        return "-".join([*(card.version for card in cards), self.state]) if cards or self.conversation else ""
+        if cards or self.conversation:
+            return "-".join([*(card.version for card in cards), self.state])
+        shown = (self.kind, self.text, self.tool, self.state, self.input_json, self.output_json, self.error)
+        text = repr((*shown, *self.links, *self.files))
+        return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
     @property
     def state_label(self) -> str:

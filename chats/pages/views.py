@@ -25,7 +25,7 @@ from chats.agent import registry
 from chats.agent.agent import Agent
 from chats.exceptions import ApprovalPending, ChatNotFound, TurnRunning
 from chats.models import Chat
-from chats.pages.context import chat_context, composer_context, render_push
+from chats.pages.context import chat_context, composer_context, part_context, render_push
 from chats.pages.messages import part_view
 from chats.queries import branches
 from chats.queries.agents import agent_named, agents
@@ -94,6 +94,14 @@ def _files(request: HttpRequest) -> list[SentFile]:
 @refusals_as_pages
 def chat_detail(request: SignedIn, pk: int) -> HttpResponse:
     return _chat_page(request, queries.get_chat_for(request.user, pk))
+
+
+@require_GET
+@refusals_as_pages
+def message_part(request: SignedIn, pk: int, message: int, number: int) -> HttpResponse:
+    """Return a part of a message for an open page, to which it was too large to be pushed."""
+    chat = queries.get_chat_for(request.user, pk)
+    return render(request, "chats/chat/_part.html", part_context(request.user, chat, message, number))
 
 
 def _chat_page(

@@ -9,6 +9,7 @@ from chats.queries.chats import (
     last_cut_messages,
     last_messages,
     last_texts,
+    message_of,
     with_parts,
 )
 from chats.queries.checkpoints import checkpoints_of, get_checkpoint_for, group_by_message, parts_at
@@ -61,6 +62,7 @@ __all__ = [
     "last_seq",
     "last_texts",
     "last_turn",
+    "message_of",
     "model_history",
     "open_requests",
     "own_open_requests",

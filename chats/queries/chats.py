@@ -71,6 +71,12 @@ def last_messages(chat: Chat, *, limit: int, before: int | None = None) -> list[
     return [with_parts(message) for message in reversed(latest)]
 
 
+def message_of(chat: Chat, pk: int) -> Message | None:
+    """Return a message of a chat with its parts, unless it was removed."""
+    message = chat.shown.filter(pk=pk).first()
+    return None if message is None else with_parts(message)
+
+
 def with_parts(message: Message) -> Message:
     """Give a message its parts, if none are stored because its turn is unfinished."""
     if not message.parts:

@@ -1,13 +1,14 @@
-"""The state machines of the desk and of turns, over many more and longer stories than the fast tests play."""
+"""The state machines of the desk and of turns, and elections, over many more stories than the fast tests play."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.approvals.access.scopes.test_model import Scopes
 from tests.approvals.actions.test_state_machine import Desk
+from tests.approvals.policy.test_votes import absences, count_as_the_model, elections, happenings
 from tests.chats.engine.test_state_machine import Desk as Turns
 from tests.support.chats import agents
 from tests.support.services import ROUNDS
@@ -23,6 +24,12 @@ def test_any_order_of_changes_leaves_of_scopes_what_their_model_says():
     run_state_machine_as_test(
         Scopes, settings=settings(max_examples=25 * ROUNDS, stateful_step_count=15, deadline=None)
     )
+
+
+@settings(max_examples=500 * ROUNDS)
+@given(elections(), absences, happenings)
+def test_any_order_of_votes_and_rights_counts_as_in_the_model(election, absent_first, happened):
+    count_as_the_model(election, absent_first, happened)
 
 
 @pytest.mark.django_db(transaction=True)

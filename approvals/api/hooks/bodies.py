@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from approvals.api.bodies import Body, Text
 from approvals.api.hooks.agents import Agent, Event
 from approvals.asking.asks import MAX_LENGTHS, MAX_MESSAGE
 from approvals.asking.origins import key_of_calls
-from approvals.db.canonical_json import NotCanonical, canonical, clean_text, digest
+from approvals.db.canonical_json import NotCanonical, canonical, clean_text, digest, storable
 from approvals.exceptions import Invalid
 from approvals.text.confusables import tool_name_problem
 from approvals.text.translation import translated
@@ -75,12 +75,15 @@ class HookCall:
         return key_of_calls(f"{self.event.lower()}:", self.session, self.prompt, self.digest)
 
     def require_storable(self) -> None:
-        """Raise Invalid if the call cannot be stored. One that the lists of its key leave to the agent need not be."""
+        """Raise Invalid if what the call does cannot be stored. Only calls that people are asked about have to be."""
         try:
             _digest = self.digest
         except NotCanonical as error:
             raise _invalid(error) from error
-        self.require_storable_ids()
+
+    def as_stored(self) -> HookCall:
+        """Return the call for the record of a refused one, with what cannot be stored replaced."""
+        return replace(self, directory=clean_text(self.directory), input=storable(dict(self.input)))
 
     def require_storable_ids(self) -> None:
         """Raise Invalid if what recognizes the call cannot be stored."""

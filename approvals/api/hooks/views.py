@@ -18,14 +18,14 @@ from approvals.access.tool_lists import Ruling
 from approvals.api import asking
 from approvals.api.bodies import idempotency_key, json_object, mark_replayed
 from approvals.api.frame import endpoint, invalid_parameter, wait_of
-from approvals.api.hooks import answers
+from approvals.api.hooks import answers, reports
 from approvals.api.hooks.agents import CLAUDE_CODE, CODEX, REPORTS, Agent, Event
 from approvals.api.hooks.asks import ask_from
 from approvals.api.hooks.bodies import HookCall, parse
 from approvals.api.long_poll import read_due_request, respond_when_ended
 from approvals.asking.answers import ABSENT
 from approvals.asking.digests import digest_for
-from approvals.asking.origins import EqualCalls, Origin, key_of_calls
+from approvals.asking.origins import EqualCalls, Origin
 from approvals.models import ApprovalRequest
 from approvals.record.audit import Subject
 from approvals.states import Door, Kind, Status
@@ -68,10 +68,12 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
     ruling, pattern = asking.ruling(caller, call.tool) if call.tool else (Ruling.GATED, "")
     if ruling == Ruling.ALLOWED:
         return JsonResponse({})
-    call.require_storable()
+    call.require_storable_ids()
     if ruling == Ruling.DENIED:
-        message = asking.deny(caller, _subject(call, caller), call.input, pattern, via=Door.REST)
+        recorded = call.as_stored()
+        message = asking.deny(caller, _subject(recorded, caller), recorded.input, pattern, via=Door.REST)
         return JsonResponse(answers.denied(call, message))
+    call.require_storable()
     calls = _calls(call, caller, repeat)
     origin = Origin(scope=caller.scope, digest=call.digest, thread_id=call.session, agent=call.agent.name, calls=calls)
     wanted = replace(ask_from(call), deadline_at=_deadline(call, seconds, expiry))
@@ -85,7 +87,7 @@ def _answer(request: HttpRequest, caller: Caller, agent: Agent) -> HttpResponse:
 def _calls(call: HookCall, caller: Caller, repeat: str | None) -> EqualCalls:
     """Return what the call is recognized by. `repeat` is what a client calls it that may lose a response and call again."""
     return EqualCalls(
-        key=_key(call),
+        key=reports.series_of(call),
         named=call.named,
         taker=repeat or uuid4().hex,
         taken_by=f"{call.agent.name}, session {call.session}, {caller.actor.get_username()}",
@@ -94,17 +96,13 @@ def _calls(call: HookCall, caller: Caller, repeat: str | None) -> EqualCalls:
     )
 
 
-def _key(call: HookCall) -> str:
-    return key_of_calls("hook", call.agent.name, call.key)
-
-
 def _report(call: HookCall, caller: Caller) -> HttpResponse:
     """Record what an approved call has done, and tell the model what a person has changed and said about it.
 
     Of any other call nothing is recorded. Raises Invalid, OtherInput and Conflict.
     """
     call.require_storable_ids()
-    request = _reported(call, caller)
+    request = reports.reported_request(call, caller.scope)
     if request is not None and request.kind == Kind.APPROVAL and request.status == Status.APPROVED:
         call.require_storable()
         output = ABSENT if call.event == Event.POST_TOOL_USE_FAILURE else call.output
@@ -126,17 +124,6 @@ def _prompt(call: HookCall, caller: Caller) -> HttpResponse:
     if request is None or not request.pending:
         return JsonResponse({})
     return JsonResponse(answers.kept_back(call, request))
-
-
-def _reported(call: HookCall, caller: Caller) -> ApprovalRequest | None:
-    # The report does not say whether the call was deferred.
-    ways = (call, replace(call, deferred=True))
-    in_series = (queries.latest_of_calls(caller.scope, _key(way)) for way in ways)
-    # From before equal calls had a key.
-    older = (queries.find_call(caller.scope, way.key) for way in ways)
-    return next(filter(None, in_series), None) or next(
-        (request for request in older if request is not None and request.idempotency_key is None), None
-    )
 
 
 def _parse_wait(request: HttpRequest, call: HookCall) -> float | None:

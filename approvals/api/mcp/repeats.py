@@ -35,9 +35,11 @@ def name_of_call(session: str, call_id: str) -> str:
     return name if len(name) <= MAX_LENGTHS["tool_call_id"] else key_of_calls("call:", session, call_id)
 
 
-def equal_calls(caller: Caller, call: Call, *parts: Any, call_id: str, returns_results: bool = False) -> EqualCalls:
-    """Return what a call is recognized by: its name if it has one (`call_id`), and else `parts`, which say what it asks."""
-    key = key_of_calls("mcp", caller.scope, call.params.get("name"), *parts, call_id)
+def equal_calls(
+    caller: Caller, call: Call, *, about: str = "", session: str = "", call_id: str, returns_results: bool = False
+) -> EqualCalls:
+    """Return what a call is recognized by: its name if it has one (`call_id`), and else `about`, which says what it asks."""
+    key = key_of_calls("mcp", caller.scope, call.params.get("name"), "" if call_id else about, session, call_id)
     who = (call.client[:100] or "MCP client", caller.actor.get_username())
     return EqualCalls(
         key=key,

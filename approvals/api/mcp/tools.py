@@ -85,7 +85,12 @@ def _ask(
         agent=call.client[:100],
         # A permission prompt has no word for a result; whoever asks by a name of its own reads what has run.
         calls=repeats.equal_calls(
-            caller, call, body, session, call_id=call_id, returns_results=not isinstance(arguments, Permission)
+            caller,
+            call,
+            about=body,
+            session=session,
+            call_id=call_id,
+            returns_results=not isinstance(arguments, Permission),
         ),
     )
     outcome = asking.ask(caller, ask_from(sent), origin)

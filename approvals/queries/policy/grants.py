@@ -142,19 +142,17 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     pointers = settings_of(request.tool_name).key_fields if terms.width == Width.FIELDS else ()
     coverage = coverage_of(request, terms, pointers)
     earlier = ApprovalRequest.objects.filter(coverage.condition, created_at__gte=Now() - PREVIEWED)
-    earlier = earlier.exclude(Q(pk=request.pk) | Q(status=Status.PENDING))
+    # What the policy allows, denies or repeats does not get to a grant.
+    earlier = earlier.exclude(Q(pk=request.pk) | Q(status=Status.PENDING) | Q(decision__via=Door.RULE))
     if not sees_everything(user):
         earlier = earlier.filter(seen_by(user))
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text
-    refused = Q(status=Status.REJECTED) & ~Q(decision__via=Door.RULE)
-    flag = Case(When(refused, then=Value(True)), default=Value(False))
-    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared, "refused": flag})
+    shown = earlier.only("title", "status", "created_at").annotate(**{"short_input": compared})
     rows = list(shown.order_by("-created_at", "-id")[: MAX_PREVIEWED + 1])
     complete, rows = len(rows) <= MAX_PREVIEWED, rows[:MAX_PREVIEWED]
     if terms.width == Width.FIELDS:
         complete = complete and all(row.short_input for row in rows)
         rows = [row for row in rows if coverage.has_fields(json.loads(row.short_input or "{}"))]
-    # What a rule denies would not get to a grant.
-    return Preview([row for row in rows if vars(row)["refused"]], len(rows), complete)
+    return Preview([row for row in rows if row.status == Status.REJECTED], len(rows), complete)

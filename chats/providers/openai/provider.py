@@ -28,6 +28,7 @@ from chats.agent.provider import ModelRequest, ProviderError
 from chats.providers import retries
 from chats.providers.building import build
 from chats.providers.files import details_of_files, refuses_files, with_fewer_files
+from chats.providers.openai import servers
 from chats.providers.openai.answer import THOUGHTS, THOUGHTS_REFUSED, Answer, Failed, Malformed, Payload
 from chats.providers.openai.conversation import used_ids
 from chats.providers.openai.errors import (
@@ -95,7 +96,7 @@ class ServerProvider(ABC):
         self.model = model
         self._api_key, self._base_url, self._longest = api_key, base_url, longest
         self._told_after, self._patience = told_after, patience
-        self._theirs = theirs
+        self._theirs, self._server = theirs, servers.name_of(base_url)
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[openai.AsyncOpenAI, Any]]
         self._clients = WeakKeyDictionary()
         #: The arguments that each model was found not to support, so that later requests leave them out.
@@ -120,6 +121,7 @@ class ServerProvider(ABC):
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         """See `Provider.stream`. Retry what fails before the first output, up to ATTEMPTS requests in all."""
         client, model = await self._client(), request.agent.model or self.model
+        request = replace(request, messages=servers.for_server(request.messages, self.name, self._server))
         clock = asyncio.get_running_loop().time
         begin = clock()
         attempt, names = 1, sent_names(request.agent)
@@ -235,7 +237,13 @@ class ServerProvider(ABC):
             logger.warning("%s does not get the thoughts of %d earlier answers", answer.model, payload.thoughts)
             details["thoughts_left_out"] = {"answers": payload.thoughts, "why": "refused"}
             prefix = THOUGHTS_REFUSED
-        return replace(finished, stop_details=details, prefix=prefix, answered_by=self._answered_by(answer.identity))
+        return replace(
+            finished,
+            blocks=servers.marked(finished.blocks, self._server),
+            stop_details=details,
+            prefix=prefix,
+            answered_by=self._answered_by(answer.identity),
+        )
 
     def _safe(self, event: Event) -> Event:
         """Return an event of the server with what it says of itself made safe."""

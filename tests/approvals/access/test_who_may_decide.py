@@ -11,11 +11,11 @@ from approvals import actions
 from approvals.access.keys import SCOPES
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
-from approvals.exceptions import Refusal
+from approvals.exceptions import AlreadyDecided, CriticalElsewhere, Expired, Refusal
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor, KeyActor
 from approvals.states import Door, Kind, Priority, Verdict
-from tests.support.desk.requests import decisions, make_request, make_workflow, stored
+from tests.support.desk.requests import PAST, decisions, make_request, make_workflow, stored
 from tests.support.people import alice, make_person
 
 pytestmark = pytest.mark.django_db
@@ -139,13 +139,30 @@ def test_a_late_decision_is_refused_as_too_late_whichever_way_it_comes_in():
     assert refused.value.code == "already_decided"
 
 
-@pytest.mark.parametrize(("kind", "priority"), [*ASKS[:1], *APPROVALS[:1], *GUARDED[:2]])
+@pytest.mark.parametrize(("kind", "priority"), GUARDED)
 def test_the_admin_cancels_nothing_that_must_be_decided_on_its_page(kind, priority):
     people = cast("somebody who may decide")
-    request, guarded = asked(OUTSIDE, "", people, kind, priority), (kind, priority) in GUARDED
-    try:
+    request = asked(OUTSIDE, "", people, kind, priority)
+    with pytest.raises(CriticalElsewhere) as refused:
         actions.cancel(request.pk, by=people[1], via=Door.ADMIN)
-    except Refusal as refusal:
-        assert (guarded, refusal.code) == (True, PAGE)
-        actions.cancel(request.pk, by=people[1], via=Door.DASHBOARD)
+    assert (refused.value.code, stored(request).status, decisions(request)) == (PAGE, "pending", [])
+    actions.cancel(request.pk, by=people[1], via=Door.DASHBOARD)
     assert stored(request).status == "cancelled"
+
+
+@pytest.mark.parametrize(("kind", "priority"), [*ASKS, *APPROVALS])
+def test_the_admin_cancels_everything_else(kind, priority):
+    people = cast("somebody who may decide")
+    request = asked(OUTSIDE, "", people, kind, priority)
+    actions.cancel(request.pk, by=people[1], via=Door.ADMIN)
+    assert stored(request).status == "cancelled"
+
+
+def test_the_admin_says_of_a_critical_request_that_has_ended_how_it_did():
+    owner, person = cast("somebody who may decide")
+    ended, overdue = (make_request(owner, priority=Priority.CRITICAL, deadline_at=at) for at in (None, PAST))
+    actions.cancel(ended.pk, by=person, via=Door.DASHBOARD)
+    for request, refusal in ((ended, AlreadyDecided), (overdue, Expired)):
+        with pytest.raises(refusal):
+            actions.cancel(request.pk, by=person, via=Door.ADMIN)
+    assert [stored(request).status for request in (ended, overdue)] == ["cancelled", "expired"]

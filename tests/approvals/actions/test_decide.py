@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
 
 import pytest
 
 from approvals import actions
 from approvals.actions.checking import MAX_COMMENT, MAX_VALUE_BYTES
+from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.db.input_digest import input_digest
 from approvals.exceptions import AlreadyDecided, Invalid, Refusal
 from approvals.models import ApprovalRequest, Decision
+from approvals.models.actors import KeyActor
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import REFUND, cancel, decide, decisions, events, make_request, stored
 from tests.support.people import alice, bob, make_person
@@ -131,6 +134,23 @@ def test_an_edit_that_changes_nothing_is_an_approval(same, schema):
     assert (found.verdict, found.edited_input, found.approved_digest) == ("approve", None, request.input_digest)
 
 
+@pytest.mark.parametrize(
+    ("asked", "edited"),
+    [
+        ({"all": 1}, {"all": True}),
+        ({"all": False}, {"all": 0}),
+        ({"lines": [{"paid": 0}]}, {"lines": [{"paid": False}]}),
+    ],
+)
+def test_a_truth_value_in_the_place_of_a_number_is_a_change(asked, edited):
+    request = make_request(alice(), input=asked)
+    decide(request, bob(), Verdict.EDIT, edited_input=edited)
+    (found,) = decisions(request)
+    # As text, because True equals 1 in Python.
+    assert (found.verdict, json.dumps(found.edited_input)) == ("edit", json.dumps(edited))
+    assert found.approved_digest == input_digest(edited)
+
+
 ORDER = {
     "type": "object",
     "properties": {"items": {"items": {"properties": {"name": {"type": "string"}}}}, "paid": {"type": "boolean"}},
@@ -219,4 +239,6 @@ def test_only_the_same_person_with_the_same_answer_gets_the_decision_back(kind, 
     assert refused(AlreadyDecided, decide, request, decider, otherwise[0], **otherwise[1]).decision == first
     other = refused(AlreadyDecided, decide, request, make_person("dora", "decide_approvalrequest"), verdict, **said)
     assert f"{first.get_verdict_display().lower()} just now by bob" in str(other)
+    key = KeyActor(decider, create_key(decider, name="ci", scopes=["decide"])[0])
+    assert refused(AlreadyDecided, decide, request, key, verdict, **said).decision == first
     assert events(request) == ["request.created", "request.decided"]

@@ -179,6 +179,14 @@ def test_an_invalid_answer_after_the_deadline_expires_the_request_too():
     assert stored(request).status == "expired"
 
 
+def test_an_invalid_answer_to_a_request_that_was_read_before_hears_that_the_deadline_has_passed():
+    request = make_request(alice(), deadline_at=PAST)
+    answer = Answer(Verdict.RESPOND, answer="no answer to an approval")
+    with pytest.raises(Expired):
+        actions.decide(request.pk, answer, by=bob(), via=Door.DASHBOARD, seen=stored(request))
+    assert stored(request).status == "expired"
+
+
 def test_an_invalid_answer_before_the_deadline_is_refused():
     request = make_request(alice(), deadline_at=FUTURE)
     with pytest.raises(Invalid):

@@ -12,9 +12,11 @@ from approvals.models import ApprovalRequest, AuditEntry, OutboxEvent, Preferenc
 from approvals.models.comments import RequestComment
 from approvals.states import Channel, Door, Kind, Verdict
 from approvals.text.markdown import names_in, to_html
+from tests.support.desk.away import away
 from tests.support.desk.carrying import carry, with_address
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
+from tests.support.desk.scopes import make_scope
 from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, make_person, mallory
 
@@ -92,6 +94,15 @@ def test_the_requester_and_an_assignee_may_be_mentioned():
     assert say(request, by, "@alice @nina").mentions == ["alice", "nina"]
     with pytest.raises(NotAllowed):
         say(request, carol(), "@alice")
+
+
+def test_a_delegate_may_be_mentioned_while_the_person_is_away_for_whom_they_decide():
+    owner, absent, delegate = alice(), bob(), make_person("erin", "decide_approvalrequest")
+    make_scope(absent, by=User.objects.create_superuser("root"), tools=["refund"])
+    request = make_request(owner, tool_name="refund")
+    before = say(request, owner, "@erin @bob").mentions
+    away(absent, delegate)
+    assert (before, say(request, owner, "@erin @bob").mentions) == (["bob"], ["bob", "erin"])
 
 
 def test_a_muted_mention_is_stored_and_not_sent():

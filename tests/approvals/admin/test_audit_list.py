@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib.auth.models import User
 
 from approvals.states import Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request
+from tests.support.desk.scopes import make_scope
 from tests.support.markup import parse
 from tests.support.people import alice, bob, make_person
 
@@ -46,6 +48,13 @@ def test_the_list_is_searched_and_filtered_by_verdict(auditor, query, found):
     decide(make_request(owner, title="Refund?"), bob(), Verdict.APPROVE)
     make_request(owner, title="Deploy?")
     assert len(subjects(auditor, query)) == found
+
+
+@pytest.mark.parametrize("path", ["", "export.csv", "export.jsonl"])
+def test_the_list_and_its_exports_are_forbidden_to_auditors_whom_scopes_limit(auditor, path):
+    assert auditor.get(f"{LIST}{path}").status_code == 200
+    make_scope(User.objects.get(username="dave"), by=User.objects.create_superuser("root"))
+    assert auditor.get(f"{LIST}{path}").status_code == 403
 
 
 def test_the_admin_has_the_header_and_the_theme_of_the_product(auditor):

@@ -187,6 +187,17 @@ def test_an_invalid_idempotency_key_is_refused(key):
     assert (refused.status, sorted(refused.json["errors"])) == (422, ["Idempotency-Key"])
 
 
+def test_a_thread_is_text_of_at_most_200_characters():
+    asker = machine(alice())
+    answers = {thread: asker.post(f"{ADDRESS}?thread={thread}", QUESTION) for thread in ("x" * 201, "%00", "x" * 200)}
+    assert [(answer.status, answer.json.get("errors")) for answer in answers.values()] == [
+        (422, {"thread": "is longer than 200 characters"}),
+        (422, {"thread": "text contains a NUL or an unpaired surrogate"}),
+        (202, None),
+    ]
+    assert only().workflow.thread_id == "x" * 200
+
+
 def test_a_caller_without_permission_is_told_why():
     owner = alice()
     reader, asker, stranger = machine(owner, "read"), machine(owner, "ask"), machine(mallory())

@@ -20,7 +20,7 @@ from approvals.states import Door, Verdict
 from tests.support.desk.files import PDF, PNG, TEXT, attachment, folder, stored_names
 from tests.support.machine import Machine
 from tests.support.markup import parse
-from tests.support.people import alice, bob, make_person, mallory
+from tests.support.people import alice, bob, carol, make_person, mallory
 
 __all__ = ["folder"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("folder")]
@@ -216,6 +216,13 @@ def test_who_may_not_answer_stores_nothing(folder):
     document = ask()
     assert answer(document, {"invoice": attachment()}, mallory()).status == 404
     assert (stored_names(folder), RequestAttachment.objects.count()) == ([], 0)
+
+
+def test_the_files_of_someone_who_may_not_answer_are_not_looked_at(folder):
+    document = ask()
+    assert errors(document, {"invoice": {"name": "a.pdf", "content": "no base64"}}).keys() == {"answer.invoice"}
+    refused = answer(document, {"invoice": {"name": "a.pdf", "content": "no base64"}}, carol())
+    assert (refused.refusal, stored_names(folder)) == ((403, "not_allowed"), [])
 
 
 @pytest.mark.parametrize("via", [Door.AI_SDK, Door.CEDAR])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -43,6 +44,28 @@ def test_a_call_that_is_left_to_the_agent_may_have_an_input_that_cannot_be_store
         assert [(reply.status, reply.body) for reply in replies] == [(200, {})] * 3
     assert agent.post(CLAUDE_CODE + NOW, BASH | {"tool_input": given}).refusal == (422, "invalid")
     assert (ApprovalRequest.objects.count(), AuditEntry.objects.filter(event="tool.denied").count()) == (0, 0)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("body", [BASH, PERMISSION])
+@pytest.mark.parametrize(
+    ("given", "recorded"),
+    [
+        ({"n": 2**60, "password": "s3cret"}, {"n": str(2**60), "password": "s3cret"}),
+        ({"text": "a\x00b"}, {"text": "a\ufffdb"}),
+        ({"\ud83d": ["\ud83d"]}, {"\ufffd": ["\ufffd"]}),
+        (json.loads('{"deep": ' + "[" * 100 + "]" * 100 + "}"), {}),
+    ],
+)
+def test_a_denied_call_whose_input_cannot_be_stored_is_denied_in_words_and_on_record(body, given, recorded):
+    agent = agent_with(denied=("Bash",))
+    replies = [agent.post(CLAUDE_CODE, body | {"tool_input": given}) for _ in range(2)]
+    output = replies[0].body["hookSpecificOutput"]
+    said = output.get("permissionDecisionReason") or output["decision"]["message"]
+    words = "The tool Bash is not allowed here, so this call was not run. Do not repeat it."
+    assert ([reply.status for reply in replies], said) == ([200, 200], words)
+    entry = AuditEntry.objects.get(event="tool.denied")
+    assert (entry.data["input"], entry.retry_count) == (recorded, 1)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +155,18 @@ def test_a_denied_tool_is_refused_at_once_and_on_record_once(body):
         "API key a machine of alice",
     )
     assert ApprovalRequest.objects.count() == 0
+
+
+@pytest.mark.django_db
+def test_each_denied_call_under_a_repeated_id_is_on_record_once():
+    agent = agent_with(denied=("Bash", "Edit"))
+    calls = [BASH, BASH | {"tool_input": {"command": "ls"}}, BASH | {"tool_name": "Edit"}]
+    for call in calls * 2:
+        agent.post(CLAUDE_CODE, call)
+    entries = AuditEntry.objects.filter(event="tool.denied").order_by("pk")
+    assert [(entry.tool_name, entry.data["input"], entry.retry_count) for entry in entries] == [
+        (call["tool_name"], call["tool_input"], 1) for call in calls
+    ]
 
 
 @pytest.mark.django_db

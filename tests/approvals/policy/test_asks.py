@@ -59,6 +59,21 @@ def test_every_stage_of_both_is_kept_in_its_order(one, other, together):
 
 
 @pytest.mark.parametrize(
+    ("stages", "votes"),
+    [
+        ([], 1),
+        ([stage(FINANCE)], 1),
+        ([stage(TWO_OF_FINANCE, SECURITY)], 3),
+        # Of groups joined by *or*, that with the fewest votes is enough.
+        ([stage(TWO_OF_FINANCE, SECURITY, either=True)], 1),
+        ([stage(TWO_OF_FINANCE, Group(teams=(6,), votes=3), either=True), stage(FINANCE, SECURITY)], 4),
+    ],
+)
+def test_at_least_as_many_people_approve_as_the_fewest_votes_that_meet_all_stages(stages, votes):
+    assert with_stages(*stages).votes == votes
+
+
+@pytest.mark.parametrize(
     ("deadlines", "together"),
     [
         ([None, None], None),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.policy.conditions.expressions import MAX_STEPS, Expression
 from approvals.policy.grants import Bar, bar_of
-from approvals.policy.rules import NO_POLICY, Then, Verdict, Why, evaluate
+from approvals.policy.rules import MAX_KEPT, NO_POLICY, Requester, Then, Verdict, Why, evaluate
 from approvals.policy.terms import OnExpire
 from approvals.states import Control, Kind, Priority
 from tests.approvals.policy.writing import facts, policy
@@ -162,6 +165,57 @@ def test_who_asks_is_read_only_for_a_rule_that_needs_it():
     found = facts()
     vars(found)["requester"] = unread
     assert said(evaluate(policy(SMALL | ALLOW), found)) == ("allow", "rule 1", None)
+
+
+#: A text so long that a condition cannot compare it with a hundred others.
+LONG = "x" * 60_000
+
+
+def test_all_conditions_of_a_request_share_one_budget():
+    costly = "input.items.exists(item, item == input.memo)"
+    value = {"items": ["y"] * 16, "memo": LONG}
+    cost = Expression(costly).cost(facts(value).size)
+    assert MAX_STEPS // 2 < cost <= MAX_STEPS
+    never, rest = {"when": costly} | DENY, {"when": f"!{costly}"} | ALLOW
+    assert said(evaluate(policy(rest), facts(value))) == ("allow", "rule 1", None)
+    assert said(evaluate(policy(never, rest), facts(value))) == ("ask", "rule 2", "condition")
+
+
+@pytest.mark.parametrize("read", ["requester.teams", "context.teams"])
+@pytest.mark.parametrize(("size", "expected"), [(1, ("allow", "rule 1", None)), (100, ("ask", "rule 1", "condition"))])
+def test_a_condition_is_priced_by_who_asks_and_by_the_context_too(read, size, expected):
+    rule = {"when": f"!{read}.exists(team, team == input.memo)"} | ALLOW
+    teams = [f"team {number}" for number in range(size)]
+    known = {"requester": Requester("alice", teams)} if read == "requester.teams" else {"context": {"teams": teams}}
+    assert said(evaluate(policy(rule), facts({"memo": LONG}, **known))) == expected
+
+
+@pytest.mark.parametrize(
+    ("match", "fits", "other"),
+    [
+        ({"tools": ["refund"]}, {"tool": "refund"}, {"tool": "wire"}),
+        ({"agents": ["billing"]}, {"agent": "billing"}, {"agent": "support"}),
+        ({"servers": ["bank"]}, {"server": "bank"}, {"server": "files"}),
+        ({"kinds": ["approval"]}, {"kind": "approval"}, {"kind": "question"}),
+        ({"priorities": ["high"]}, {"priority": "high"}, {"priority": "low"}),
+        ({"sources": ["api"]}, {"source": "api"}, {"source": "chat"}),
+        ({"requesters": ["alice"]}, {"requester": 1}, {"requester": 2}),
+    ],
+)
+def test_the_rules_that_a_policy_remembers_are_those_of_the_same_facts(match, fits, other):
+    found = policy({"match": match} | ASK)
+    names = [[rule.name for rule in found.rules_for(replace(facts().match, **known))] for known in (fits, other, fits)]
+    assert names == [["rule 1"], [], ["rule 1"]]
+
+
+def test_a_policy_remembers_its_rules_for_so_many_kinds_of_requests_and_no_more():
+    found = policy({"match": {"tools": ["tool *"]}} | ALLOW, ASK)
+    kinds = [facts(tool=f"tool {number}").match for number in range(MAX_KEPT + 1)]
+    remembered = [found.rules_for(kind) for kind in kinds[:-1]]
+    assert all(found.rules_for(kind) is rules for kind, rules in zip(kinds, remembered, strict=False))
+    found.rules_for(kinds[-1])
+    again = found.rules_for(kinds[0])
+    assert ([rule.name for rule in again], again is remembered[0]) == (["rule 1", "rule 2"], False)
 
 
 #: Conditions with what they are of an input: true, false, or an error.

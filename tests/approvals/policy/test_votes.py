@@ -1,15 +1,18 @@
-"""How votes are counted, against a reference model that tries every way to fill the groups."""
+"""How votes are counted, against a reference model that tries every way to fill the groups.
+
+`tests/proofs/test_state_machines.py` counts many more elections.
+"""
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from approvals.policy.terms import Group, Stage, Terms
-from approvals.policy.votes import Cast, Electorate, count, fill, seat_for
+from approvals.policy.votes import Cast, Electorate, count, fill, has_enough_people, seat_for
 from approvals.states import Status
 
 PEOPLE = range(1, 6)
@@ -30,19 +33,19 @@ def can_fill(stage, groups, people):
 
 
 def model(terms, votes, groups, delegates, digest):
-    """(standing, current stage, the vote that counts for each seat)."""
+    """(standing, current stage, how many places each stage has filled, the vote that counts for each seat)."""
     valid = {}
     for vote in votes:
         right = vote.person == vote.seat or vote.person in delegates
         if vote.digest == digest and right and any(vote.seat in group for group in groups[vote.stage]):
             valid.setdefault(vote.seat, []).append(vote)
     counted = {seat: next((each for each in given if each.person == seat), given[-1]) for seat, given in valid.items()}
-    current = None
+    current, filled = None, []
     for number, stage in enumerate(terms.stages):
         yes = {seat for seat, each in counted.items() if each.approves and each.stage == number}
-        if not can_fill(stage, groups[number], yes):
+        filled.append(most(stage, groups[number], yes))
+        if current is None and not can_fill(stage, groups[number], yes):
             current = number
-            break
     noes = {seat for seat, each in counted.items() if not each.approves}
     standing = Status.PENDING if current is not None else Status.APPROVED
     if current is not None and noes:
@@ -51,7 +54,26 @@ def model(terms, votes, groups, delegates, digest):
             left = {each for each in members - noes if each not in counted or counted[each].stage == number}
             if terms.veto or (noes & members and not can_fill(stage, groups[number], left)):
                 standing = Status.REJECTED
-    return standing, current, counted
+    return standing, current, filled, counted
+
+
+def model_has_enough(terms, groups, counted):
+    """Whether those who have not rejected can fill all stages: each of them one place, and voters one in their stage."""
+    choices = []
+    for number, stage in enumerate(terms.stages):
+        able = {each for each in PEOPLE if each not in counted or counted[each].stage == number}
+        able -= {seat for seat, vote in counted.items() if not vote.approves}
+        places = [[able & members] * group.votes for group, members in zip(stage.groups, groups[number], strict=True)]
+        choices.append(places if stage.any else [[place for of_group in places for place in of_group]])
+    return any(can_place([*chain.from_iterable(chosen)]) for chosen in product(*choices))
+
+
+def can_place(places, placed=frozenset()):
+    """Whether each place can have a person of its own, found by trying everyone."""
+    if not places:
+        return True
+    first, *others = places
+    return any(can_place(others, placed | {person}) for person in first - placed)
 
 
 def model_seat(terms, person, away, groups, current, counted):
@@ -116,25 +138,27 @@ absences = st.dictionaries(person, person, min_size=1, max_size=3).map(
 )
 
 
-@given(elections(), absences, happenings)
-def test_votes_changes_edits_lost_rights_and_seats_count_as_in_the_model(election, absent_first, happened):
+def count_as_the_model(election, absent_first, happened):
+    """After each event, also after the first outcome, the votes count as in the model."""
     wanted, everyone = election
     votes, digest, lost, undelegated, away = {}, "asked", set(), set(), {**absent_first}
     for what, person, detail in happened:
         groups = [[group - lost for group in of_stage] for of_stage in everyone]
-        electorate = Electorate(groups, set(PEOPLE) - undelegated)
+        delegates = set(PEOPLE) - undelegated
+        electorate = Electorate(groups, delegates)
         tally = count(wanted, votes.values(), electorate, digest)
-        assert (tally.standing, tally.current, tally.counted) == model(
-            wanted, votes.values(), groups, set(PEOPLE) - undelegated, digest
+        filled = [sum(places) for places in tally.filled]
+        assert (tally.standing, tally.current, filled, tally.counted) == model(
+            wanted, votes.values(), groups, delegates, digest
         )
         assert len(tally.voters) == len(tally.counted)
+        enough = has_enough_people(wanted, votes.values(), electorate, digest)
+        assert enough == model_has_enough(wanted, groups, tally.counted)
         stood_in_for = {each: sorted(absent for absent, by in away.items() if by == each) for each in PEOPLE}
         seats = {each: seat_for(wanted, (each, *stood_in_for[each]), tally, electorate) for each in PEOPLE}
         assert seats == {
             each: model_seat(wanted, each, stood_in_for[each], groups, tally.current, tally.counted) for each in PEOPLE
         }
-        if tally.standing != Status.PENDING:
-            return
         if what in {"lose", "gain"}:
             (lost.add if what == "lose" else lost.discard)(person)
         elif what in {"lose delegation", "gain delegation"}:
@@ -150,6 +174,11 @@ def test_votes_changes_edits_lost_rights_and_seats_count_as_in_the_model(electio
             votes[person] = Cast(person, detail if what == "vote" else True, place[1], digest, absent)
 
 
+@given(elections(), absences, happenings)
+def test_votes_changes_edits_lost_rights_and_seats_count_as_in_the_model(election, absent_first, happened):
+    count_as_the_model(election, absent_first, happened)
+
+
 @given(elections(), st.sets(st.sampled_from(PEOPLE)), st.randoms())
 def test_as_many_places_are_filled_as_is_possible_whoever_comes_first(election, people, random):
     wanted, everyone = election
@@ -159,6 +188,7 @@ def test_as_many_places_are_filled_as_is_possible_whoever_comes_first(election, 
         filled = fill(stage, groups_of_stage, order)
         full = [len(places) >= group.votes for places, group in zip(filled, stage.groups, strict=True)]
         assert (any(full) if stage.any else all(full)) == can_fill(stage, groups_of_stage, people)
+        assert sum(map(len, filled)) == most(stage, groups_of_stage, people)
 
 
 def test_someone_of_both_groups_makes_room_for_someone_of_one():
@@ -182,6 +212,51 @@ def test_rejections_end_it_once_the_others_are_too_few(noes, standing):
 def test_a_stage_that_no_one_can_meet_rejects_nothing_by_itself():
     wanted = Terms(stages=(Stage(groups=(Group(votes=2),)),))
     assert count(wanted, [Cast(1, True, 0, "d")], Electorate([[{1}]]), "d").standing == Status.PENDING
+
+
+def test_a_rejection_ends_nothing_because_another_stage_lacks_people():
+    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(votes=2),))))
+    tally = count(wanted, [Cast(1, False, 0, "d")], Electorate([[{1, 2}], [{3}]]), "d")
+    assert (tally.standing, tally.current) == (Status.PENDING, 0)
+
+
+def test_whoever_has_approved_in_another_stage_is_not_counted_on_once_someone_has_rejected():
+    wanted = Terms(stages=(Stage(groups=(Group(),)), Stage(groups=(Group(votes=2),))))
+    votes = [Cast(1, True, 0, "d"), Cast(3, False, 1, "d")]
+    standings = [count(wanted, votes, Electorate([[{1}], [{1, 2, 3} | more]]), "d").standing for more in (set(), {4})]
+    assert standings == [Status.REJECTED, Status.PENDING]
+
+
+def test_a_group_joined_by_or_fills_no_more_places_than_it_has():
+    wanted = Terms(stages=(Stage(groups=(Group(votes=2), Group(votes=3)), any=True),))
+    votes = [Cast(person, True, 0, "d") for person in (1, 2, 3)]
+    assert count(wanted, votes, Electorate([[{1, 2, 3}, {2, 3}]]), "d").filled == ((2, 2),)
+
+
+@pytest.mark.parametrize(
+    ("stages", "votes", "enough"),
+    [
+        ([[{1, 2}], [{3}]], [], True),
+        ([[{1, 2}], [set()]], [], False),
+        # Someone has one place: in the stage of their vote, or in either before they vote.
+        ([[{1, 2}], [{1, 2}]], [Cast(1, True, 0, "d")], True),
+        ([[{1, 2}], [{1}]], [Cast(1, True, 0, "d")], False),
+        ([[{1}], [{1}]], [], False),
+        # No one counts on those who have rejected, wherever they did.
+        ([[{1, 2}], [{3}]], [Cast(1, False, 0, "d")], True),
+        ([[{1}], [{3}]], [Cast(1, False, 0, "d")], False),
+        ([[{1, 2}], [{1}]], [Cast(1, False, 0, "d")], False),
+    ],
+)
+def test_enough_people_are_those_who_can_still_fill_all_stages(stages, votes, enough):
+    wanted = Terms(stages=tuple(Stage(groups=(Group(),)) for _ in stages))
+    assert has_enough_people(wanted, votes, Electorate(stages), "d") == enough
+
+
+@pytest.mark.parametrize(("first", "second", "enough"), [({1}, {2}, True), ({1}, set(), False), ({1, 3}, set(), True)])
+def test_enough_people_for_one_group_are_enough_for_groups_joined_by_or(first, second, enough):
+    wanted = Terms(stages=(Stage(groups=(Group(votes=2), Group()), any=True),))
+    assert has_enough_people(wanted, [], Electorate([[first, second]]), "d") == enough
 
 
 def test_the_own_vote_counts_also_if_that_of_a_delegate_came_later():

@@ -16,6 +16,8 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals.models import AuditEntry
 from approvals.record import audit, export
+from tests.support.desk.scopes import make_scope
+from tests.support.machines import machine
 from tests.support.people import make_person
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,6 +43,15 @@ async def download(path: str) -> tuple[object, str]:
     response = await client.get(LIST + path)
     chunks = [chunk async for chunk in response.streaming_content] if response.streaming else []
     return response, b"".join(chunks).decode()
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_programs_of_auditors_whom_scopes_limit_read_no_audit_log(kind):
+    auditor, free = make_auditor(), make_person("erin", "view_auditentry", "ignore_scopes")
+    make_scope(auditor, by=User.objects.create_superuser("root"))
+    limited, whole = (machine(person, "audit").get(f"/api/v1/audit?format={kind}") for person in (auditor, free))
+    assert (limited.status, limited.code, whole.status) == (403, "not_allowed", 200)
+    assert "scope.created" in whole.text
 
 
 async def test_the_csv_has_a_header_and_the_columns_of_the_record():

@@ -48,6 +48,7 @@ clerk = Agent(
     script=(
         Conversation("^small", [calls(5), calls(6), [Say("Done: {answers}", pause=0)]]),
         Conversation("^large", [calls(500), [Say("I could not.", pause=0)]]),
+        Conversation("^why", [calls(500), [Say("I heard: {answers}", pause=0)]]),
         Conversation("^all", [calls(5, 50, 500), [Say("Done: {answers}", pause=0)]]),
     ),
 )
@@ -82,6 +83,12 @@ def test_what_a_rule_denies_does_not_run_and_the_model_is_told(chat):
     )
     assert AuditEntry.objects.filter(event__in=["tool.denied", "tool.result"]).count() == 1
     assert AuditEntry.objects.filter(event="request.decided").values_list("actor_id", "via").get() == (None, "rule")
+
+
+def test_the_model_is_told_at_once_that_the_policy_and_no_person_denied_a_call(chat):
+    turn = run(say(chat, "why"))
+    denial = "The policy denies this call. It was not run; do not try it again. Ask finance."
+    assert (last_text(turn), reload(turn).attempt) == (f"I heard: {denial}", 1)
 
 
 def test_a_step_waits_only_for_the_call_that_people_decide(chat):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from django.contrib.auth.models import User
 
 from approvals.db import pool
 from approvals.exceptions import NotAllowed
@@ -32,6 +33,7 @@ from tests.support.chats.turns import (
     say,
     tool_parts,
 )
+from tests.support.desk.scopes import again, make_scope
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -126,6 +128,25 @@ def test_owners_and_approvers_may_stop_a_turn():
     with pytest.raises(NotAllowed):
         stop(turn, carol)
     assert (stop(turn, bob), stop(turn, alice)) == (True, False)
+
+
+def test_an_approver_whom_scopes_limit_stops_only_turns_of_their_own():
+    alice, bob, root = people.alice(), people.bob(), User.objects.create_superuser("root")
+    theirs, own = converse(alice, "ask"), converse(bob, "ask")
+    make_scope(bob, by=root)
+    with pytest.raises(NotAllowed):
+        stop(theirs, again(bob))
+    assert (reload(theirs).state, stop(own, again(bob)), stop(theirs, root)) == ("suspended", True, True)
+
+
+def test_a_scope_that_comes_while_an_approver_has_a_chat_open_keeps_them_from_stopping_it():
+    alice, bob, root = people.alice(), people.bob(), User.objects.create_superuser("root")
+    turn = converse(alice, "ask")
+    chat = queries.get_chat_for(bob, turn.chat_id)
+    make_scope(bob, by=root)
+    with pytest.raises(NotAllowed):
+        actions.stop_turn(chat, by=bob, via=Door.CHAT)
+    assert reload(turn).state == "suspended"
 
 
 def test_a_second_stop_of_a_running_turn_changes_nothing():

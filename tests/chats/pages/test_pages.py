@@ -97,9 +97,15 @@ def test_htmx_gets_an_empty_composer_and_the_message(chat):
     client = browser(chat.owner)
     sent = client.post(f"{chat.get_absolute_url()}messages/", {"text": "hello"}, headers=HTMX)
     assert sent.status_code == 200
-    composer, message, turn, _state, _refusal = parse(sent.text).inside
+    composer, message, part, turn, _state, _refusal = parse(sent.text).inside
     assert (composer.attributes["id"], composer.find("textarea")[0].text) == ("composer", "")
-    assert (message.attributes["id"], message.words) == (f"message-{Message.objects.get().pk}", "hello")
+    pk = Message.objects.get().pk
+    assert (message.attributes["id"], message.words) == (f"message-{pk}", "")
+    assert (part.attributes["id"], part.attributes["data-into"], part.words) == (
+        f"part-{pk}-0",
+        f"#parts-{pk}",
+        "hello",
+    )
     assert (turn.attributes["id"], turn.attributes["data-state"]) == ("turn", "queued")
 
 

@@ -152,6 +152,26 @@ def test_a_request_is_noted_as_an_approval_a_question_or_a_recovery():
     )
 
 
+@pytest.mark.parametrize("by_rule", [True, False])
+def test_what_a_grant_or_a_rule_approves_at_once_is_ready_with_its_decision(by_rule):
+    after = transitions.approve_unasked(progress(call(WAITING)), "a", "digest", "salt", by_rule=by_rule)
+    assert only(after) == call(
+        READY, approved=True, decided=True, by_rule=by_rule, approved_digest="digest", digest_salt="salt"
+    )
+
+
+def test_what_a_rule_denies_at_once_says_that_the_rule_did_and_why():
+    after = transitions.deny_unasked(progress(call(WAITING)), "a", "Ask finance.")
+    denied = {
+        "approved": False,
+        "decided": True,
+        "by_rule": True,
+        "reason": "Ask finance.",
+        "error_text": "Ask finance.",
+    }
+    assert only(after) == replace(call(WAITING), state=DENIED, **denied)
+
+
 def test_a_cancelled_call_says_whether_its_outcome_is_known():
     before = progress(*(call(state, state) for state in CallState))
     texts = {made.tool_call_id: made.error_text for made in transitions.cancel_open(before, "over").calls}

@@ -99,6 +99,7 @@ def test_people_can_read_the_summary_in_the_message(claude):
 FAILED = {"type": "compaction", "content": None, "encrypted_content": "c2VhbGVk"}
 LISTING = {"type": "mcp_tool_listing", "mcp_server_name": "crm", "tools": [{"name": "find", "input_schema": {}}]}
 CRM = {"tools": [{"type": "mcp_toolset", "mcp_server_name": "crm"}]}
+CODE = {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]}
 BEHIND = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, text("Yes.")]
 
 
@@ -110,6 +111,8 @@ BEHIND = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, text("Ye
         # A list of a server that is not declared any more, and with it the thought behind it.
         (LISTING, {}, BEHIND[1:]),
         ({"type": "of_next_year"}, {}, BEHIND[1:]),
+        # In a request it would load the file anew, and fail with it.
+        ({"type": "container_upload", "file_id": "file_1"}, CODE, BEHIND[1:]),
         ({"type": "compaction", "content": ""}, {}, BEHIND[1:]),
     ],
 )

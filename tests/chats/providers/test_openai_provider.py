@@ -13,6 +13,7 @@ from chats.agent.provider import GO_ON, ModelMessage, ModelRequest, ProviderErro
 from chats.agent.server_tools import ServerTool
 from chats.agent.tools import tool
 from chats.providers.openai import OpenAIProvider
+from chats.providers.openai.servers import name_of
 from tests.support.anthropic_server import text, tool_use
 from tests.support.openai_server import KEY, OpenAIServer, call, refuses, says
 
@@ -197,7 +198,8 @@ async def test_thoughts_go_back_beside_calls_to_the_model_that_showed_them(serve
     made = call("call_1", "getWeather", city="Paris")
     server.will(says("", made, thoughts="Paris, then."))
     blocks = await ask(server, model=OTHER)
-    assert blocks[0] == {"type": "thinking", "thinking": "Paris, then.", "field": "reasoning_content"}
+    shown = {"type": "thinking", "thinking": "Paris, then.", "field": "reasoning_content"}
+    assert blocks[0] == shown | {"item": {"server": name_of(server.base_url)}}
     history = [*HELLO, step(*blocks, model=OTHER), results(("call_1", "clear"))]
     to_itself = (await sent(server, *history, model=OTHER))[1]
     to_another = (await sent(server, *history, model=OLD))[1]

@@ -269,7 +269,7 @@ async def test_a_chat_page_is_streamed_deltas_and_then_the_stored_message():
         said = "Hello! I can look up the weather, refund an order, and ask people when I need them."
         assert "".join(words) == said
         assert len(words) > 5
-        assert [one.words for one in parse(seen).find("article")] == ["hello", said]
+        assert [one.words for one in parse(seen).find("div", class_="part-text")] == ["hello", said]
 
 
 async def test_a_page_opened_mid_turn_gets_the_text_from_the_beginning(settings):
@@ -296,4 +296,4 @@ async def test_a_reconnecting_chat_page_gets_all_missed_messages():
         await run(completed, chat)
     async with line(f"/ws/chats/{chat.pk}/", await run(carol)) as page:
         html = await page.push()
-        assert [one.words for one in parse(html).find("article")] == ["hello", "Hello back."] * 3
+        assert [one.words for one in parse(html).find("div", class_="part-text")] == ["hello", "Hello back."] * 3

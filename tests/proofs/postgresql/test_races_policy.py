@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,13 +14,13 @@ from approvals.actions.attention.advising import Recommendation
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided
-from approvals.models import ApprovalRequest, AuditEntry, Decision, Workflow
+from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, Workflow
 from approvals.models.actors import KeyActor
 from approvals.policy.terms import terms_of
 from approvals.states import Door, Hint, Status, Verdict
-from tests.approvals.actions.policy.granting import approve, ask
+from tests.approvals.actions.policy.granting import approve, ask, give, terms
 from tests.proofs.postgresql.racing import Act, failures, race
-from tests.support.desk.requests import make_workflow, stored
+from tests.support.desk.requests import make_ask, make_workflow, stored
 from tests.support.desk.ruling import apply_policy
 from tests.support.desk.votes import both, group, make_voted, progress_of, vote, votes_of
 from tests.support.people import alice, bob, carol, make_person
@@ -74,6 +76,36 @@ def test_an_ask_that_waits_for_no_lock_sees_the_no_as_soon_as_it_is_stored():
         before = Act(lambda: ask(asker)).begun().ended()
     after = ask(asker)
     assert [(each.status, each.repeats) for each in (before, after)] == [("pending", None), ("rejected", waiting.pk)]
+
+
+def ask_in_one_step(asker: User, amounts: Sequence[int]) -> Iterator[ApprovalRequest]:
+    """Ask about several calls in one transaction, as a step of a chat does."""
+    workflow = make_workflow(asker, agent="billing")
+    for amount in amounts:
+        yield actions.request_approval(
+            workflow, make_ask(tool_name="refund", input={"amount": amount}), requested_by=asker
+        )
+
+
+def test_two_steps_that_use_the_same_two_grants_in_opposite_order_both_go_on():
+    """Each holds the row of the grant that it used first, and needs the row that the other one holds."""
+    asker, giver = alice(), bob()
+    grants = [give(giver, asker, terms(uses=2), {"amount": amount}) for amount in (5, 6)]
+
+    def opposite() -> list[ApprovalRequest]:
+        with transaction.atomic():
+            return list(ask_in_one_step(asker, [6, 5]))
+
+    other = Act(opposite)
+    with transaction.atomic():
+        step = ask_in_one_step(asker, [5, 6])
+        requests = [next(step)]
+        other.begun().until_it_waits()
+        requests.extend(step)
+    results = other.ended()
+    assert failures([results]) == []
+    assert [request.status for request in (*requests, *results)] == ["approved"] * 4
+    assert list(Grant.objects.values_list("used", "ended_why")) == [(2, "used_up")] * len(grants)
 
 
 # --- Advice that asks for more votes, while people vote.

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 
+from approvals.access import permissions
 from approvals.actions.policy.scoping import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, store_scope
-from approvals.models import ApproverScope
+from approvals.models import ApprovalRequest, ApproverScope
 from approvals.states import Door
 
 
@@ -32,3 +33,30 @@ def make_scope(
 def again(person: User) -> User:
     """The person as the next call reads them: rights and scopes are read once for each call."""
     return User.objects.get(pk=person.pk)
+
+
+def people_allowed(request: ApprovalRequest) -> tuple[set[str], set[str]]:
+    """Who may see a request, and who may decide it, by the rights of each person, read for each alone."""
+    return _people_allowed(request, [again(person) for person in User.objects.all()])
+
+
+def people_allowed_together(request: ApprovalRequest) -> tuple[set[str], set[str]]:
+    """The same by rights that are read for everyone at once."""
+    people = list(User.objects.all())
+    permissions.load_permissions(people)
+    return _people_allowed(request, people)
+
+
+def _people_allowed(request: ApprovalRequest, people: list[User]) -> tuple[set[str], set[str]]:
+    return (
+        {person.username for person in people if permissions.may_see(person, request)},
+        {person.username for person in people if permissions.may_decide(person, request)},
+    )
+
+
+def people_found(request: ApprovalRequest) -> tuple[set[str], set[str]]:
+    """Who may see a request, and who may decide it, as the database finds them: for mentions, votes and warnings."""
+    return (
+        set(permissions.readers_of(request).values_list("username", flat=True)),
+        set(permissions.deciders_of(request).values_list("username", flat=True)),
+    )

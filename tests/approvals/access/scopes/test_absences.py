@@ -19,7 +19,7 @@ from approvals.states import Audience, Control, Door, Kind, Verdict, Width
 from tests.support.desk.away import DAY, away
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, decisions, make_request
-from tests.support.desk.scopes import again, make_scope
+from tests.support.desk.scopes import again, make_scope, people_allowed, people_allowed_together, people_found
 from tests.support.machine import Machine
 from tests.support.people import alice, bob, make_person
 
@@ -158,6 +158,25 @@ def test_no_one_decides_what_the_agent_of_the_absent_person_asks(absent):
     away(absent, erin)
     request = refund(absent)
     assert (rights(absent, request), rights(erin, request)) == ((True, True, True), (True, False, True))
+
+
+@pytest.mark.parametrize(
+    ("owner", "readers", "deciders"),
+    [
+        ("alice", {"alice"}, {"erin"}),
+        # Four eyes stay four: neither of the two decides for the other what an agent of theirs asks.
+        ("erin", set(), set()),
+        ("bob", set(), set()),
+    ],
+)
+def test_a_delegate_is_among_those_who_see_a_request_and_decides_unless_they_or_the_absent_run_the_agent(
+    absent, owner, readers, deciders
+):
+    people = {"alice": alice(), "bob": absent, "erin": make_person("erin", DECIDER)}
+    away(absent, people["erin"])
+    request = refund(people[owner])
+    everyone = ({"bob", "erin", "root"} | readers, {"bob", "root"} | deciders)
+    assert [ways(request) for ways in (people_allowed, people_allowed_together, people_found)] == [everyone] * 3
 
 
 def test_the_confirmation_of_who_runs_the_agent_is_not_handed_on(absent):

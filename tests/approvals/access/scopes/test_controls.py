@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth.models import User
 
 from approvals import actions
-from approvals.access import permissions
 from approvals.access.keys import SCOPES
 from approvals.administration.keys.actions import create_key
 from approvals.administration.tools.actions import store_tool_settings
@@ -16,7 +15,7 @@ from approvals.models import ApprovalRequest
 from approvals.models.actors import KeyActor
 from approvals.states import Door, Kind, Priority, Verdict
 from tests.support.desk.requests import decide, make_request, make_workflow, stored
-from tests.support.desk.scopes import again, make_scope
+from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
 from tests.support.people import alice, bob, make_person
 
 pytestmark = pytest.mark.django_db
@@ -115,11 +114,26 @@ def test_a_control_counts_for_requests_that_are_made_after_it(root):
     assert stored(earlier).status == "approved"
 
 
+@pytest.mark.parametrize("kind", [Kind.APPROVAL, Kind.RECOVERY])
 @pytest.mark.parametrize("control", ["", "confirm", "four_eyes"])
-def test_the_deciders_of_a_request_are_those_whom_the_rights_name(root, control):
+def test_the_deciders_of_a_request_are_those_whom_the_rights_name(root, control, kind):
     people = [make_person("hal", "decide_approvalrequest"), alice(), bob(), root]
     make_scope(people[0], by=root)
     for owner in people:
-        request = controlled(control, root, owner)
-        deciding = {person.pk for person in people if permissions.may_decide(again(person), request)}
-        assert set(permissions.deciders_of(request).values_list("pk", flat=True)) == deciding
+        request = controlled(control, root, owner, kind)
+        assert people_found(request) == people_allowed(request)
+
+
+def test_with_confirm_the_person_who_runs_the_agent_is_among_the_deciders_of_its_approvals_alone(root):
+    owner = alice()
+    bob()
+    deciders = [people_found(controlled("confirm", root, owner, kind))[1] for kind in (Kind.APPROVAL, Kind.RECOVERY)]
+    assert deciders == [{"alice", "bob", "root"}, {"bob", "root"}]
+
+
+def test_with_confirm_the_person_who_runs_the_agent_also_changes_the_input_that_scopes_leave_to_others(root):
+    owner = alice()
+    make_scope(bob(), by=root, limit=100)
+    request = controlled("confirm", root, owner, input={"amount": 50})
+    decide(request, again(owner), Verdict.EDIT, edited_input={"amount": 70})
+    assert (stored(request).status, stored(request).decision.edited_input) == ("approved", {"amount": 70})

@@ -60,7 +60,9 @@ class Model:
             for named, may, limit, people, team in self.scopes.values()
             if named in {"*", tool} and (who in people or (team and who in self.members))
         ]
-        within = [RANK[may] == 2 and (limit is None or (amount is not None and amount <= limit)) for may, limit in mine]
+        within = [
+            RANK[may] == 2 and (limit is None or (amount is not None and abs(amount) <= limit)) for may, limit in mine
+        ]
         return bool(mine), any(within)
 
 
@@ -88,7 +90,7 @@ class Scopes(RuleBasedStateMachine):
 
     @rule(
         tool=st.sampled_from(TOOLS),
-        amount=st.sampled_from([None, 5, 50]),
+        amount=st.sampled_from([None, 5, 50, -50]),
         owner=st.sampled_from(["alice", "alice", *sorted(PEOPLE)]),
     )
     def ask(self, tool: str, amount: float | None, owner: str) -> None:

@@ -14,7 +14,7 @@ from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.states import Door, Kind, Verdict
 from tests.support.desk.requests import decide, make_request, make_workflow, stored
-from tests.support.desk.scopes import again, make_scope
+from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
 from tests.support.people import alice, bob, carol, make_person
 
 pytestmark = pytest.mark.django_db
@@ -190,17 +190,22 @@ def test_an_approval_is_assigned_only_to_those_whose_scope_lets_them_decide_it(a
         actions.assign(request.pk, by=again(inside), via=Door.DASHBOARD, to=again(outside), instead_of="bob")
 
 
-def test_the_people_who_may_see_or_decide_a_request_are_those_whom_the_rights_name(admin):
+@pytest.mark.parametrize("amount", [5, 500, -5, -500, None])
+def test_the_people_who_may_see_or_decide_a_request_are_those_whom_the_rights_name(admin, amount):
     people = [bob(), carol(), make_person("erin", "decide_approvalrequest"), make_person("mallory"), admin,
               make_person("frank", "decide_approvalrequest", "ignore_scopes")]  # fmt: skip
     make_scope(people[0], people[1], by=admin, tools=["refund"], limit=100)
     make_scope(people[2], by=admin, tools=["refund"], may="see")
-    for amount in (5, 500):
-        request = make_request(people[3], tool_name="refund", input={"amount": amount})
-        seeing = {person.pk for person in people if permissions.may_see(again(person), request)}
-        deciding = {person.pk for person in people if permissions.may_decide(again(person), request)}
-        assert set(permissions.readers_of(request).values_list("pk", flat=True)) == seeing
-        assert set(permissions.deciders_of(request).values_list("pk", flat=True)) == deciding
+    request = make_request(people[3], tool_name="refund", input={} if amount is None else {"amount": amount})
+    assert people_found(request) == people_allowed(request)
+    assert ("bob" in people_found(request)[1]) == (amount in {5, -5})
+
+
+def test_an_assignee_is_among_the_people_who_may_see_a_request(admin):
+    make_scope(bob(), by=admin, tools=["other"])
+    request = make_request(alice(), Kind.QUESTION, tool_name="refund", assigned_to=make_person("nina"))
+    readers = {"alice", "nina", "root"}
+    assert (people_found(request)[0], people_allowed(request)[0]) == (readers, readers)
 
 
 def test_many_people_at_once_have_the_rights_that_each_has_alone(admin):

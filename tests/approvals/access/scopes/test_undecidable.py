@@ -13,6 +13,7 @@ from approvals.models import ApprovalRequest, Workflow
 from tests.approvals.api.mcp.agent import QUESTION as MCP_QUESTION
 from tests.approvals.api.mcp.agent import REFUND, WRITE, Agent
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
+from tests.support.desk.away import away
 from tests.support.desk.ruling import apply_policy
 from tests.support.desk.scopes import make_scope
 from tests.support.machine import APPROVAL, QUESTION, Machine
@@ -60,11 +61,11 @@ def test_who_asks_reads_that_only_superusers_or_no_one_may_decide_until_someone_
     assert agent.ask(tool_name="other")["warnings"] == [NO_ONE]
 
 
-def test_a_limit_below_the_amount_leaves_no_one():
+def test_a_limit_below_the_amount_leaves_no_one_whatever_its_sign():
     agent, decider = Machine(alice()), bob()
     make_scope(decider, by=User.objects.create_superuser("root"), limit=100, tools=["refund"])
-    asked = [agent.ask(input={"amount": amount})["warnings"] for amount in (100, 101)]
-    assert asked == [[], [SUPERUSERS]]
+    asked = {amount: agent.ask(input={"amount": amount})["warnings"] for amount in (100, 101, -100, -101)}
+    assert asked == {100: [], 101: [SUPERUSERS], -100: [], -101: [SUPERUSERS]}
 
 
 def test_four_eyes_leave_no_one_if_the_only_approver_asks():
@@ -72,6 +73,16 @@ def test_four_eyes_leave_no_one_if_the_only_approver_asks():
     agent, other = Machine(both), Machine(alice())
     store_tool_settings("refund", FOUR_EYES, by=both)
     assert (agent.ask()["warnings"], other.ask()["warnings"]) == ([NO_ONE], [])
+
+
+def test_four_eyes_leave_no_one_if_the_only_approver_asks_and_is_away():
+    decider, delegate = bob(), make_person("erin", "decide_approvalrequest")
+    root = User.objects.create_superuser("root")
+    make_scope(decider, by=root, tools=["refund"])
+    store_tool_settings("refund", FOUR_EYES, by=root)
+    away(decider, delegate)
+    asked = {person.username: Machine(person).ask()["warnings"] for person in (decider, delegate, alice())}
+    assert asked == {"bob": [SUPERUSERS], "erin": [], "alice": []}
 
 
 def test_mcp_says_so_at_once_instead_of_waiting_and_when_asked_again(monkeypatch):

@@ -21,21 +21,24 @@ from approvals.states import Audience, Door, Kind, Verdict, Width
 REFUND = {"amount": 120, "order": "4711"}
 
 
+def call(value: dict[str, Any] | None = None, *, tool: str = "refund", **changes: Any) -> Ask:
+    """A call that is asked for."""
+    fields = {"kind": Kind.APPROVAL, "title": "Refund?", "tool_name": tool, "input": REFUND if value is None else value}
+    return Ask(**fields | changes)
+
+
 def ask(
     by: Actor,
     value: dict[str, Any] | None = None,
     *,
-    tool: str = "refund",
     agent: str = "billing",
     scope: str = "key:1",
     workflow: str = "",
     thread: str = "",
     **changes: Any,
 ) -> ApprovalRequest:
-    """Ask for an approval of a call, as a program does."""
-    wanted = Ask(kind=Kind.APPROVAL, title="Refund?", tool_name=tool, input=REFUND if value is None else value)
-    for name, change in changes.items():
-        object.__setattr__(wanted, name, change)
+    """Ask for an approval of a call, as a program does; `changes` are those of `call`."""
+    wanted = call(value, **changes)
     origin = Origin(scope=scope, digest="sha256:0", agent=agent, workflow=workflow, thread_id=thread)
     return ask_for_client(wanted, origin, by=by).request
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from approvals.actions.policy import ask_about_everything
 from approvals.administration.tools.actions import store_tool_settings
@@ -38,7 +39,7 @@ def refusal_of(request: ApprovalRequest, by: User) -> str:
     """What is said to someone who approves a request with a grant, over every input that may be granted."""
     for width in (Width.INPUT, Width.TOOL):
         with pytest.raises(Invalid) as refused:
-            approve(request, by, terms(width), comment="Fine.")
+            approve(request, by, terms(width), comment="Fine.", signed_in_at=timezone.now())
         assert refused.value.errors.keys() == {"grant"}
     assert (stored(request).status, Grant.objects.filter(request=request.pk).count()) == ("pending", 0)
     return refused.value.errors["grant"]
@@ -129,6 +130,30 @@ def test_a_policy_that_came_later_refuses_grants_and_is_named_in_the_ledger(then
     assert (why(given), again.status, used) == (unused, status, 0)
     apply_policy()
     assert (why(given), ask(asker).status) == ("", "approved")
+
+
+#: What a rule can say about how people decide: the list in docs/reference/policy.md.
+HOW_PEOPLE_DECIDE = [
+    {"stages": [{"groups": [{"votes": 1}]}]},
+    {"veto": True},
+    {"typed_name": True},
+    {"fresh_sign_in": True},
+    {"reason": "always"},
+]
+
+
+@pytest.mark.parametrize("how", HOW_PEOPLE_DECIDE)
+def test_what_a_rule_says_about_how_people_decide_is_not_bypassed_by_a_grant(how):
+    asker, decider = alice(), bob()
+    given = give(decider, asker, terms(Width.TOOL))
+    apply_policy(rule(ask=how, **ASK))
+    request = ask(asker)
+    assert (request.status, Grant.objects.get(pk=given.pk).used) == ("pending", 0)
+    assert refusal_of(request, decider) == PEOPLE
+    # A request goes on under the rule that it was asked under.
+    apply_policy()
+    assert (ask(asker).status, stored(request).status) == ("approved", "pending")
+    assert refusal_of(request, decider) == PEOPLE
 
 
 def test_four_eyes_of_a_policy_that_came_later_refuse_a_grant_for_calls_of_ones_own():

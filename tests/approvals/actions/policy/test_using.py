@@ -66,6 +66,14 @@ def test_what_a_grant_covers(width, value, covered):
     assert ask(asker, value).status == ("approved" if covered else "pending")
 
 
+def test_a_grant_of_key_fields_holds_when_the_list_of_them_is_reordered():
+    settings_of("refund", key_fields=["/order", "/amount"])
+    asker, decider = alice(), bob()
+    give(decider, asker, terms(Width.FIELDS))
+    settings_of("refund", key_fields=["/amount", "/order"])
+    assert ask(asker, REFUND | {"note": "other"}).status == "approved"
+
+
 @pytest.mark.parametrize(
     ("audience", "other", "covered"),
     [

@@ -15,7 +15,7 @@ from approvals.db.canonical_json import utc
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.states import Door, Verdict
-from tests.approvals.api.mcp.agent import QUESTION, REFUND, Agent, Response, decide, only
+from tests.approvals.api.mcp.agent import QUESTION, REFUND, WRITE, Agent, Response, decide, only
 from tests.approvals.api.test_ask_human_waiting import NEVER, until_somebody_listens
 from tests.support.machines import served
 from tests.support.people import alice, bob
@@ -42,6 +42,36 @@ def test_the_same_named_call_is_one_request_forever():
     decide(decider, Verdict.APPROVE)
     assert agent.call("request_approval", REFUND, meta=meta).outcome["status"] == "approved"
     assert (only().workflow.thread_id, agent.call("request_approval", REFUND).outcome["status"]) == ("s-1", "pending")
+
+
+@pytest.mark.parametrize("session", ["", "s-1"])
+def test_calls_under_one_id_with_different_inputs_are_asked_about_each_and_find_their_own_request_again(session):
+    agent, decider = Agent(alice()), bob()
+    meta = {"sessionId": session} if session else {}
+    inputs = [{"path": f"{name}.txt"} for name in "abc"]
+    for tool_input in inputs * 2:
+        agent.call("permission", WRITE | {"input": tool_input}, meta=meta)
+    made = list(ApprovalRequest.objects.order_by("created_at"))
+    call_id = f"{session}:toolu_1".lstrip(":")
+    assert [request.tool_call_id for request in made] == [call_id, f"{call_id}#2", f"{call_id}#3"]
+    actions.decide(made[1].pk, Answer(Verdict.APPROVE), by=decider, via=Door.DASHBOARD)
+    heard = [
+        agent.call("permission", WRITE | {"input": tool_input}, meta=meta).value["behavior"] for tool_input in inputs
+    ]
+    assert (heard, ApprovalRequest.objects.count()) == (["deny", "allow", "deny"], 3)
+
+
+def test_a_named_call_gets_its_own_result_again_after_another_call_under_its_id():
+    agent, decider = Agent(alice()), bob()
+    meta = {"claudecode/toolUseId": "call_1"}
+    first = agent.call("request_approval", REFUND, meta=meta).outcome["request_id"]
+    decide(decider, Verdict.APPROVE)
+    agent.call("report_result", {"request_id": first, "output": "refunded"})
+    other = REFUND | {"input": {"order": "4712", "amount": 1}}
+    assert agent.call("request_approval", other, meta=meta).outcome["status"] == "pending"
+    again = agent.call("request_approval", REFUND, meta=meta).outcome
+    assert (again["request_id"], again["result"]["output"]) == (first, "refunded")
+    assert ApprovalRequest.objects.count() == 2
 
 
 def test_an_unnamed_call_is_the_same_request_while_that_waits_and_one_call_takes_the_decision():

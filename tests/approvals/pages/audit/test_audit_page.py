@@ -20,6 +20,7 @@ from approvals.record import audit, integrity
 from approvals.states import Door, Verdict
 from tests.support.desk.pressing import browser
 from tests.support.desk.requests import decide, make_request, make_workflow, stored
+from tests.support.desk.scopes import make_scope
 from tests.support.markup import parse
 from tests.support.people import alice, bob, carol, make_person
 
@@ -53,6 +54,21 @@ def refund() -> ApprovalRequest:
 @pytest.mark.parametrize("path", [*PATHS, "/audit/?event=nothing"])
 def test_it_is_absent_for_people_who_may_not_read_the_audit_log(path):
     assert browser(carol()).get(path).status_code == 404
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/audit/evidence/"])
+def test_it_is_absent_for_auditors_whom_scopes_limit(path):
+    auditor, free = dave(), make_person("erin", "view_auditentry", "ignore_scopes")
+    make_scope(auditor, by=User.objects.create_superuser("root"))
+    assert [browser(person).get(path).status_code for person in (auditor, free)] == [404, 200]
+
+
+@pytest.mark.parametrize("path", ["/audit/reports/", "/audit/reports/delete/"])
+def test_reports_are_absent_for_auditors_whom_scopes_limit(path):
+    auditor = dave()
+    make_scope(auditor, by=User.objects.create_superuser("root"))
+    assert browser(auditor).post(path, {"name": "Mine", "query": "", "report": "1"}).status_code == 404
+    assert not SavedView.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["/audit/reports/", "/audit/reports/delete/"])

@@ -7,11 +7,13 @@ from datetime import timedelta
 import pytest
 
 from approvals.models import ApprovalRequest, Grant, Preferences, ToolSettings
+from approvals.queries.policy import grants
 from approvals.states import Priority, Verdict
 from tests.approvals.actions.policy.granting import ask, statuses
 from tests.approvals.hooks.calls import BASH, CLAUDE_CODE
 from tests.support.desk.pressing import HTMX, at, browser, decision, seen
-from tests.support.desk.requests import decide
+from tests.support.desk.requests import FUTURE, PAST, decide
+from tests.support.desk.ruling import apply_policy
 from tests.support.desk.scopes import again, make_scope
 from tests.support.machine import Machine
 from tests.support.markup import forms, parse
@@ -138,6 +140,35 @@ def test_a_preview_says_in_one_sentence_what_runs_and_lists_what_people_rejected
     assert Grant.objects.count() == 0
 
 
+def test_a_preview_leaves_out_what_the_policy_decided_without_asking():
+    asker, decider = alice(), bob()
+    apply_policy({"name": "Small", "when": "input.amount < 10", "then": "allow"}, {"name": "Rest", "then": "deny"})
+    decided = [ask(asker, {"amount": amount}) for amount in (5, 500)]
+    assert statuses(decided) == ["approved", "rejected"]
+    apply_policy()
+    request = ask(asker)
+    answer = browser(decider).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert said(answer.text, "hint") == ["It would have approved no request in the last 30 days."]
+    assert parse(answer.text).find("details", class_="grant-warning") == []
+
+
+@pytest.mark.parametrize(
+    ("looked_at", "words"),
+    [
+        (3, "It would have approved 3 requests in the last 30 days."),
+        (2, "It would have approved at least 2 requests in the last 30 days."),
+    ],
+)
+def test_a_preview_that_does_not_look_at_all_requests_says_so(looked_at, words, monkeypatch):
+    monkeypatch.setattr(grants, "MAX_PREVIEWED", looked_at)
+    asker, decider = alice(), bob()
+    for number in range(3):
+        decide(ask(asker, {"amount": number}), decider, Verdict.APPROVE)
+    request = ask(asker)
+    answer = browser(decider).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert said(answer.text, "hint") == [words]
+
+
 def test_a_preview_says_nothing_of_requests_that_the_reader_may_not_see():
     asker, limited, root = alice(), bob(), make_person("root", "administer", "decide_approvalrequest", "ignore_scopes")
     unseen = ask(asker, {"amount": 9_000, "order": "1"})
@@ -209,6 +240,15 @@ def test_what_waits_and_is_covered_is_said_before_and_offered_after_and_decided_
     assert statuses([*waiting, *others]) == ["pending"] * 5
     # What is asked from now on does not wait.
     assert ask(asker, {"amount": 9}).status == "approved"
+
+
+def test_what_expires_in_a_moment_is_not_offered():
+    asker, decider = alice(), bob()
+    request = ask(asker)
+    ask(asker, {"amount": 1}, deadline_at=PAST)
+    later = ask(asker, {"amount": 2}, deadline_at=FUTURE)
+    answer = browser(decider).post(at(request, "grant"), seen(request) | HOUR | {"covers": "tool"}, headers=HTMX)
+    assert also(answer.text) == [later.get_absolute_url()]
 
 
 def test_nothing_is_offered_of_what_the_person_may_not_decide_or_of_a_grant_that_has_ended():

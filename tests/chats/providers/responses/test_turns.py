@@ -164,25 +164,26 @@ def test_the_next_process_asks_again_with_the_thoughts_of_the_step_that_a_killed
     assert items(server)[1:3] == [*map(back, step)]
 
 
-def test_another_account_refuses_the_thoughts_of_a_chat_once_and_for_all(server, settings):
+def test_another_account_refuses_the_thoughts_of_a_chat_once_and_for_all(server):
     server.will(says(thought("rs_1"), message("One", item_id="msg_1")))
     chat = begin("One?").chat
-    with ResponsesServer() as other:
-        settings.OPENAI_BASE_URL = other.base_url
-        restart()
-        other.will(says(thought("rs_2"), message("Two")))
-        say(chat, "Two?")
-        assert [thoughts(other, number) for number in range(2)] == [["rs_1"], []]
-        assert [item.get("id") for item in items(other)] == [None] * 3
-        # Other chats keep theirs.
-        other.will(says(thought("rs_3"), message("Three")), says(message("Four")))
-        say(say(make_chat(chat.owner), "Three?").chat, "Four?")
-        assert thoughts(other) == ["rs_3"]
-        # Also a process that has not seen the refusal does not ask for another one.
-        restart()
-        other.will(says(message("Five")))
-        say(chat, "Five?")
-        assert (thoughts(other), len(other.requests)) == (["rs_2"], 5)
+    # Another account at the same address knows none of these thoughts.
+    for known in (server.thoughts, server.needed, server.requests):
+        known.clear()
+    restart()
+    server.will(says(thought("rs_2"), message("Two")))
+    say(chat, "Two?")
+    assert [thoughts(server, number) for number in range(2)] == [["rs_1"], []]
+    assert [item.get("id") for item in items(server)] == [None] * 3
+    # Other chats keep theirs.
+    server.will(says(thought("rs_3"), message("Three")), says(message("Four")))
+    say(say(make_chat(chat.owner), "Three?").chat, "Four?")
+    assert thoughts(server) == ["rs_3"]
+    # Also a process that has not seen the refusal does not ask for another one.
+    restart()
+    server.will(says(message("Five")))
+    say(chat, "Five?")
+    assert (thoughts(server), len(server.requests)) == (["rs_2"], 5)
     left_out = {"thoughts_left_out": {"answers": 1, "why": "refused"}}
     assert [step.stop_details for step in Step.objects.order_by("id")] == [{}, left_out, {}, {}, {}]
 

@@ -1,0 +1,215 @@
+"""Which grants may be given with a request: each term within its bounds, and those of the tool."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from approvals.policy.grants import Bar, Case, GrantTerms, Limits, fields_of, impossible, problems
+from approvals.states import Audience, Kind, Priority, Width
+from tests.approvals.policy.writing import AT
+
+HOUR, DAY, SECOND = timedelta(hours=1), timedelta(days=1), timedelta(seconds=1)
+
+
+def case(**changes: Any) -> Case:
+    """A request with which every grant can be given."""
+    known = {"kind": Kind.APPROVAL, "priority": Priority.NORMAL, "tool": "refund", "agent": "billing"}
+    more = {"input": {"order": "4711"}, "key_fields": ["/order"], "by_key": True, "lasting": True, "thread": "chat-1"}
+    return Case(**known | more | changes)
+
+
+def problems_of(terms: dict[str, Any], known: Case) -> dict[str, str]:
+    """What is wrong with the terms of a grant of ten uses, with these changes."""
+    wanted = GrantTerms(**{"width": Width.INPUT, "audience": Audience.AGENT, "uses": 10} | terms)
+    return {name: str(problem) for name, problem in problems(wanted, known, AT).items()}
+
+
+@pytest.mark.parametrize(
+    ("terms", "changes"),
+    [
+        *(({"width": width}, {}) for width in Width),
+        *(({"audience": audience}, {}) for audience in Audience),
+        *(({"uses": uses}, {}) for uses in (1, 10_000)),
+        *(({"uses": None, "until": AT + span}, {}) for span in (SECOND, 90 * DAY)),
+        ({"until": AT + HOUR}, {}),
+        ({"reason": "x" * 1_000}, {}),
+        ({"uses": 5}, {"limits": Limits(uses=5)}),
+        ({"uses": None, "until": AT + HOUR}, {"limits": Limits(seconds=3_600)}),
+        ({"width": Width.FIELDS}, {"limits": Limits(width=Width.FIELDS)}),
+        # The settings of a tool that runs what it is told may allow any input.
+        ({"width": Width.TOOL}, {"tool": "bash", "limits": Limits(width=Width.TOOL)}),
+        ({"width": Width.INPUT}, {"has_files": True}),
+        # What the audience does not name may be missing.
+        ({"audience": Audience.AGENT}, {"by_key": False, "lasting": False, "thread": ""}),
+        ({"audience": Audience.KEY}, {"agent": "", "lasting": False, "thread": ""}),
+    ],
+)
+def test_a_grant_within_all_bounds_may_be_given(terms, changes):
+    assert problems_of(terms, case(**changes)) == {}
+
+
+@pytest.mark.parametrize(
+    ("until", "uses", "limits", "expected"),
+    [
+        (None, None, Limits(), {"until": "is missing: enter a time, a number of uses, or both"}),
+        (AT, 10, Limits(), {"until": "must be in the future"}),
+        (AT - SECOND, None, Limits(), {"until": "must be in the future"}),
+        (AT + 90 * DAY + SECOND, None, Limits(), {"until": "is too far away: a grant lasts at most 90 days"}),
+        (
+            AT + HOUR + SECOND,
+            None,
+            Limits(seconds=3_600),
+            {"until": "is too far away: the settings of the tool allow at most 1 hour"},
+        ),
+        (None, 10, Limits(seconds=3_600), {"until": "is missing: the settings of the tool allow at most 1 hour"}),
+        (None, 0, Limits(), {"uses": "must be at least 1"}),
+        (None, -1, Limits(), {"uses": "must be at least 1"}),
+        (None, 10_001, Limits(), {"uses": "is too many: a grant has at most 10,000"}),
+        (None, 6, Limits(uses=5), {"uses": "is too many: the settings of the tool allow at most 5"}),
+        (AT + HOUR, None, Limits(uses=5), {"uses": "is missing: the settings of the tool allow at most 5"}),
+        (
+            None,
+            None,
+            Limits(seconds=3_600, uses=5),
+            {
+                "until": "is missing: the settings of the tool allow at most 1 hour",
+                "uses": "is missing: the settings of the tool allow at most 5",
+            },
+        ),
+    ],
+)
+def test_a_grant_ends_by_itself_within_its_bounds_and_those_of_the_tool(until, uses, limits, expected):
+    assert problems_of({"until": until, "uses": uses}, case(limits=limits)) == expected
+
+
+@pytest.mark.parametrize(
+    ("terms", "limits", "expected"),
+    [
+        (
+            {"until": AT + 90 * DAY + SECOND},
+            Limits(seconds=100 * 86_400),
+            {"until": "is too far away: the settings of the tool allow at most 90 days"},
+        ),
+        (
+            {"until": None},
+            Limits(seconds=100 * 86_400),
+            {"until": "is missing: the settings of the tool allow at most 90 days"},
+        ),
+        (
+            {"uses": 10_001},
+            Limits(uses=20_000),
+            {"uses": "is too many: the settings of the tool allow at most 10,000"},
+        ),
+        (
+            {"uses": None, "until": AT + HOUR},
+            Limits(uses=20_000),
+            {"uses": "is missing: the settings of the tool allow at most 10,000"},
+        ),
+    ],
+)
+def test_the_settings_of_a_tool_do_not_allow_more_than_any_grant_may_have(terms, limits, expected):
+    assert problems_of(terms, case(limits=limits)) == expected
+
+
+RUNS = "must be this exact input: the tool runs what it is told. An administrator can allow more in its settings"
+FILES = "must be this exact input: the request has files, which belong to what is approved"
+WIDER = "is wider than the settings of the tool allow"
+
+
+@pytest.mark.parametrize(
+    ("width", "changes", "expected"),
+    [
+        (Width.TOOL, {"tool": "bash"}, RUNS),
+        (Width.FIELDS, {"tool": "bash"}, RUNS),
+        (Width.TOOL, {"has_files": True}, FILES),
+        (Width.FIELDS, {"has_files": True}, FILES),
+        (Width.TOOL, {"has_files": True, "limits": Limits(width=Width.TOOL)}, FILES),
+        (Width.TOOL, {"limits": Limits(width=Width.FIELDS)}, WIDER),
+        (Width.FIELDS, {"limits": Limits(width=Width.INPUT)}, WIDER),
+        (
+            Width.FIELDS,
+            {"key_fields": []},
+            "needs key fields, which an administrator can choose in the settings of the tool",
+        ),
+        (Width.FIELDS, {"input": {"amount": 120}}, "is not possible: the input lacks a key field of the tool"),
+        (
+            Width.FIELDS,
+            {"key_fields": ["/amount", "/order"]},
+            "is not possible: the input lacks a key field of the tool",
+        ),
+    ],
+)
+def test_a_grant_covers_no_more_than_its_request_and_its_tool_allow(width, changes, expected):
+    assert problems_of({"width": width}, case(**changes)) == {"covers": expected}
+
+
+@pytest.mark.parametrize(
+    ("audience", "changes", "expected"),
+    [
+        (Audience.AGENT, {"agent": ""}, "is not possible: the request names no agent"),
+        (Audience.KEY, {"by_key": False}, "is not possible: the request was not made with an API key"),
+        (Audience.WORKFLOW, {"lasting": False}, "is not possible: the workflow ends with this request"),
+        (Audience.THREAD, {"thread": ""}, "is not possible: the request names no conversation"),
+    ],
+)
+def test_a_grant_is_for_no_one_whom_its_request_does_not_name(audience, changes, expected):
+    assert problems_of({"audience": audience}, case(**changes)) == {"audience": expected}
+
+
+def test_every_problem_is_named_at_once():
+    wrong = {"width": Width.TOOL, "audience": Audience.KEY, "until": AT, "uses": 0, "reason": "x" * 1_001}
+    assert problems_of(wrong, case(tool="bash", by_key=False)) == {
+        "covers": RUNS,
+        "audience": "is not possible: the request was not made with an API key",
+        "until": "must be in the future",
+        "uses": "must be at least 1",
+        "reason": "is longer than 1,000 characters",
+    }
+
+
+BARS = {
+    Bar.KIND: "is only possible for approvals: a question, form or recovery needs a person",
+    Bar.CRITICAL: "is not possible for a critical request, which a person decides each time",
+    Bar.NO_TOOL: "is not possible for a request without a tool",
+    Bar.DENIED: "is not possible: the rule “Refunds” of the policy denies such calls",
+    Bar.ALLOWED: "is not needed: the rule “Refunds” of the policy allows such calls",
+    Bar.FILES: "is not possible: the rule “Refunds” of the policy asks people about each call with files",
+    Bar.UNCERTAIN: (
+        "is not possible: it is not certain which rule of the policy matches, so people decide each such call"
+    ),
+    Bar.STOPPED: "is not possible: everything is asked at the moment",
+    Bar.PEOPLE: "is not possible: each of these requests needs people who decide it",
+    Bar.FOUR_EYES: "is not possible: such calls need four eyes now, and you run the agent",
+    Bar.NO_RIGHT: "is not possible: you may not decide such calls as they are asked now",
+}
+
+
+@pytest.mark.parametrize("bar", Bar)
+def test_a_grant_that_would_not_be_used_is_refused_whatever_its_terms_are(bar):
+    barred = case(bar=bar, rule="Refunds")
+    assert (str(impossible(barred)), problems_of({"uses": 0}, barred)) == (BARS[bar], {"": BARS[bar]})
+
+
+def test_a_tool_whose_settings_allow_no_grants_has_none():
+    never = "is not possible for this tool: its settings say that a person decides each time"
+    assert problems_of({}, case(limits=Limits(never=True))) == {"": never}
+    assert problems_of({}, case(limits=Limits(never=True), bar=Bar.DENIED, rule="Refunds")) == {"": never}
+
+
+def test_the_key_fields_of_an_input_are_the_same_in_whatever_order_they_are_listed():
+    value = {"order": "4711", "amount": 120, "note": "The cups"}
+    fields = [{"pointer": "/amount", "value": 120}, {"pointer": "/order", "value": "4711"}]
+    for pointers in (["/order", "/amount"], ["/amount", "/order"], ["/order", "/amount", "/order"]):
+        assert fields_of(value, pointers) == fields
+
+
+@pytest.mark.parametrize("pointers", [[], ["/order", "/missing"], ["/order/number"]])
+def test_an_input_that_lacks_a_key_field_has_none(pointers):
+    assert fields_of({"order": "4711"}, pointers) is None
+
+
+def test_a_key_field_that_is_null_is_a_value():
+    assert fields_of({"order": None}, ["/order"]) == [{"pointer": "/order", "value": None}]
