@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from approvals.db.canonical_json import utc
 from approvals.models import AuditEntry
 from approvals.record.amounts import numbers_in
 from approvals.record.audit import Subject, repeat_key
-from approvals.record.events import ONCE, VERDICTS
+from approvals.record.events import DENIED, ONCE, VERDICTS
 
 #: Entries of one query, few because one may be megabytes long.
 PAGE = 50
@@ -88,9 +88,18 @@ def altered_columns(entry: AuditEntry) -> list[str]:
     names = ("scope", "tool_name", "tool_call_id", "request_id")
     scope, tool, call, request_id = (str(recorded[name]) for name in names)
     subject = Subject(scope=scope, tool_name=tool, tool_call_id=call, request_id=request_id)
-    if entry.dedup_key != (repeat_key(event, subject, data) if event in ONCE else None):
+    if entry.dedup_key not in _dedup_keys(event, subject, data):
         altered.append("dedup_key")
     return altered
+
+
+def _dedup_keys(event: str, subject: Subject, data: Mapping[str, Any]) -> Set[str | None]:
+    """Return the keys that an entry of this event may have: one, and of a denied call also that of earlier versions."""
+    if event not in ONCE:
+        return {None}
+    key = repeat_key(event, subject, data)
+    # They knew it by its id alone.
+    return {key, f"{event}:{subject.scope}:{subject.tool_call_id}"} if event == DENIED else {key}
 
 
 def _is_of_an_upgrade(entry: AuditEntry) -> bool:

@@ -99,10 +99,15 @@ def test_a_report_of_another_input_passes():
     assert check() == "All 3 audit entries are unchanged.\n"
 
 
-def test_a_call_that_a_key_denies_passes():
+def test_a_call_that_a_key_denies_passes_also_under_the_key_of_earlier_versions():
     subject = audit.Subject(scope="key:1", tool_call_id="call-1", tool_name="Bash")
     actions.record_denied_call(subject, {"command": "ls"}, "Bash", by=alice(), via=Door.REST)
     assert check() == "All 1 audit entries are unchanged.\n"
+    entry = AuditEntry.objects.get()
+    change(entry, "dedup_key", "'tool.denied:key:1:call-1'")
+    assert check() == "All 1 audit entries are unchanged.\n"
+    change(entry, "dedup_key", "'tool.denied:key:1:call-2'")
+    assert [line.rpartition("Z): ")[2] for line in refused()[0]] == ["dedup_key"]
 
 
 @pytest.mark.parametrize("value", ["NULL", "'tool.other_input:key:1:call-1'"])
