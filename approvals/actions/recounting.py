@@ -1,8 +1,8 @@
 """Count the votes on waiting requests anew after a change of who may decide: people, teams, rights, scopes or absences.
 
-A change only adds a row, in its own transaction. The sweep counts, in batches: what was not counted when a process was killed
-is counted by the next one. Nothing is decided from a batch: a request whose votes are in is locked, counted once more, and ended
-on the path of all decisions.
+A change only adds a row, in its own transaction. The sweep counts, in batches, in one process at a time: what was not counted
+when a process was killed is counted by the next one. Nothing is decided from a batch: a request whose votes are in is locked,
+counted once more, and ended on the path of all decisions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def due_recounts() -> QuerySet[VoteRecount]:
 def recount_votes() -> None:
     """Count the votes on everything that waits anew, oldest first, and end the requests that they decide.
 
-    A request that cannot be ended now holds up no others: it is counted again with everything else, a second later.
+    A request that cannot be ended now holds up no others: it is counted again with everything else, a second later. Nor do two
+    processes count at the same time: each would find the requests of a batch locked by the other, and look at them one by one.
     """
     last = VoteRecount.objects.order_by("-pk").values_list("pk", flat=True).first()
     while (recount := due_recounts().filter(pk__lte=last or 0).order_by("pk").first()) is not None:
@@ -68,6 +69,8 @@ def recount_votes() -> None:
             _begin(recount)
             continue
         batch = _count_next(recount)
+        if batch is None:
+            return
         failed = [request_id for request_id in batch.settled if not _is_settled(request_id)]
         if failed:
             # Before how far the count is: a process that is killed here counts too much, and never too little.
@@ -81,14 +84,18 @@ def _begin(recount: VoteRecount) -> None:
     VoteRecount.objects.filter(pk=recount.pk, answers__isnull=True).update(answers=answers)
 
 
-def _count_next(recount: VoteRecount) -> _Batch:
-    """Count the next requests under their locks, so that no vote is between what is read and a change of who may vote."""
+def _count_next(recount: VoteRecount) -> _Batch | None:
+    """Count the next requests under their locks, so that no vote is between what is read and a change of who may vote. Return
+    None if another process counts now.
+    """
     voted = Exists(Vote.objects.filter(request=OuterRef("pk")))
     waiting = ApprovalRequest.objects.filter(voted, status=literal(Status.PENDING))
     if recount.counted_created_at is not None:
         later = Q(created_at__gt=recount.counted_created_at) | Q(pk__gt=recount.counted_id)
         waiting = waiting.filter(later, created_at__gte=recount.counted_created_at)
     with transaction.atomic():
+        if not VoteRecount.objects.select_for_update(skip_locked=True).filter(pk=recount.pk):
+            return None
         rows = list(waiting.order_by("created_at", "id").values_list("pk", "created_at")[:BATCH])
         requests = lock_free_requests([pk for pk, _at in rows])
         terms = {request: terms_of(request.terms) for request in requests if takes_votes(request)}

@@ -30,8 +30,18 @@ MENTIONED, ALONE, UNDECIDABLE = "request.mentioned", "request.decided_alone", "r
 _LOOK_ALIKES = str.maketrans("|`*~[]\\", "¦\u02cb\u2217\u223c\uff3b\uff3d\uff3c")
 #: Inside of a name, such as create_label, it means nothing.
 _OUTER_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-#: Mentions, emoji and addresses, topics, formulas, and addresses without a scheme.
-_MEANT = re.compile(r"@|:(?=\S)|#(?=\w)|\$|www(?=\.)", re.IGNORECASE)
+#: What has a meaning with that which follows it, after the escapes of Slack.
+_MEANT = re.compile(
+    r"""
+    @                               # mentions and addresses of mails
+    | \#(?=\w) | \$                 # topics and formulas
+    | :(?=\S)                       # names of emoji, emoticons and addresses
+    | ;(?=-?\)) | &lt;(?=/?3)       # emoticons: "<3 days" would be a heart
+    | (?<!\w)x(?=-d\b)
+    | www(?=\.) | \.(?=[^\W\d_]+/)  # addresses without a scheme
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 #: Requests listed in one message; for the rest it gives their number and a link.
 NAMED = 20
 

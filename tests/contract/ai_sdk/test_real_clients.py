@@ -11,7 +11,7 @@ import pytest
 from tests.contract.ai_sdk.conftest import Driver
 from tests.proofs.team.reciter import FIRST_PIECE, WHOLE
 from tests.support.chats.files import file_part
-from tests.support.processes.server import Person, Server, until
+from tests.support.processes.server import Page, Person, Server, until
 
 
 class Chat:
@@ -60,10 +60,15 @@ class Chat:
         )
         assert json.loads(stopped.text) == {"stopped": True}
 
+    def read(self, **headers: str) -> Page:
+        """The server's own copy, as a page reads it."""
+        return Person(self.server, "a machine").get(
+            f"/api/chat/{self.id}", **{"Authorization": f"Bearer {self.key}", **headers}
+        )
+
     def stored(self) -> list[dict[str, Any]]:
-        """The server's own copy."""
-        page = Person(self.server, "a machine").get(f"/api/chat/{self.id}", Authorization=f"Bearer {self.key}")
-        found: list[dict[str, Any]] = json.loads(page.text).get("messages", [])
+        """The messages of the server's own copy."""
+        found: list[dict[str, Any]] = json.loads(self.read().text).get("messages", [])
         return found
 
     def at_rest(self, *, posts: list[int]) -> Chat:
@@ -185,8 +190,11 @@ def test_who_is_second_is_told_who_was_first(chat, server):
 def test_after_a_refused_message_the_page_has_to_take_over_the_chat_before_an_approval_is_sent(chat):
     one = chat().do("send", text="approve refund").at_rest(posts=[200])
     (call,) = one.calls("issueRefund")
+    etag = one.read().headers["etag"]
     one.do("send", text="hello")
     assert (one.shown["posts"], json.loads(one.shown["error"])["code"]) == ([200, 409], "approval_pending")
+    # The refused message changed nothing, so a page that names what it has gets nothing to take over.
+    assert one.read(**{"If-None-Match": etag}).status == 304
     one.do("rule", approval=call["approval"]["id"], approved=True)
     assert one.shown["posts"] == [200, 409]
     one.do("set", messages=one.stored()).rule(True).at_rest(posts=[200, 409, 200])

@@ -12,13 +12,14 @@ from django.db import InternalError, OperationalError, connection, transaction
 from django.utils import timezone
 
 from approvals import actions as desk
+from approvals.actions import recounting
 from approvals.actions.policy import following_up
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.db import pool, transactions
 from approvals.db.transactions import PLACES, STUCK, LineTooLong
 from approvals.exceptions import AlreadyDecided
-from approvals.models import ApprovalRequest, Decision, FollowUp, Workflow
+from approvals.models import ApprovalRequest, Decision, FollowUp, VoteRecount, Workflow
 from approvals.states import Door, Verdict
 from chats import actions, doorbell
 from chats.actions.locking import Recorded
@@ -172,6 +173,17 @@ def test_reminders_of_a_workflow_that_stays_locked_hold_up_no_others():
         assert FollowUp.objects.count() == len(held)
     following_up.carry_out_follow_ups()
     assert FollowUp.objects.count() == 0
+
+
+def test_votes_are_counted_by_one_process_and_the_others_leave_it_to_that_one():
+    recount = VoteRecount.objects.create()
+    # It has begun.
+    VoteRecount.objects.update(answers=[recount.pk])
+    with frozen_in(lambda: VoteRecount.objects.select_for_update().get()):
+        asyncio.run(within(AT_ONCE, recounting.recount_votes))
+        assert VoteRecount.objects.count() == 1
+    recounting.recount_votes()
+    assert VoteRecount.objects.count() == 0
 
 
 def test_a_workflow_that_stays_locked_occupies_few_threads_and_refuses_the_others():

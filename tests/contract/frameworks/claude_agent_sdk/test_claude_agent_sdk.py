@@ -57,8 +57,8 @@ def asking(agent, tmp_path, request):
         yield started(agent, claude, tmp_path)
 
 
-def started(agent: Any, claude: AnthropicServer, folder: Path) -> Any:
-    agent.command.append(str(folder))
+def started(agent: Any, claude: AnthropicServer, folder: Path, *more: str) -> Any:
+    agent.command += [str(folder), *more]
     agent.environment |= {
         "ANTHROPIC_BASE_URL": claude.url,
         "ANTHROPIC_API_KEY": KEY,

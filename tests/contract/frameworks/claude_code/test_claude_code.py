@@ -12,11 +12,12 @@ import pytest
 
 from tests.contract.frameworks.claude_agent_sdk.test_claude_agent_sdk import AnyAccount
 from tests.contract.frameworks.coding_agent import CodingAgent
+from tests.contract.frameworks.conftest import SOON
 from tests.contract.frameworks.shared import program
 from tests.support.anthropic_server import KEY, AnthropicServer, Block, says, text, tool_use
 from tests.support.processes.policies import HALT, apply_rules, pass_deadline
 from tests.support.processes.ports import free_port
-from tests.support.processes.server import Server
+from tests.support.processes.server import Server, until
 
 pytestmark = pytest.mark.server
 
@@ -50,7 +51,12 @@ class ClaudeCode(CodingAgent):
         self.settings.write_text(before.replace(old, new))
 
     def run(
-        self, *calls: Block, arguments: tuple[str, ...] = ("-p", "go"), ends: bool = True, **environment: str
+        self,
+        *calls: Block,
+        arguments: tuple[str, ...] = ("-p", "go"),
+        allowed: tuple[str, ...] = ("Bash", "Write", "Read", "mcp__colours__pick"),
+        ends: bool = True,
+        **environment: str,
     ) -> None:
         """Start it; the model asks for these calls, and says that it is done unless the process ends before."""
         if calls:
@@ -58,9 +64,8 @@ class ClaudeCode(CodingAgent):
         if ends:
             self.model.will(says(text("done")))
         more = ["--output-format", "stream-json", "--verbose", "--setting-sources", "project"]
-        allowed = ["--allowedTools", "Bash", "Write", "Read", "mcp__colours__pick"]
         self.start(
-            ["claude", *arguments, *more, *allowed],
+            ["claude", *arguments, *more, "--allowedTools", *allowed],
             {
                 "ANTHROPIC_BASE_URL": self.model.url,
                 "ANTHROPIC_API_KEY": KEY,
@@ -188,6 +193,43 @@ def test_what_a_person_has_approved_runs_also_where_another_hook_rewrites_comman
     claude.decide(claude.waiting(command="touch one"), "approve")
     claude.results()
     assert claude.files == {"one"}
+
+
+def asked_twice(claude: ClaudeCode) -> dict[str, Any]:
+    """Start Claude Code with a PermissionRequest hook and a prompt tool; return the request of the tool."""
+    asking = json.loads(claude.settings.read_text())["hooks"]["PreToolUse"]
+    claude.settings.write_text(json.dumps({"hooks": {"PermissionRequest": asking}}))
+    headers = {"Authorization": f"Bearer {claude.asker.key}"}
+    server = {"type": "http", "url": f"{claude.desk.address}/mcp", "headers": headers, "alwaysLoad": True}
+    servers = json.dumps({"mcpServers": {"desk": server}})
+    prompts = ("-p", "go", "--mcp-config", servers, "--permission-prompt-tool", "mcp__desk__permission")
+    call = tool_use(f"toolu_{claude.session}", "Bash", command="touch one", description="A test")
+    claude.run(call, arguments=prompts, allowed=("Read",))
+
+    def found() -> list[dict[str, Any]]:
+        waiting = claude.approver.send("GET", "/requests?status=pending&limit=200").body["items"]
+        return [one for one in waiting if one["tool_call_id"] == call["id"]]
+
+    return until(found, "the prompt tool asks", SOON)[0]
+
+
+@pytest.mark.parametrize("first", ["hook", "tool"])
+@pytest.mark.parametrize(("verdict", "later"), [("approve", "reject"), ("reject", "approve")])
+def test_a_permission_hook_and_a_prompt_tool_are_asked_at_once_and_the_first_answer_wins(claude, first, verdict, later):
+    asked = {"tool": asked_twice(claude), "hook": claude.waiting(command="touch one")}
+    claude.decide(asked.pop(first), verdict)
+    claude.results()
+    # The second request waits on, and what is decided about it changes nothing.
+    claude.decide(asked.popitem()[1], later)
+    assert claude.files == ({"one"} if verdict == "approve" else set())
+
+
+@pytest.mark.parametrize("claude", ["oldest"], indirect=True)
+def test_the_oldest_version_asks_the_prompt_tool_alone(claude):
+    claude.decide(asked_twice(claude), "approve")
+    claude.results()
+    # Only the hook says in which project it asks.
+    assert (claude.files, claude.requests()) == ({"one"}, 0)
 
 
 @pytest.mark.shows("claude-code", "expire")

@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
 Item = dict[str, Any]
+#: An item of the script, or what makes one of all that the model was told by then about its calls.
+Step = Item | Callable[[dict[str, str]], Item]
 
 
-def shell(call: str, command: str) -> Item:
+def shell(call: str, command: str, **more: Any) -> Item:
     """A call of Codex's shell."""
-    arguments = json.dumps({"cmd": command})
+    return _call(call, "exec_command", cmd=command, **more)
+
+
+def types(call: str, into: str, text: str) -> Step:
+    """A call that types a text into the command that the call `into` has started, and waits for what comes of it."""
+
+    def item(outputs: dict[str, str]) -> Item:
+        session = re.search(r"session ID (\d+)", outputs[into])
+        assert session is not None, outputs[into]
+        return _call(call, "write_stdin", session_id=int(session[1]), chars=text, yield_time_ms=30_000)
+
+    return item
+
+
+def _call(call: str, name: str, **arguments: Any) -> Item:
     return {
         "type": "function_call",
         "id": f"fc_{call}",
         "call_id": call,
-        "name": "exec_command",
-        "arguments": arguments,
+        "name": name,
+        "arguments": json.dumps(arguments),
     }
+
+
+def searches(query: str) -> Item:
+    """A search of the web, which has run at the provider of the model: the same answer goes on with the next item."""
+    action = {"type": "search", "query": query}
+    return {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
 
 
 def says(words: str) -> Item:
@@ -28,12 +52,15 @@ def says(words: str) -> Item:
 
 
 class ResponsesServer:
-    """`outputs` are what the model was told about each call, and `last` is all of what it was last told."""
+    """`outputs` are what the model was told about each call, `last` is all of what it was last told, and `tools` are the names or
+    types of what it could use.
+    """
 
     def __init__(self) -> None:
-        self.script: list[Item] = []
+        self.script: list[Step] = []
         self.outputs: dict[str, str] = {}
         self.last = ""
+        self.tools: set[str] = set()
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -46,6 +73,7 @@ class ResponsesServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 stand_in.last = json.dumps(body["input"])
+                stand_in.tools = {tool.get("name", tool["type"]) for tool in body["tools"]}
                 items = [one for one in body["input"] if one["type"] == "function_call_output"]
                 stand_in.outputs |= {one["call_id"]: str(one["output"]) for one in items}
                 self.send_response(200)
@@ -54,7 +82,8 @@ class ResponsesServer:
                 usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1}
                 done = {"id": "resp_1", "usage": usage | {"output_tokens_details": None, "total_tokens": 2}}
                 self.event("response.created", response={"id": "resp_1"})
-                self.event("response.output_item.done", output_index=0, item=stand_in.script.pop(0))
+                for place, item in enumerate(stand_in.answer()):
+                    self.event("response.output_item.done", output_index=place, item=item)
                 self.event("response.completed", response=done)
 
             def event(self, kind: str, **data: Any) -> None:
@@ -62,6 +91,12 @@ class ResponsesServer:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.thread = threading.Thread(target=self.http.serve_forever)
+
+    def answer(self) -> list[Item]:
+        """The items of the next answer."""
+        step = self.script.pop(0)
+        item = step if isinstance(step, dict) else step(self.outputs)
+        return [item, *self.answer()] if item["type"] == "web_search_call" else [item]
 
     @property
     def url(self) -> str:

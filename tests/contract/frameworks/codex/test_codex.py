@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pausepoint.connect.settings import EARLIER_MARKS
 
-from tests.contract.frameworks.codex.responses_server import Item, ResponsesServer, says, shell
+from tests.contract.frameworks.codex.responses_server import ResponsesServer, Step, says, searches, shell, types
 from tests.contract.frameworks.coding_agent import CodingAgent
 from tests.support.processes.policies import HALT, apply_rules, pass_deadline
 from tests.support.processes.ports import free_port
@@ -44,7 +44,7 @@ class Codex(CodingAgent):
         self.config = self.home / "config.toml"
         self.config.write_text(CONFIG.format(url=model.url))
 
-    def run(self, *calls: Item, **environment: str) -> None:
+    def run(self, *calls: Step, **environment: str) -> None:
         """Start it; the model asks for these calls, one after the other, and then says that it is done."""
         self.model.script += [*calls, says("done")]
         self.start(["codex", "exec", *UNATTENDED, "go"], {"STAND_IN_KEY": "x", **environment})
@@ -166,6 +166,28 @@ def test_nothing_runs_without_a_server_without_a_valid_key_and_without_the_comma
     words = ["401", "Give the address and a key", "did not answer", "Pausepoint could not be asked"]
     assert [one for one, said in zip(words, codex.model.outputs.values(), strict=True) if one not in said] == []
     assert (codex.files, codex.requests()) == (set(), 0)
+
+
+@both_versions
+def test_what_is_typed_into_a_command_that_runs_is_not_asked_about(codex):
+    codex.run(
+        shell("call_1", "sh", tty=True, yield_time_ms=250),
+        types("call_2", "call_1", "touch typed; exit\n"),
+    )
+    codex.decide(codex.waiting(command="sh"), "approve")
+    codex.ended()
+    assert (codex.files, codex.requests()) == ({"typed"}, 1)
+
+
+@both_versions
+def test_a_hosted_search_of_the_web_is_not_asked_about_and_can_be_switched_off(codex):
+    codex.run(searches("pandas"))
+    codex.ended()
+    assert ("web_search" in codex.model.tools, codex.requests()) == (True, 0)
+    codex.config.write_text(f'web_search = "disabled"\n{codex.config.read_text()}')
+    codex.run()
+    codex.ended()
+    assert "web_search" not in codex.model.tools
 
 
 def test_disconnected_it_has_its_own_settings_again(codex, model):

@@ -1,4 +1,7 @@
-"""Every shape of LangGraph's interrupts in one program: `shapes.py THREAD`. It asks all, waits, and tells what came back."""
+"""Every shape of LangGraph's interrupts: `shapes.py THREAD KIND`. It asks all, waits, and tells what came back.
+
+KIND is `values` (what nodes of a graph give to `interrupt`) or `calls` (of the middleware of LangChain, one by one).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from model import Model
 from pausepoint import Desk
 from pausepoint.langchain import resume_from_desk
 
-THREAD = sys.argv[1]
+THREAD, KIND = sys.argv[1:3]
 
 INBOX = {"allow_accept": True, "allow_edit": True, "allow_respond": True, "allow_ignore": True}
 SIZE = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
@@ -81,7 +84,7 @@ def per_call() -> Any:
     )
 
 
-graphs = {name: graph_of(values) for name, values in VALUES.items()} | {"calls": per_call()}
+graphs = {"calls": per_call()} if KIND == "calls" else {name: graph_of(values) for name, values in VALUES.items()}
 found: dict[str, Any] = {}
 with Desk() as desk:
     configs = {name: {"configurable": {"thread_id": f"{THREAD}-{name}"}} for name in graphs}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.contract.frameworks import environments
 from tests.contract.frameworks.conftest import told
 
 pytestmark = pytest.mark.server
@@ -73,6 +74,7 @@ def test_a_rejected_call_does_not_run_though_the_condition_by_which_it_was_asked
     assert found["messages"]["refund"] == ["error", "A person declined this call: Not today. Do not repeat it."]
 
 
+@pytest.mark.skipif(environments.LOWEST, reason="langchain 1.3 knows no conditions, so it takes the change")
 def test_a_call_that_was_approved_with_changes_does_not_run_as_it_was_asked(agent, tmp_path):
     thread = Thread(agent, tmp_path, "when")
     waiting = thread.begin()
