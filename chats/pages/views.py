@@ -98,10 +98,10 @@ def chat_detail(request: SignedIn, pk: int) -> HttpResponse:
 
 @require_GET
 @refusals_as_pages
-def message_part(request: SignedIn, pk: int, message: int, number: int) -> HttpResponse:
+def message_part(request: SignedIn, pk: int, message: int, part: int) -> HttpResponse:
     """Return a part of a message for an open page, to which it was too large to be pushed."""
     chat = queries.get_chat_for(request.user, pk)
-    return render(request, "chats/chat/_part.html", part_context(request.user, chat, message, number))
+    return render(request, "chats/chat/_part.html", part_context(request.user, chat, message, part))
 
 
 def _chat_page(

@@ -18,7 +18,7 @@ from approvals import actions
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Grant, RequestComment, Snooze
 from approvals.policy.grants import GrantTerms
 from approvals.states import Audience, Door, Verdict, Width
-from chats.models import Chat, TurnCheckpoint
+from chats.models import Chat, Message, TurnCheckpoint
 from tests.support.chats.scenes import completed, text
 from tests.support.chats.turns import make_chat
 from tests.support.desk.files import attachment
@@ -93,7 +93,7 @@ def addresses(hidden: Hidden) -> Iterator[str]:
             "workflow_id": request.workflow.key, "name": TOOL, "token": "x", "uidb36": "1", "key": "x", "event": 1,
             "public_id": hidden.chat.public_id or "x", "file_id": uuid4(), "kind": "tools", "chat": hidden.chat.pk,
             "scope_id": 1, "number": 1, "absence_id": 1, "grant_id": Grant.objects.latest("given_at").pk,
-            "checkpoint": TurnCheckpoint.objects.latest("pk").pk,
+            "checkpoint": TurnCheckpoint.objects.latest("pk").pk, "message": Message.objects.latest("pk").pk, "part": 1,
         }  # fmt: skip
         yield from _filled(get_resolver().url_patterns, "/", values)
 

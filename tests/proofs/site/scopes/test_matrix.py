@@ -10,6 +10,7 @@ from django.test import Client
 
 from approvals.access.keys import SCOPES
 from approvals.models.people import ROLE_PERMISSIONS, RoleName
+from chats.models import Message
 from tests.proofs.site.scopes.hidden import (
     LISTS,
     QUERIES,
@@ -84,7 +85,8 @@ def test_the_secret_is_where_the_unlimited_look(hidden):
               f"/requests/{hidden.waiting.pk}/", f"/requests/{hidden.ended.pk}/record/", f"/chats/{hidden.chat.pk}/",
               f"/api/v1/requests/{hidden.waiting.pk}", f"/workflows/{hidden.waiting.workflow_id}/",
               f"/api/v1/requests/{hidden.waiting.pk}/comments", "/admin/approvals/approvalrequest/",
-              "/admin/approvals/auditentry/export.csv"}  # fmt: skip
+              "/admin/approvals/auditentry/export.csv",
+              f"/chats/{hidden.chat.pk}/messages/{Message.objects.latest('pk').pk}/parts/1/"}  # fmt: skip
     assert (wanted - set(found), len(set(found)) > 20) == (set(), True)
 
 
