@@ -139,6 +139,9 @@ new PerformanceObserver(list => { for (const { value, sources } of list.getEntri
 
 #: More than this of the window has moved, which a person notices.
 NOTICED = 0.02
+#: Every page is loaded on a phone and in a common window; those that change their columns with the width in others, too.
+COMMON, ALSO = (360, 1280), (820, 1600, 2560)
+WITH_COLUMNS = {"request", "opened", "desk", "decided", "workflow", "waiting", "critical", "form", "mixed", "insights"}
 
 
 def test_nothing_moves_while_a_page_loads(windows, people, server, places):
@@ -152,7 +155,7 @@ def test_nothing_moves_while_a_page_loads(windows, people, server, places):
             of_person[who] = windows.open(people(who)) if who else windows.stranger(server)
             of_person[who].add_init_script(SHIFTS)
         page = of_person[who]
-        for width in (360, 820, 1280, 1600, 2560):
+        for width in (*COMMON, *(ALSO if name in WITH_COLUMNS else ())):
             page.set_viewport_size({"width": width, "height": 800})
             if "#" in path:
                 # Going to where the page is already, after its `#`, would not load it.
