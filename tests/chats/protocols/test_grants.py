@@ -100,7 +100,8 @@ def test_an_ai_sdk_client_answers_every_call_of_a_step_of_which_one_waits(settin
     for part, chunk in zip(client.calls(), asked, strict=True):
         part |= {"state": "approval-responded", "approval": {"id": chunk["approvalId"], "approved": True}}
     outputs = [chunk["output"] for chunk in client.post(messageId=client.last["id"]).chunks if "output" in chunk]
-    assert (outputs, uses()) == (["booked 5", "booked 6"], [("deborah", "grant")])
+    # The calls run at the same time, and either may end first.
+    assert (sorted(outputs), uses()) == (["booked 5", "booked 6"], [("deborah", "grant")])
 
 
 @pytest.mark.shows("cedar", "unasked", "conversation")
