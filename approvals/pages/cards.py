@@ -171,8 +171,7 @@ class Card:
     @property
     def edits_here(self) -> Field | None:
         """The form to change the input, if this person may, and reviews no changes yet."""
-        plain = self.review is None and self.granting is None
-        return self.edit_form if self.may_close and plain else None
+        return self.edit_form if self._is_open else None
 
     @property
     def edits_as_json(self) -> bool:
@@ -187,9 +186,13 @@ class Card:
     @property
     def takes_fields(self) -> bool:
         """Whether the person answers in fields, which stand above what surrounds the request."""
-        open_here = self.may_close and self.decision is None and self.review is None and self.granting is None
         as_json = self.request.kind == Kind.QUESTION and self.wants_json
-        return open_here and (as_json or answer_form(self.request) is not None)
+        return self._is_open and (as_json or answer_form(self.request) is not None)
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether the person may decide it, and neither reviews changes nor gives a grant."""
+        return self.may_close and self.review is None and self.granting is None
 
     def _form_view(self, names: str, about: str, verdict: Verdict) -> FormView:
         typed = self.typed if verdict_from(self.typed.get("verdict", "")) == verdict else None

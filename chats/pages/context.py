@@ -36,7 +36,7 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     messages = queries.last_messages(chat, limit=limit + 1, before=before)
     shown = messages[-limit:]
     turn = queries.last_turn(chat)
-    suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
+    suspended = _suspended(turn)
     requests = _requests_of(chat, shown, suspended)
     own_waiting = queries.own_open_requests(suspended) if suspended else ()
     waiting = [*own_waiting, *chain.from_iterable(requests.below.values())]
@@ -59,6 +59,11 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     }
 
 
+def _suspended(turn: Turn | None) -> Turn | None:
+    """Return the turn if it waits for people."""
+    return turn if turn is not None and turn.state == TurnState.SUSPENDED else None
+
+
 def _requests_of(chat: Chat, messages: Sequence[Message], suspended: Turn | None) -> CallRequests:
     """Return the requests of the calls in these messages; `suspended` is the turn that waits, if one does."""
     calls = call_ids(messages)
@@ -73,16 +78,15 @@ def part_context(user: User, chat: Chat, message_pk: int, number: int) -> dict[s
     message = queries.message_of(chat, message_pk)
     if message is None or number >= len(message.parts):
         raise ChatNotFound
-    turn = queries.last_turn(chat)
-    suspended = turn if turn is not None and turn.state == TurnState.SUSPENDED else None
-    (view,) = message_views(user, [message], _requests_of(chat, [message], suspended))
+    requests = _requests_of(chat, [message], _suspended(queries.last_turn(chat)))
+    (view,) = message_views(user, [message], requests)
     return {"chat": chat, "view": view, "part": view.parts[number], "number": number}
 
 
 def composer_context(user: User, chat: Chat) -> dict[str, Any]:
     """Return what the composer says: what waits, and the question that a message would answer."""
-    turn = queries.unfinished_turn(chat)
-    waiting = queries.open_requests(turn) if turn is not None and turn.state == TurnState.SUSPENDED else []
+    suspended = _suspended(queries.unfinished_turn(chat))
+    waiting = [] if suspended is None else queries.open_requests(suspended)
     return {"waiting": waiting, "answers": queries.question_for_message(user, waiting)}
 
 

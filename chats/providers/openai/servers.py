@@ -17,7 +17,6 @@ from chats.agent.provider import ITEM, ModelMessage, blocks_without_items
 SERVER = "server"
 #: Hexadecimal digits of a server's name.
 DIGITS = 12
-THOUGHTS = "thinking"
 
 
 def name_of(base_url: str) -> str:
@@ -29,7 +28,9 @@ def name_of(base_url: str) -> str:
 def marked(blocks: Sequence[dict[str, Any]], server: str) -> list[dict[str, Any]]:
     """Return the blocks of an answer; those that go back to their server alone say which one it is."""
     return [
-        block | {ITEM: block.get(ITEM, {}) | {SERVER: server}} if ITEM in block or block["type"] == THOUGHTS else block
+        block | {ITEM: block.get(ITEM, {}) | {SERVER: server}}
+        if ITEM in block or block["type"] == "thinking"
+        else block
         for block in blocks
     ]
 

@@ -65,6 +65,7 @@
   // --- Do not replace decided cards, or forms that someone is filling in.
   // A form that is being sent and whose response replaces the shown element.
   const SENT = 'form.htmx-request[hx-target="closest .request"], .assignee:scope > form.htmx-request';
+  // A link whose response will do that.
   const FOLLOWED = 'a.htmx-request[hx-target="closest .request"]';
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const fresh = event.detail.fragment.firstElementChild, shown = event.detail.target;
