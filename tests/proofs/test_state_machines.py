@@ -21,9 +21,8 @@ def test_any_order_of_events_keeps_the_desk_consistent():
 
 @pytest.mark.django_db
 def test_any_order_of_changes_leaves_of_scopes_what_their_model_says():
-    # Few, because each step compares all people and requests with the model.
     run_state_machine_as_test(
-        Scopes, settings=settings(max_examples=12 * ROUNDS, stateful_step_count=15, deadline=None)
+        Scopes, settings=settings(max_examples=25 * ROUNDS, stateful_step_count=15, deadline=None)
     )
 
 

@@ -147,16 +147,19 @@ class Scopes(RuleBasedStateMachine):
 
     @invariant()
     def everyone_sees_and_decides_what_the_model_says(self) -> None:
+        requests = getattr(self, "requests", [])
+        rows = [ApprovalRequest.objects.get(pk=request.pk) for request, *_about in requests]
+        ways = (permissions.readers_of, permissions.deciders_of)
+        allowed = [tuple(set(way(row).values_list("pk", flat=True)) for way in ways) for row in rows]
         for name, person in getattr(self, "people", {}).items():
             person = again(person)
-            rows = [ApprovalRequest.objects.get(pk=request.pk) for request, *_about in self.requests]
+            rows = [ApprovalRequest.objects.get(pk=request.pk) for request, *_about in requests]
             found = [(permissions.may_see(person, row), permissions.may_close(person, row)) for row in rows]
             assert found == [self.model.allowed(name, *about) for _row, *about in self.requests]
             loaded = again(person)
             permissions.load_permissions([loaded])
             assert found == [(permissions.may_see(loaded, row), permissions.may_close(loaded, row)) for row in rows]
-            ways = (permissions.readers_of, permissions.deciders_of)
-            assert found == [tuple(way(row).filter(pk=person.pk).exists() for way in ways) for row in rows]
+            assert found == [(person.pk in readers, person.pk in deciders) for readers, deciders in allowed]
             listed = set(queries.requests_for(person).values_list("pk", flat=True))
             assert listed == {row.pk for row, (seen, _may) in zip(rows, found, strict=True) if seen}
 
