@@ -14,6 +14,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header, quote_etag, url_has_allowed_host_and_scheme
 
 from approvals.access.callers import is_for_machines
+from approvals.access.standing import Standing
 from approvals.exceptions import NotFound, Refusal
 from approvals.models import Preferences
 from approvals.models.actors import SessionActor
@@ -31,6 +32,7 @@ class SignedIn(HttpRequest):
     #: What `hitlsite.languages.LanguageMiddleware` has read for every page.
     preferences: Preferences
     state: PageState
+    standing: Standing
 
 
 View = Callable[Concatenate[SignedIn, P], HttpResponse]

@@ -31,6 +31,7 @@ class LanguageMiddleware:
         page = cast(SignedIn, request)
         page.state = page_state(page.user)
         page.preferences = page.state.preferences
+        page.standing = page.state.standing
         language = language_of(page.preferences)
         with override(language), timezone.override(zone_of(page.preferences)):
             response = self.get_response(page)

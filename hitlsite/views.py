@@ -21,7 +21,8 @@ from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
 from approvals import http
-from approvals.access import permissions, rights
+from approvals.access import permissions
+from approvals.access.standing import NOBODY
 from approvals.db import pool
 from approvals.queries.preferences import preferences_of
 from hitlsite.server.outages import unavailable
@@ -50,6 +51,8 @@ SECTIONS = {
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """Return the context of every page: the installed apps, the model provider, and how the person likes their pages."""
+    # Programs and people without a log-in have none.
+    standing = getattr(request, "standing", NOBODY)
     return {
         "preferences": SimpleLazyObject(lambda: getattr(request, "preferences", None) or preferences_of(request.user)),
         "page_state": getattr(request, "state", None),
@@ -58,8 +61,10 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "provider": settings.HITL_PROVIDER,
         "model": settings.HITL_MODEL,
         "debug": settings.DEBUG,
-        # Of the audit page, which those whom scopes limit do not have; who has not the right costs no further statement.
-        "reads_record": lambda: request.user.has_perm(rights.VIEW_RECORD) and permissions.reads_record(request.user),
+        "administers": permissions.may_administer(standing),
+        "decides_some": permissions.decides_some(standing),
+        # Of the audit page, which those whom scopes limit do not have.
+        "reads_record": permissions.reads_record(standing),
         "session_mark": SimpleLazyObject(lambda: _mark_of(request)),
     }
 

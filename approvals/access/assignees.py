@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from approvals.access import permissions
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 
 #: A claim ends after this time without activity of the person who made it.
@@ -45,18 +45,18 @@ def assignee_name(request: ApprovalRequest) -> str:
     return request.assigned_to.get_username() if request.assigned_to else ""
 
 
-def holder_for(user: Person, request: ApprovalRequest, *, refusal: str = "") -> Holder:
+def holder_for(viewer: Standing, request: ApprovalRequest, *, refusal: str = "") -> Holder:
     held = claimant(request, timezone.now()) if request.pending else None
     at = request.claimed_at if held is not None else None
     return Holder(
         name=request.claimed_name if held is not None else "",
-        mine=held is not None and held == user.pk,
+        mine=held is not None and held == viewer.pk,
         lapses_at=at + LAPSES if at else None,
         assigned=assignee_name(request),
         display=request.claimed_display,
         assigned_display=request.assigned_to.first_name if request.assigned_to else "",
-        assigned_to_me=request.assigned_to_id is not None and request.assigned_to_id == user.pk,
-        may_take=request.pending and permissions.may_close(user, request),
+        assigned_to_me=request.assigned_to_id is not None and request.assigned_to_id == viewer.pk,
+        may_take=request.pending and permissions.may_close(viewer, request),
         version=f"{request.status}-{held}-{at.timestamp() if at else ''}-{request.assigned_to_id}",
         refusal=refusal,
     )

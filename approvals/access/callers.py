@@ -19,9 +19,10 @@ from django.utils.translation import gettext as _
 
 from approvals.access import keys, rate_limits
 from approvals.access.sessions import encrypt_session, user_of, user_of_encrypted_session
+from approvals.access.standing import Standing, standing_of
 from approvals.exceptions import NotAuthenticated, Refusal, ScopeMissing
 from approvals.models.actors import Actor, KeyActor, SessionActor
-from approvals.models.keys import ApiKey
+from approvals.models.keys import ApiKey, live
 
 ALL = frozenset(keys.SCOPES)
 #: Scopes that a client token can have. It can read no audit log.
@@ -33,9 +34,13 @@ _signer = signing.Signer(salt="approvals.client-token")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Whom a call acts for, and how far. `confined_to` is the id of the one chat for which a client token works."""
+    """Whom a call acts for, what they may do, and how far the call goes.
+
+    `confined_to` is the id of the one chat for which a client token works.
+    """
 
     user: User
+    standing: Standing
     scopes: frozenset[str]
     key: ApiKey | None = None
     confined_to: str | None = None
@@ -95,7 +100,11 @@ class MachineMiddleware:
             return caller
         if not isinstance(request.user, User):
             return None
-        return Caller(user=request.user, scopes=ALL, session_key=request.session.session_key or "")
+        return _by_session(request.user, request.session.session_key or "")
+
+
+def _by_session(user: User, session_key: str) -> Caller:
+    return Caller(user=user, standing=standing_of(user), scopes=ALL, session_key=session_key)
 
 
 def is_for_machines(path: str) -> bool:
@@ -143,7 +152,7 @@ class Credentials:
         if self.token is not None:
             return caller_by_token(self.token)
         user = user_of(self.session_key) if self.session_key else None
-        return Caller(user=user, scopes=ALL, session_key=self.session_key or "") if user is not None else None
+        return None if user is None else _by_session(user, self.session_key or "")
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
@@ -159,11 +168,11 @@ def caller_by_token(token: str) -> Caller | None:
     """Return the caller behind a Bearer token; None if it is unknown, revoked or expired."""
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
-    key = keys.find_key(token)
-    if key is None:
+    found = keys.find_key(token)
+    if found is None:
         return None
-    keys.record_use(key)
-    return Caller(user=key.user, scopes=key.allowed_scopes, key=key)
+    keys.record_use(found.key)
+    return Caller(user=found.key.user, standing=found.standing, scopes=found.key.allowed_scopes, key=found.key)
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:
@@ -195,7 +204,7 @@ def _by_client_token(text: str) -> Caller | None:
         session_key, user = user_of_encrypted_session(session, made["user"])
     else:
         user = User.objects.filter(pk=made["user"], is_active=True).first()
-    key = ApiKey.objects.filter(keys.live(), pk=made["key"]).first() if made["key"] else None
+    key = ApiKey.objects.filter(live(), pk=made["key"]).first() if made["key"] else None
     if user is None or (made["key"] and key is None):
         return None
     scopes = frozenset(made["scopes"])
@@ -204,5 +213,11 @@ def _by_client_token(text: str) -> Caller | None:
         scopes &= frozenset(key.scopes)
     until = datetime.fromtimestamp(made["until"], UTC)
     return Caller(
-        user=user, scopes=scopes, key=key, confined_to=made["thread"], token_session=session_key, token_until=until
+        user=user,
+        standing=standing_of(user if key is None else KeyActor(user, key)),
+        scopes=scopes,
+        key=key,
+        confined_to=made["thread"],
+        token_session=session_key,
+        token_until=until,
     )

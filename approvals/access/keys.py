@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import CharField, Exists, OuterRef, Q
-from django.db.models.functions import Now
+from django.db.models import CharField, OuterRef
 from django.utils import timezone
 
-from approvals.access import rights, scopes, standing_in
+from approvals.access.standing import Standing, standing_with, with_standing
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import async_commit
-from approvals.models.keys import ApiKey
-from approvals.models.policy.scopes import ApproverScope
+from approvals.models.keys import ApiKey, live
 
 #: The shape of what `create_key` makes.
 KEY = re.compile(r"pp_(?P<prefix>[0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
@@ -30,28 +29,22 @@ USER_SCOPE = "user:"
 USE_INTERVAL = timedelta(minutes=1)
 
 
-def live() -> Q:
-    """Return the condition that a key works now, by the clock of the database."""
-    return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
-
-
 _LIVE: Prepared[ApiKey] = Prepared(
-    lambda: (
-        ApiKey.objects.select_related("user")
-        .annotate(
-            **{
-                "decides": rights.holds(rights.DECIDE, "user"),
-                "views": rights.holds(rights.VIEW, "user"),
-                "stands_in": Exists(standing_in.absences_with(OuterRef("user"))),
-                "limited": Exists(ApproverScope.objects.all()) & ~rights.holds(rights.IGNORE_SCOPES, "user"),
-            }
-        )
-        .filter(live(), prefix=Parameter("prefix", CharField()))
+    lambda: with_standing(
+        ApiKey.objects.select_related("user").filter(live(), prefix=Parameter("prefix", CharField())), OuterRef("user")
     )
 )
 
 
-def find_key(text: str) -> ApiKey | None:
+@dataclass(frozen=True, slots=True)
+class FoundKey:
+    """A key that works, and the standing of its user."""
+
+    key: ApiKey
+    standing: Standing
+
+
+def find_key(text: str) -> FoundKey | None:
     """Return the live key behind a Bearer token, or None: unknown, revoked, expired, or its user is not active."""
     # A text of another shape is not looked up: it may hold characters that no database accepts.
     shape = KEY.fullmatch(text)
@@ -60,10 +53,7 @@ def find_key(text: str) -> ApiKey | None:
     key = _LIVE.first(prefix=shape["prefix"])
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, hash_of(text)):
         return None
-    rights.remember(key.user, {rights.DECIDE: key.decides, rights.VIEW: key.views})
-    scopes.remember(key.user, limited=key.limited)
-    standing_in.remember(key.user, stands_in=key.stands_in)
-    return key
+    return FoundKey(key, standing_with(key, key.user_id, by_key=True))
 
 
 def record_use(key: ApiKey) -> None:

@@ -1,84 +1,58 @@
-"""Who may do what: one function per right (docs/reference/permissions.md)."""
+"""Who may do what: one function per right, of someone's standing and a request (docs/reference/permissions.md).
+
+They read nothing. `deciders_of` and `readers_of` are the same rules as conditions of a query.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
-from django.contrib.auth.models import AnonymousUser, Permission, User
-from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, QuerySet, Value
+from django.contrib.auth.models import User
+from django.db.models import BigAutoField, Exists, FloatField, OuterRef, Q, QuerySet
 
-from approvals.access import scopes, standing_in
+from approvals.access import scopes
 from approvals.access.keys import KEY_SCOPE, USER_SCOPE
 from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL, VIEW, VIEW_RECORD, holds
 from approvals.access.scopes import Change
+from approvals.access.standing import Standing
 from approvals.db.many import Values, any_of
 from approvals.db.prepared import Parameter
 from approvals.models import ApprovalRequest, ApproverScope, Workflow
-from approvals.models.actors import Actor, KeyActor, person_behind
 from approvals.models.policy.scopes import May
 from approvals.policy import absence
 from approvals.states import ASKS, Control, Kind, Priority
 
-Person = Actor | AnonymousUser
-#: The user that someone has named; AnonymousUser if there is none of that name.
-Named = User | AnonymousUser
 
-
-def is_limited(user: Person) -> bool:
-    """Return whether approver scopes limit what this person may see and decide."""
-    return not isinstance(user, AnonymousUser) and scopes.is_limited(person_behind(user))
-
-
-def sees_everything(user: Person) -> bool:
+def sees_everything(standing: Standing) -> bool:
     """Return whether this is a decider or an auditor, who see every request unless scopes limit them."""
-    return not is_limited(user) and sees_more_than_own(user)
+    return not standing.is_limited and sees_more_than_own(standing)
 
 
-def sees_by_scopes(user: Person) -> bool:
+def sees_by_scopes(standing: Standing) -> bool:
     """Return whether this is a decider or an auditor who sees only what approver scopes let them see."""
-    return is_limited(user) and sees_more_than_own(user)
+    return standing.is_limited and sees_more_than_own(standing)
 
 
-def sees_more_than_own(user: Person) -> bool:
+def sees_more_than_own(standing: Standing) -> bool:
     """Return whether this is a decider or an auditor, limited by scopes or not: pages of theirs are told of every change."""
-    return decides_some(user) or user.has_perm(VIEW)
+    return decides_some(standing) or standing.holds(VIEW)
 
 
-def decides_some(user: Person) -> bool:
+def decides_some(standing: Standing) -> bool:
     """Return whether this is a decider, limited by scopes or not."""
-    # What one statement reads of a person includes the limits, so they are asked for first.
-    is_limited(user)
-    return user.has_perm(DECIDE)
+    return standing.holds(DECIDE)
 
 
-def in_reach(user: Person, request: ApprovalRequest, may: May = May.SEE) -> bool:
+def in_reach(standing: Standing, request: ApprovalRequest, may: May = May.SEE) -> bool:
     """Return whether a scope lets this limited person do so with a request."""
-    reach = scopes.reach_of(user)
-    return reach is not None and reach.allows(may, request)
+    return standing.reach is not None and standing.reach.allows(may, request)
 
 
-def load_permissions(users: Collection[User]) -> None:
-    """Load the permissions of these users in two queries, into the cache of `ModelBackend` that `has_perm` reads."""
-    known: dict[int, set[str]] = {user.pk: set() for user in users}
-    for way in ("user", "group__user"):
-        granted = Permission.objects.filter(**{f"{way}__in": any_of(known, int)})
-        rows = granted.order_by().values_list(way, "content_type__app_label", "codename")
-        # The row of no user says that there are scopes; the right without a name, that a user stands in for someone.
-        scoped = ApproverScope.objects.order_by().values_list(Value(0), Value(""), Value(""))
-        delegates = standing_in.absences_of(known).order_by().values_list("delegate", Value(""), Value(""))
-        for user_id, app, name in rows.union(scoped, delegates).order_by():
-            known.setdefault(user_id, set()).add(f"{app}.{name}")
-    for user in users:
-        user._perm_cache = known[user.pk]  # type: ignore[attr-defined]
-        standing_in.remember(user, stands_in="." in known[user.pk])
-    scopes.load_reach(users, scoped=0 in known, stand_in={pk for pk, rows in known.items() if "." in rows})
-
-
-def decides_everything(user: Person) -> bool:
+def decides_everything(standing: Standing) -> bool:
     """Return whether this is a decider, who may answer and decide every request unless scopes limit them."""
-    return not is_limited(user) and decides_some(user)
+    return not standing.is_limited and decides_some(standing)
 
 
 def deciders() -> QuerySet[User]:
@@ -148,9 +122,9 @@ def readers_of(request: ApprovalRequest) -> QuerySet[User]:
     return User.objects.filter(own | everyone, is_active=True)
 
 
-def may_administer(user: Person) -> bool:
+def may_administer(standing: Standing) -> bool:
     """Return whether this person may manage people, keys, webhooks, notification rules and tools."""
-    return user.has_perm(ADMINISTER)
+    return standing.holds(ADMINISTER)
 
 
 def administrators() -> QuerySet[User]:
@@ -158,111 +132,102 @@ def administrators() -> QuerySet[User]:
     return User.objects.with_perm(ADMINISTER, backend="django.contrib.auth.backends.ModelBackend")
 
 
-def reads_record(user: Person) -> bool:
+def reads_record(standing: Standing) -> bool:
     """Return whether this person may read and export the audit log: all of it, so no one whom scopes limit."""
-    return not is_limited(user) and user.has_perm(VIEW_RECORD)
+    return not standing.is_limited and standing.holds(VIEW_RECORD)
 
 
-def reads_scopes(user: Person) -> bool:
+def reads_scopes(standing: Standing) -> bool:
     """Return whether this person may read all approver scopes: who writes them, and who reads the record of them."""
-    return may_administer(user) or reads_record(user)
+    return may_administer(standing) or reads_record(standing)
 
 
-def may_reveal(user: Person) -> bool:
+def may_reveal(standing: Standing) -> bool:
     """Return whether this person may show the hidden values of the requests that they see."""
-    return user.has_perm(REVEAL)
+    return standing.holds(REVEAL)
 
 
-def _is(user: Person, user_id: int | None) -> bool:
-    return user.is_active and user.pk is not None and user.pk == user_id
+def may_see(standing: Standing, request: ApprovalRequest) -> bool:
+    return sees_everything(standing) or _is_own(standing, request) or in_reach(standing, request)
 
 
-def may_see(user: Person, request: ApprovalRequest) -> bool:
-    return sees_everything(user) or _is_own(user, request) or in_reach(user, request)
+def may_see_workflow(standing: Standing, workflow: Workflow) -> bool:
+    return sees_everything(standing) or standing.is_person(workflow.owner_id)
 
 
-def may_see_workflow(user: Person, workflow: Workflow) -> bool:
-    return sees_everything(user) or _is(user, workflow.owner_id)
-
-
-def may_answer(user: Person, request: ApprovalRequest) -> bool:
+def may_answer(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may answer a question or a form."""
-    return decides_everything(user) or _is_own(user, request) or _decides_in_reach(user, request, May.ANSWER)
+    return (
+        decides_everything(standing) or _is_own(standing, request) or _decides_in_reach(standing, request, May.ANSWER)
+    )
 
 
-def may_decide(user: Person, request: ApprovalRequest) -> bool:
+def may_decide(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may decide an approval or recovery; an assignee or requester does not get that right.
 
     With the control *confirm*, the person who runs the agent may decide its approvals, with *four eyes* they never may.
     """
-    if request.control == Control.FOUR_EYES and is_interested(user, request):
+    if request.control == Control.FOUR_EYES and is_interested(standing, request):
         return False
-    confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(user, request)
-    return confirms or decides_everything(user) or _decides_in_reach(user, request, May.DECIDE)
+    confirms = request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(standing, request)
+    return confirms or decides_everything(standing) or _decides_in_reach(standing, request, May.DECIDE)
 
 
-def runs_agent(user: Person, request: ApprovalRequest) -> bool:
+def runs_agent(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person, or a key of theirs, asked, or owns the work for which it was asked."""
-    return any(_is(user, runner) for runner in request.runners)
+    return any(standing.is_person(runner) for runner in request.runners)
 
 
-def is_interested(user: Person, request: ApprovalRequest) -> bool:
+def is_interested(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person runs the agent, or made the key that asked: four eyes means someone else."""
-    return any(_is(user, each) for each in request.interested)
+    return any(standing.is_person(each) for each in request.interested)
 
 
-def may_change_input(user: Person, request: ApprovalRequest, change: Change) -> bool:
+def may_change_input(standing: Standing, request: ApprovalRequest, change: Change) -> bool:
     """Return whether someone who may decide a request may do so with this changed input."""
-    reach = scopes.reach_of(user)
-    confirms = request.control == Control.CONFIRM and runs_agent(user, request)
-    return reach is None or confirms or reach.allows(May.DECIDE, request, change)
+    confirms = request.control == Control.CONFIRM and runs_agent(standing, request)
+    return standing.reach is None or confirms or standing.reach.allows(May.DECIDE, request, change)
 
 
-def _decides_in_reach(user: Person, request: ApprovalRequest, may: May) -> bool:
-    return user.has_perm(DECIDE) and in_reach(user, request, may)
+def _decides_in_reach(standing: Standing, request: ApprovalRequest, may: May) -> bool:
+    return standing.holds(DECIDE) and in_reach(standing, request, may)
 
 
-def seats(user: Person, request: ApprovalRequest) -> tuple[int, ...]:
+def seats(standing: Standing, request: ApprovalRequest) -> tuple[int, ...]:
     """Return the ids of those for whom this person may vote on a request now, their own first (`policy.absence`)."""
-    if isinstance(user, AnonymousUser):
-        return ()
-    # What one statement reads of a person includes whether they stand in for anyone, so it is asked for first.
-    is_limited(user)
-    return absence.seats(user.pk, standing_in.away_for(person_behind(user)), request.interested)
+    return absence.seats(standing.pk, standing.away_for, request.interested)
 
 
-def decides_for(user: Person, request: ApprovalRequest, change: Change | None = None) -> int | None:
+def decides_for(standing: Standing, request: ApprovalRequest, change: Change | None = None) -> int | None:
     """Return the id of the person in whose absence alone this one may end a request; None if they may in their own right."""
-    reach = scopes.reach_of(user)
-    if reach is None or (request.kind in ASKS and _is_own(user, request)):
+    reach = standing.reach
+    if reach is None or (request.kind in ASKS and _is_own(standing, request)):
         return None
-    if request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(user, request):
+    if request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs_agent(standing, request):
         return None
     return reach.seat(May.ANSWER if request.kind in ASKS else May.DECIDE, request, change)
 
 
-def _is_own(user: Person, request: ApprovalRequest) -> bool:
-    return _is(user, request.requested_by_id) or _is(user, request.assigned_to_id)
+def _is_own(standing: Standing, request: ApprovalRequest) -> bool:
+    return standing.is_person(request.requested_by_id) or standing.is_person(request.assigned_to_id)
 
 
-def may_close(user: Person, request: ApprovalRequest) -> bool:
+def may_close(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may end the request with any verdict that fits its kind."""
-    return may_answer(user, request) if request.kind in ASKS else may_decide(user, request)
+    return may_answer(standing, request) if request.kind in ASKS else may_decide(standing, request)
 
 
-def may_be_assigned(named: Named, request: ApprovalRequest) -> TypeGuard[User]:
+def may_be_assigned(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this user may get the request: anyone a question, only its deciders an approval."""
-    return named.is_active and (request.kind in ASKS or may_decide(named, request))
+    return standing.is_active and (request.kind in ASKS or may_decide(standing, request))
 
 
-def asked_through_own_key(actor: Actor, request: ApprovalRequest) -> bool:
-    """Return whether a key of the same user, or one that they made, asked this over the API: a program must not decide its
+def asked_through_own_key(standing: Standing, request: ApprovalRequest) -> bool:
+    """Return whether a key of the same standing, or one that they made, asked this over the API: a program must not decide its
     own request.
     """
     from_outside = request.scope.startswith(KEY_SCOPE)
-    return (
-        isinstance(actor, KeyActor) and from_outside and actor.pk in {request.requested_by_id, request.key_made_by_id}
-    )
+    return standing.by_key and from_outside and standing.pk in {request.requested_by_id, request.key_made_by_id}
 
 
 def only_on_own_pages(request: ApprovalRequest) -> bool:
@@ -275,19 +240,19 @@ def wants_typed_name(request: ApprovalRequest) -> bool:
     return request.priority == Priority.CRITICAL or bool(request.terms and request.terms.get("typed_name"))
 
 
-def may_break_glass(user: Person, request: ApprovalRequest) -> bool:
+def may_break_glass(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may decide alone what the terms of a request leave to several people."""
-    return user.has_perm(BREAK_GLASS) and may_decide(user, request)
+    return standing.holds(BREAK_GLASS) and may_decide(standing, request)
 
 
-def may_comment(user: Person, request: ApprovalRequest) -> bool:
+def may_comment(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may comment, also after the end: deciders, the requester and the assignee."""
-    return may_close(user, request) or _is_own(user, request)
+    return may_close(standing, request) or _is_own(standing, request)
 
 
-def may_resume(user: Person, request: ApprovalRequest) -> bool:
+def may_resume(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether a program of this user made the request: agents of chats are resumed by Pausepoint itself."""
-    return is_from_outside(request) and _is(user, request.requested_by_id)
+    return is_from_outside(request) and standing.is_person(request.requested_by_id)
 
 
 def is_from_outside(request: ApprovalRequest) -> bool:
@@ -295,15 +260,20 @@ def is_from_outside(request: ApprovalRequest) -> bool:
     return request.scope.startswith((KEY_SCOPE, USER_SCOPE))
 
 
-def may_cancel(user: Person, request: ApprovalRequest) -> bool:
+def may_cancel(standing: Standing, request: ApprovalRequest) -> bool:
     """Return whether this person may cancel a request: who asked, and who decides approvals as it is.
 
     What several people have to decide is not ended by one of them.
     """
     several = bool(request.terms and request.terms.get("stages"))
-    return _is(user, request.requested_by_id) or (not several and may_decide(user, request))
+    return standing.is_person(request.requested_by_id) or (not several and may_decide(standing, request))
 
 
-def may_stop(user: Person, owner_id: int) -> bool:
+def may_stop(standing: Standing, owner_id: int) -> bool:
     """Return whether this person may stop the work of an owner: the owner, and who decides everything."""
-    return decides_everything(user) or _is(user, owner_id)
+    return decides_everything(standing) or standing.is_person(owner_id)
+
+
+def in_scope(standing: Standing, request: str = "") -> Q:
+    """Return the condition of requests that a scope lets a limited person see; `request` is the way to them, if there is one."""
+    return Q(**{f"{request}scope_set__in": any_of(standing.scope_sets, int)})

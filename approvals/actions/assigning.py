@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.assignees import assignee_name
-from approvals.access.permissions import Named
+from approvals.access.standing import standing_of
 from approvals.actions.checking import too_late
 from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.lists.snoozing import end_snoozes
-from approvals.actions.locking import Locked, lock_request, lock_visible_request
+from approvals.actions.locking import LockedFor, lock_request, lock_visible_request
 from approvals.actions.publishing import publish_handling
 from approvals.exceptions import CannotBeAssigned, NotAllowed, Taken
 from approvals.models import ApprovalRequest
@@ -34,7 +35,7 @@ def claim(request_id: UUID, *, by: Actor, via: Door, over: str = "") -> Approval
         locked = _lock(request_id, by)
         request = locked.request
         if request.pending:
-            _check_may_handle(by, request)
+            _check_may_handle(locked)
             if locked.claimed_by_id == by.pk:
                 return _touch(request, claimed_name=by.get_username(), claimed_at=locked.now)
             name = request.claimed_name if locked.claimed_by_id is not None else ""
@@ -57,7 +58,7 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
         request = locked.request
         if request.pending:
             if locked.claimed_by_id is None:
-                _check_may_handle(by, request)
+                _check_may_handle(locked)
                 return request
             if locked.claimed_by_id != by.pk:
                 message = _("This request is assigned to %(name)s, and only they can unassign it.") % {
@@ -70,7 +71,9 @@ def release(request_id: UUID, *, by: Actor, via: Door) -> ApprovalRequest:
     raise too_late(request.decision)
 
 
-def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_of: str = "") -> ApprovalRequest:
+def assign(
+    request_id: UUID, *, by: Actor, via: Door, to: User | AnonymousUser | None, instead_of: str = ""
+) -> ApprovalRequest:
     """Assign a request to a person, or to no one (None). Return the request.
 
     `instead_of` names the person to whom it is shown to be assigned. The new assignee is notified, may see the request
@@ -81,8 +84,8 @@ def assign(request_id: UUID, *, by: Actor, via: Door, to: Named | None, instead_
         locked = _lock(request_id, by)
         request = locked.request
         if request.pending:
-            _check_may_handle(by, request)
-            if to is not None and not permissions.may_be_assigned(to, request):
+            _check_may_handle(locked)
+            if to is not None and not _may_be_assigned(to, request):
                 raise CannotBeAssigned("to")
             before, name = request.assigned_to, assignee_name(request)
             if (to.pk if to else None) == request.assigned_to_id:
@@ -118,16 +121,20 @@ def free_lapsed(request_id: UUID) -> bool:
     return True
 
 
-def _lock(request_id: UUID, by: Actor) -> Locked:
+def _lock(request_id: UUID, by: Actor) -> LockedFor:
     """Lock a request that this person may see; it ends by its deadline if that has passed. NotFound."""
     locked = lock_visible_request(request_id, by)
     expire_if_overdue(locked)
     return locked
 
 
-def _check_may_handle(by: Actor, request: ApprovalRequest) -> None:
-    if not permissions.may_close(by, request):
+def _check_may_handle(locked: LockedFor) -> None:
+    if not permissions.may_close(locked.standing, locked.request):
         raise NotAllowed(_("You can see this request, but you cannot decide or assign it."))
+
+
+def _may_be_assigned(to: User | AnonymousUser, request: ApprovalRequest) -> TypeGuard[User]:
+    return permissions.may_be_assigned(standing_of(to), request)
 
 
 def _free(request: ApprovalRequest) -> None:

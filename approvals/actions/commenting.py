@@ -33,7 +33,7 @@ def comment(request_id: UUID, *, by: Actor, via: Door, text: str) -> RequestComm
     with transaction.atomic():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        if not permissions.may_comment(by, request):
+        if not permissions.may_comment(locked.standing, request):
             raise NotAllowed(
                 _("You can read these comments, but only the owner and people who can decide can add one.")
             )

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.access.fresh_sign_in import require_fresh_sign_in
 from approvals.access.scopes import Change
+from approvals.access.standing import Standing, standing_of
 from approvals.actions import attachments, checking, voting
 from approvals.actions.ending import end_request
 from approvals.actions.expiring import expire_if_overdue
@@ -47,6 +48,14 @@ class Outcome:
     vote: Vote | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A request as a caller has read it before the lock, and their standing at that time."""
+
+    request: ApprovalRequest
+    by: Standing
+
+
 def decide(
     request_id: UUID,
     answer: Answer,
@@ -54,12 +63,12 @@ def decide(
     by: Actor,
     via: Door,
     shown_digest: str | None = None,
-    seen: ApprovalRequest | None = None,
+    seen: Seen | None = None,
 ) -> Outcome:
     """End a request with a person's answer, or count it as their vote if its terms need several; the first decision wins.
 
-    `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. `seen` is the
-    request if the caller has read it: a wrong answer is then refused without a lock. NotFound, NotAllowed, AskedByOwnKey,
+    `shown_digest` is the digest of the input that the person was shown, None where nothing shows it. With what the caller has
+    `seen`, a wrong answer is refused without a lock. NotFound, NotAllowed, AskedByOwnKey,
     CriticalElsewhere (only the desk's own pages decide it), SignInAgain, Changed (another input was shown), Invalid (the
     answer does not meet its schema, or the grant that it has is not possible), AlreadyDecided (names who was first),
     GrantMissed (the same decision, stored without the grant that this one has), Expired.
@@ -67,21 +76,22 @@ def decide(
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
     if brings_files(answer) and via not in checking.OWN_SHAPES:
         # Not in the transactions of chats: a file is stored before the one that it belongs to.
-        seen = seen or get_request_for(by, request_id)
-        answer = _with_files(seen, answer, by)
+        seen = seen or seen_by(by, request_id)
+        answer = _with_files(seen, answer)
     # If the deadline had passed by the clock of the database, that would be the reason to give.
-    if seen is not None and seen.pending and seen.deadline_at is None:
-        _require_right(seen, by, answer)
-        _checked(seen, answer, via, shown_digest)
-    new_files = list(answer.files.values()) if seen is not None and seen.pending else []
+    waits = seen is not None and seen.request.pending
+    if seen is not None and waits and seen.request.deadline_at is None:
+        _require_right(seen.request, seen.by, answer)
+        _checked(seen.request, answer, via, shown_digest)
+    new_files = list(answer.files.values()) if waits else []
     with attachments.stored(new_files) if new_files else nullcontext(), in_transaction():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        _require_right(request, by, answer)
+        _require_right(request, locked.standing, answer)
         if request.pending and not expire_if_overdue(locked):
             checked = _checked(request, answer, via, shown_digest)
-            absent = _absent(by, request, checked)
-            case = None if checked.grant is None else require_grantable(locked, checked, by)
+            absent = _absent(locked.standing, request, checked)
+            case = None if checked.grant is None else require_grantable(locked, checked)
             if takes_votes(request) and not checked.break_glass:
                 counted = voting.vote(locked, checked, by=by, via=via)
                 if not counted.ended_before:
@@ -103,15 +113,21 @@ def decide(
     raise checking.too_late(request.decision)
 
 
-def _with_files(request: ApprovalRequest, answer: Answer, by: Actor) -> Answer:
+def seen_by(by: Actor, request_id: UUID) -> Seen:
+    """Return a request as someone sees it now, without a lock. NotFound."""
+    standing = standing_of(by)
+    return Seen(get_request_for(standing, request_id), standing)
+
+
+def _with_files(seen: Seen, answer: Answer) -> Answer:
     """Return the answer with its files checked, of those alone who may answer. NotAllowed, AskedByOwnKey, Invalid."""
-    if request.kind not in ASKS:
+    if seen.request.kind not in ASKS:
         return answer
-    _require_right(request, by, answer)
-    return take_files(request, answer)
+    _require_right(seen.request, seen.by, answer)
+    return take_files(seen.request, answer)
 
 
-def _require_right(request: ApprovalRequest, by: Actor, answer: Answer) -> None:
+def _require_right(request: ApprovalRequest, by: Standing, answer: Answer) -> None:
     """Raise NotAllowed or AskedByOwnKey if someone who sees this request may not end it, or not with this input."""
     if not permissions.may_close(by, request):
         raise NotAllowed(why_not(by, request))
@@ -131,7 +147,7 @@ def _change(request: ApprovalRequest, answer: Answer) -> Change | None:
     return None if edited is ABSENT else changes_of({request: edited})[request.pk]
 
 
-def _absent(by: Actor, request: ApprovalRequest, answer: Answer) -> User | None:
+def _absent(by: Standing, request: ApprovalRequest, answer: Answer) -> User | None:
     """Return the person in whose absence alone this one decides. Invalid for a grant, which would outlast the absence."""
     seat = permissions.decides_for(by, request, _change(request, answer))
     absent = None if seat is None else User.objects.filter(pk=seat).first()
@@ -158,7 +174,7 @@ def cancel(request_id: UUID, *, by: Actor, via: Door, comment: str = "") -> Outc
     with transaction.atomic():
         locked = lock_visible_request(request_id, by)
         request = locked.request
-        if not permissions.may_cancel(by, request):
+        if not permissions.may_cancel(locked.standing, request):
             raise NotAllowed(_("Only the owner and people who can decide can cancel this request."))
         waits = request.pending and not locked.overdue
         if via == Door.ADMIN and waits and permissions.only_on_own_pages(request):

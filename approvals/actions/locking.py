@@ -13,7 +13,16 @@ from django.db.models.functions import Now
 
 from approvals.access import permissions
 from approvals.access.assignees import LAPSES, claimant
-from approvals.access.standing import Basis, basis_of, parameters_of, read_again, take_standing, with_standing
+from approvals.access.standing import (
+    ACTING,
+    Basis,
+    Standing,
+    basis_of,
+    parameters_of,
+    read_again,
+    standing_under_lock,
+    with_standing,
+)
 from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import in_line, lock_name
 from approvals.exceptions import NotFound
@@ -55,6 +64,13 @@ class Locked:
         return self.request.pending and at is not None and at <= self.now - LAPSES
 
 
+@dataclass(frozen=True, slots=True)
+class LockedFor(Locked):
+    """A locked request and the standing of who acts on it, as it is under the lock."""
+
+    standing: Standing
+
+
 def _locked_requests(*, skip_locked: bool = False) -> QuerySet[ApprovalRequest]:
     """Return requests that the query locks, each after its workflow: PostgreSQL locks in the order of the names."""
     rows = with_report(whole_requests()).select_for_update(
@@ -80,8 +96,8 @@ _ALONE = _Queries(free=Prepared(lambda: _one_request(skip_locked=True)), held=Pr
 
 def _with_actor(basis: Basis) -> _Queries:
     return _Queries(
-        free=Prepared(lambda: with_standing(_one_request(skip_locked=True), basis)),
-        held=Prepared(lambda: with_standing(_one_request(), basis)),
+        free=Prepared(lambda: with_standing(_one_request(skip_locked=True), ACTING, basis)),
+        held=Prepared(lambda: with_standing(_one_request(), ACTING, basis)),
     )
 
 
@@ -130,7 +146,7 @@ def _is_torn(request: ApprovalRequest) -> bool:
     return request.pending == (decision is not None) or request.assigned_to_id != (assignee.pk if assignee else None)
 
 
-def lock_visible_request(request_id: UUID, actor: Actor) -> Locked:
+def lock_visible_request(request_id: UUID, actor: Actor) -> LockedFor:
     """Lock a request that someone may see, who is read anew with it. NotFound, NotAuthenticated, ScopeMissing.
 
     What was checked before the lock was true then: an action that goes on has to check it again.
@@ -138,20 +154,20 @@ def lock_visible_request(request_id: UUID, actor: Actor) -> Locked:
     locked = _lock(_FOR_ACTOR[basis_of(actor)], request_id, **parameters_of(actor))
     if locked is None:
         raise NotFound
-    take_standing(locked.request, actor, locked.now)
-    if not permissions.may_see(actor, locked.request):
+    standing = standing_under_lock(locked.request, actor, locked.now)
+    if not permissions.may_see(standing, locked.request):
         raise NotFound
-    return locked
+    return LockedFor(locked.request, locked.workflow, locked.now, standing)
 
 
-def lock_standing(by: Actor) -> None:
+def lock_standing(by: Actor) -> Standing:
     """Hold the one lock of whoever changes who may do what: people, teams and rights, scopes, absences, and the policy.
 
     With a lock each, two changes could pass their checks at the same moment, and give together what neither may give: who joins
-    a team while making a scope that names it. The actor is read anew. NotAuthenticated, ScopeMissing.
+    a team while making a scope that names it. The standing of the actor is read anew. NotAuthenticated, ScopeMissing.
     """
     lock_name(_STANDING)
-    read_again(by)
+    return read_again(by)
 
 
 def lock_workflow(*, scope: str, key: str) -> Workflow | None:

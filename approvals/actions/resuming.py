@@ -245,7 +245,7 @@ def _note_loss(request: ApprovalRequest, held: Resumption, now: datetime) -> boo
 def _lock(request_id: UUID, by: Actor) -> Locked:
     """Lock a request for the one who asked it through the API. NotFound, NotAllowed."""
     locked = lock_visible_request(request_id, by)
-    if not permissions.may_resume(by, locked.request):
+    if not permissions.may_resume(locked.standing, locked.request):
         raise NotAllowed(_("Only the client that made this request can resume from it."))
     return locked
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.asking.secrets import hidden_values
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models.actors import Actor
@@ -54,8 +55,9 @@ def _expire(signing_secrets: list[SigningSecret], *, at: datetime) -> int:
 
 def reveal_secret(request_id: UUID, pointer: str, *, by: Actor, via: Door) -> Any:
     """Return the value at this pointer, of which something is hidden, in the input that is decided now. NotFound, NotAllowed."""
-    request = get_request_for(by, request_id)
-    if not permissions.may_reveal(by):
+    standing = standing_of(by)
+    request = get_request_for(standing, request_id)
+    if not permissions.may_reveal(standing):
         raise NotAllowed(_("You do not have permission to show hidden values. Ask an administrator for it."))
     hidden = hidden_values(as_proposed(request)).get(pointer)
     if hidden is None:

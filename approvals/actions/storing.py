@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.actions import attachments, publishing, rows
 from approvals.actions.ending import approve_at_once, decide_at_once, ends_with_first
 from approvals.actions.indexing import index_request
@@ -157,7 +158,7 @@ def _insert(request: ApprovalRequest, ask: Ask) -> ApprovalRequest:
     if (scopes := rows.store_request(request)) is not None:
         scoping.place(request, scopes)
     # Who may decide it depends on the scopes that fit it.
-    if ask.assigned_to is not None and not permissions.may_be_assigned(ask.assigned_to, request):
+    if ask.assigned_to is not None and not permissions.may_be_assigned(standing_of(ask.assigned_to), request):
         raise CannotBeAssigned("assigned_to")
     attachments.attach(request, ask.attachments)
     return request

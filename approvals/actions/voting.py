@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.actions import checking
 from approvals.actions.ending import end_request
-from approvals.actions.locking import Locked
+from approvals.actions.locking import Locked, LockedFor
 from approvals.actions.publishing import hidden_record, publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.many import any_of
@@ -58,7 +58,7 @@ class Last:
     via: Door
 
 
-def vote(locked: Locked, answer: Answer, *, by: Actor, via: Door) -> Counted:
+def vote(locked: LockedFor, answer: Answer, *, by: Actor, via: Door) -> Counted:
     """Store the vote of someone who may decide a locked request, and end the request if that decides it.
 
     `answer` has been checked. NotAllowed if neither the person nor anyone for whom they decide is in a group whose vote is
@@ -71,7 +71,7 @@ def vote(locked: Locked, answer: Answer, *, by: Actor, via: Door) -> Counted:
     if before.standing != Status.PENDING:
         # Who may vote has changed since the last vote, and the votes were not counted anew yet.
         return Counted(None, _end(locked, before, votes), ended_before=True)
-    place = seat_for(terms, permissions.seats(by, request), before, electorate)
+    place = seat_for(terms, permissions.seats(locked.standing, request), before, electorate)
     if place is None:
         raise NotAllowed(_not_now(terms, before))
     seat, stage = place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -14,9 +14,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from approvals.access import permissions
 from approvals.administration.people.actions import record_admin_change
-from approvals.http import refusals_as_pages
+from approvals.http import SignedIn, refusals_as_pages
 from approvals.states import Door
 from approvals.text.secrets import masked
 
@@ -111,6 +110,10 @@ class RecordedAdmin(DeskAdmin):
             self.delete_model(request, row)
 
 
+def _is_limited(request: HttpRequest) -> bool:
+    return cast(SignedIn, request).standing.is_limited
+
+
 class ReadOnlyAdmin(DeskAdmin):
     """Shows rows without changing them, also to superusers: only `actions` writes them.
 
@@ -118,10 +121,10 @@ class ReadOnlyAdmin(DeskAdmin):
     """
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_view_permission(request, obj) and not permissions.is_limited(request.user)
+        return super().has_view_permission(request, obj) and not _is_limited(request)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return super().has_module_permission(request) and not permissions.is_limited(request.user)
+        return super().has_module_permission(request) and not _is_limited(request)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return a copy of the row with its secrets masked."""

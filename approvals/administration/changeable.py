@@ -11,8 +11,10 @@ from django.utils.translation import gettext as _
 from approvals.access.administrators import needs_second
 from approvals.access.permissions import may_administer
 from approvals.access.rights import ADMINISTER, BREAK_GLASS, DECIDE, IGNORE_SCOPES, REVEAL
+from approvals.access.standing import Standing
 from approvals.actions.locking import lock_standing
 from approvals.exceptions import NotAllowed, NotFound
+from approvals.models.actors import Actor
 from approvals.models.people import ROLE_PERMISSIONS, PendingChange, RoleName
 
 #: The permissions that decide, that could be used to become someone who decides, or that open what is kept from deciders.
@@ -21,14 +23,15 @@ PROTECTED = frozenset(name.partition(".")[2] for name in (DECIDE, ADMINISTER, IG
 GIVING = (PendingChange.Kind.ROLES, PendingChange.Kind.RIGHTS)
 
 
-def lock_people(by: User) -> None:
+def lock_people(by: Actor) -> Standing:
     """Hold the one lock on who may do what, as someone who is an administrator still. NotAllowed, NotAuthenticated.
 
     Two who take rights away at the same moment cannot remove each other.
     """
-    lock_standing(by)
-    if not may_administer(by):
+    standing = lock_standing(by)
+    if not may_administer(standing):
         raise NotAllowed(_("You are no longer an administrator. Nothing was changed."))
+    return standing
 
 
 def is_beyond_administrators(person: User) -> bool:

@@ -7,12 +7,12 @@ import shlex
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.administration.guards import administrators_only
 from approvals.administration.people.queries import other_deciders_exist
 from approvals.administration.preferences.actions import store_preferences
@@ -51,12 +51,12 @@ def first_question(key: str) -> str:
     return shlex.join([*command, "-d", json.dumps(QUESTION)])
 
 
-def checklist_for(user: User, preferences: Preferences) -> Checklist | None:
+def checklist_for(viewer: Standing, preferences: Preferences) -> Checklist | None:
     """Return the checklist for an administrator; None for everyone else, and once it was dismissed."""
-    if preferences.setup_dismissed or not permissions.may_administer(user):
+    if preferences.setup_dismissed or not permissions.may_administer(viewer):
         return None
     return Checklist(
-        approver=other_deciders_exist(user),
+        approver=other_deciders_exist(viewer.pk),
         key=ApiKey.objects.filter(revoked_at=None).exists(),
         request=ApprovalRequest.objects.exists(),
         decision=Decision.objects.exists(),
@@ -68,7 +68,7 @@ def checklist_for(user: User, preferences: Preferences) -> Checklist | None:
 @require_GET
 def checklist(request: SignedIn) -> HttpResponse:
     """The marks of the steps as they are now, for a page that shows the checklist already."""
-    current = checklist_for(request.user, preferences_of(request.user))
+    current = checklist_for(request.standing, preferences_of(request.user))
     if current is None:
         return HttpResponse(status=STOP_POLLING)
     status = STOP_POLLING if current.complete else 200

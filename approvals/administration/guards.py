@@ -23,7 +23,7 @@ def administrators_only(view: View[P]) -> Callable[..., HttpResponse]:
 
     @wraps(view)
     def wrapped(request: Any, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if not permissions.may_administer(request.user):
+        if not permissions.may_administer(request.standing):
             message = _("Page not found. It may not exist, or you may not have access.")
             return refusal_page(request, NotFound(message))
         return answered(request, *args, **kwargs)

@@ -22,7 +22,7 @@ from approvals.models import ApprovalRequest
 
 def read_request(caller: Caller, request_id: UUID) -> ApprovalRequest:
     """Return a request that the caller may see, as the caller may read it. NotFound."""
-    return for_caller(caller, queries.get_request_for(caller.user, request_id))
+    return for_caller(caller, queries.get_request_for(caller.standing, request_id))
 
 
 def read_due_request(caller: Caller, request_id: UUID) -> ApprovalRequest:

@@ -41,7 +41,7 @@ def edited_by_caller(caller: Caller, request_id: UUID, edited_input: Any) -> Any
     """Return a changed input with the secrets that the caller got as masks and sent back unchanged."""
     if MARK not in json.dumps(edited_input, ensure_ascii=False):
         return edited_input
-    request = queries.get_request_for(caller.user, request_id)
+    request = queries.get_request_for(caller.standing, request_id)
     if may_read_secrets(caller, request):
         return edited_input
     return with_secrets(edited_input, masked_input(request, as_proposed(request).input))

@@ -27,20 +27,13 @@ class Signatory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _ActorOfUser:
-    """What acts for a user has the id and the rights of the user."""
+    """What acts for a user has the id of the user."""
 
     user: User
 
     @property
     def pk(self) -> int:
         return self.user.pk
-
-    @property
-    def is_active(self) -> bool:
-        return self.user.is_active
-
-    def has_perm(self, permission: str) -> bool:
-        return self.user.has_perm(permission)
 
 
 @dataclass(frozen=True, slots=True)

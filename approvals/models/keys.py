@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.db.json_field import ExactJSONField
@@ -15,6 +17,11 @@ MAX_KEY_NAME = 100
 MAX_ACTOR_NAME = 300
 #: Scopes that a key cannot have if someone else made it: with them, its maker would decide as its user.
 NOT_FOR_OTHERS = frozenset({"decide", "grant", "absence"})
+
+
+def live() -> Q:
+    """Return the condition that a key works now, by the clock of the database."""
+    return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
 
 
 class ApiKey(models.Model):
@@ -36,13 +43,6 @@ class ApiKey(models.Model):
     made_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+", db_index=False)
     #: The ids of the keys that it takes the place of, oldest first; null if it is no successor of another key.
     replaces = ExactJSONField(null=True)
-    #: The rights of its user, where `access.keys.find_key` has annotated them.
-    decides: bool = False
-    views: bool = False
-    #: Whether approver scopes limit its user.
-    limited: bool = False
-    #: Whether its user stands in for someone who is away.
-    stands_in: bool = False
 
     class Meta:
         verbose_name = "API key"

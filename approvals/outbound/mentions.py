@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.outbound import outbox, push
 from approvals.outbound.messages import ALONE, MENTIONED, UNDECIDABLE, Mention
@@ -76,7 +77,7 @@ def _ways(people: Sequence[User]) -> Iterator[tuple[int, Channel, str, str]]:
             yield device.person_id, Channel.PUSH, f"push:{device.pk}", outbox.lane_of(device.endpoint)
 
 
-def mentions_in(rows: Sequence[OutboxEvent], reader: User) -> list[Mention]:
+def mentions_in(rows: Sequence[OutboxEvent], reader: Standing) -> list[Mention]:
     """Return what these rows tell the reader, of the requests that they still may see.
 
     Administrators also learn that no one may decide a request that they may not see, without its title.
@@ -90,7 +91,7 @@ def mentions_in(rows: Sequence[OutboxEvent], reader: User) -> list[Mention]:
     return [shown for mention in mentions if (shown := _shown(mention, reader)) is not None]
 
 
-def _shown(mention: Mention, reader: User) -> Mention | None:
+def _shown(mention: Mention, reader: Standing) -> Mention | None:
     """Return what a reader is told, None for nothing: they may not see it, or someone may decide the request again."""
     request, stuck = mention.request, mention.name == UNDECIDABLE
     if stuck and not (request.pending and request.undecidable_since and permissions.may_administer(reader)):

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 from approvals.outbound.links import OFFERED, confirm_link
 from approvals.outbound.mailing import mail_to
@@ -78,10 +79,12 @@ class Mention(NamedTuple):
         return reverse("approvals:scopes") if self.hidden else self.request.get_absolute_url()
 
 
-def mail(to: User, requests: Sequence[ApprovalRequest], mentions: Sequence[Mention] = ()) -> EmailMessage:
+def mail(
+    to: User, standing: Standing, requests: Sequence[ApprovalRequest], mentions: Sequence[Mention] = ()
+) -> EmailMessage:
     """Return a plain text mail to one person, about requests that wait and about notes that mention them."""
-    ballots = ballots_of(requests[:NAMED], to)
-    lines = [_paragraph(request, to, ballots.get(request.pk)) for request in requests[:NAMED]]
+    ballots = ballots_of(requests[:NAMED], standing)
+    lines = [_paragraph(request, to, standing, ballots.get(request.pk)) for request in requests[:NAMED]]
     more = _more(requests)
     waiting = [f"{_count(requests)}:", "", *lines, *([more] if more else [])] if requests else []
     notes = [f"{mention.line}\n{settings.PUBLIC_URL}{mention.path}\n" for mention in mentions[:NAMED]]
@@ -95,12 +98,12 @@ def _subject(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -
     return mentions[0].line if mentions else _line(requests[0])
 
 
-def _paragraph(request: ApprovalRequest, to: User, ballot: Ballot | None) -> str:
+def _paragraph(request: ApprovalRequest, to: User, standing: Standing, ballot: Ballot | None) -> str:
     """Return a waiting request in a mail: how far its votes are, and links for those who may decide it now."""
     votes = f"{progress_line(ballot)}\n" if ballot is not None else ""
-    if ballot is not None and (absent := ballot.votes_for(to)):
+    if ballot is not None and (absent := ballot.votes_for(standing)):
         votes += _in_one_line(gettext("You vote for %(name)s, who is away.") % {"name": absent}) + "\n"
-    offers = _offers(request, to) if ballot is None or ballot.admits(to) else ""
+    offers = _offers(request, to, standing) if ballot is None or ballot.admits(standing) else ""
     return f"{_line(request)}\n{votes}{link(request)}\n{offers}"
 
 
@@ -120,9 +123,9 @@ def counts(requests: Sequence[ApprovalRequest], mentions: Sequence[Mention]) -> 
     return " · ".join([*counted, *([_count(requests)] if requests else [])])
 
 
-def _offers(request: ApprovalRequest, to: User) -> str:
+def _offers(request: ApprovalRequest, to: User, standing: Standing) -> str:
     """Return a line for each verdict that this person may confirm with a link."""
-    if request.kind != Kind.APPROVAL or not permissions.may_close(to, request):
+    if request.kind != Kind.APPROVAL or not permissions.may_close(standing, request):
         return ""
     labels = {Verdict.APPROVE: gettext("Approve"), Verdict.REJECT: gettext("Reject")}
     return "".join(f"{labels[verdict]}: {confirm_link(request, to, verdict)}\n" for verdict in OFFERED)

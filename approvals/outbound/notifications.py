@@ -23,6 +23,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, override
 
 from approvals.access import permissions
+from approvals.access.standing import standing_of, standings_of
 from approvals.db import pool
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
@@ -152,19 +153,22 @@ def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[Approva
     ids = [row.payload["request_id"] for row in rows if row.name not in TOLD]
     pending = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
     waiting = list(pending.order_by("urgency", "created_at", "id"))
-    return [request for request in waiting if all(permissions.may_see(reader, request) for reader in readers)]
+    standings = standings_of({reader.pk for reader in readers}) if waiting else {}
+    return [
+        request for request in waiting if all(permissions.may_see(standing, request) for standing in standings.values())
+    ]
 
 
 def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     person = User.objects.filter(pk=pk, is_active=True).exclude(email="").first()
     requests = _still_waiting(rows, [person]) if person else []
-    mentions = mentions_in(rows, person) if person else []
+    mentions = mentions_in(rows, standing_of(person)) if person else []
     if person is None or not (requests or mentions):
         return False
     if not settings.HITL_MAIL:
         raise NotSent(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
     with in_language_of(person.pk):
-        message = messages.mail(person, requests, mentions)
+        message = messages.mail(person, standing_of(person), requests, mentions)
     connections.close_all()
     try:
         message.send()
@@ -199,7 +203,7 @@ def _push(pk: str, rows: list[OutboxEvent]) -> bool:
         PushSubscription.objects.filter(Exists(alive), pk=pk, person__is_active=True).select_related("person").first()
     )
     requests = _still_waiting(rows, [subscription.person]) if subscription is not None else []
-    mentions = mentions_in(rows, subscription.person) if subscription is not None else []
+    mentions = mentions_in(rows, standing_of(subscription.person)) if subscription is not None else []
     if subscription is None or not (requests or mentions) or not push.is_available():
         return False
     language = languages_of([subscription.person_id])[subscription.person_id]

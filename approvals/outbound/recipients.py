@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals.access import permissions
+from approvals.access.standing import NOBODY, standings_of
 from approvals.asking.asks import URGENCY
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, OutboxEvent, Preferences, PushSubscription
@@ -73,9 +74,8 @@ def _of_everyone(
     yield from _mails(_present(everyone, only), everyone, request)
     if push.is_available():
         subscriptions = _subscriptions(None)
-        deciders = people_of(subscriptions)
-        permissions.load_permissions(deciders.values())
-        may = {person.pk for person in deciders.values() if permissions.may_close(person, request)}
+        standings = standings_of(people_of(subscriptions))
+        may = {pk for pk, standing in standings.items() if permissions.may_close(standing, request)}
         # Those whose vote is wanted need no browser of their own, but their delegates, who are among them, may have one.
         ids = may if wanted is None else wanted
         called = list(User.objects.filter(pk__in=any_of(ids, int), is_active=True).order_by("pk"))
@@ -113,12 +113,11 @@ def _of_named(
         named += members_on_duty(User.objects.filter(groups=team, is_active=True).order_by("pk"), duty.get(team))
     everyone = list({person.pk: person for person in named if only is None or person.pk in only}.values())
     present = _present(everyone, only)
-    permissions.load_permissions({person.pk: person for person in (*everyone, *present)}.values())
     yield from _channels([rule for rule in rules if rule.person_id in to.people or rule.group_id in to.teams], request)
     if settings.HITL_MAIL:
         yield from _mails(present, everyone, request)
     if push.is_available():
-        subscriptions = _subscriptions({person.pk for person in present if permissions.may_see(person, request)})
+        subscriptions = _subscriptions({person.pk for person in _seeing(present, request)})
         yield from _browsers(subscriptions, request)
 
 
@@ -126,7 +125,7 @@ def _channels(rules: Iterable[NotificationRule], request: ApprovalRequest) -> It
     for rule in rules:
         audience = audience_of(rule) if rule.route == Route.SLACK else []
         # Everyone reads a channel, so all of them must be allowed to see the request.
-        if audience and all(permissions.may_see(person, request) for person in audience):
+        if audience and len(_seeing(audience, request)) == len(audience):
             yield f"slack:{rule.pk}", Channel.SLACK, outbox.lane_of(rule.slack_url), timezone.now()
 
 
@@ -145,7 +144,13 @@ def _mails(present: Iterable[User], everyone: Iterable[User], request: ApprovalR
 
 
 def _readers(people: Iterable[User], request: ApprovalRequest) -> list[User]:
-    return [person for person in people if person.email and permissions.may_see(person, request)]
+    return _seeing([person for person in people if person.email], request)
+
+
+def _seeing(people: Collection[User], request: ApprovalRequest) -> list[User]:
+    """Return those of these people who may see a request."""
+    standings = standings_of({person.pk for person in people})
+    return [person for person in people if permissions.may_see(standings.get(person.pk, NOBODY), request)]
 
 
 def _subscriptions(people: Collection[int] | None) -> list[PushSubscription]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from django.db.models import Q
 from django.template.loader import render_to_string
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing, standings_of
 from approvals.db.literal import literal
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
@@ -23,10 +23,10 @@ def requests_of_absent(absent: int, shared: BatchCache, *, limit: int) -> list[A
     """
 
     def read() -> list[ApprovalRequest]:
-        person = User.objects.filter(pk=absent, is_active=True).first()
-        if person is None:
+        person = standings_of({absent}).get(absent)
+        if person is None or not person.is_active:
             return []
-        matters = Q() if permissions.is_limited(person) else Q(terms__isnull=False)
+        matters = Q() if person.is_limited else Q(terms__isnull=False)
         waiting = queries.with_names(queries.requests_for(person)).filter(matters, status=literal(Status.PENDING))
         return list(request_list.listed(waiting.order_by("-changed_at"), whole=True)[: limit + 1])
 
@@ -34,8 +34,8 @@ def requests_of_absent(absent: int, shared: BatchCache, *, limit: int) -> list[A
     return requests if len(requests) <= limit else None
 
 
-def render_card(user: User, request: ApprovalRequest) -> str:
+def render_card(viewer: Standing, request: ApprovalRequest) -> str:
     """Render the card of a request as it is for this person now, without telling of it; or that they see it no longer."""
-    if not permissions.may_see(user, request):
+    if not permissions.may_see(viewer, request):
         return render_to_string("approvals/people/_push_gone.html", {"pk": request.pk, "is_back": True})
-    return render_to_string("approvals/request/_pushed.html", {"card": card_for(user, request)})
+    return render_to_string("approvals/request/_pushed.html", {"card": card_for(viewer, request)})

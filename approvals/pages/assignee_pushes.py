@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 
+from approvals.access.standing import Standing
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.models.comments import RequestComment
@@ -20,17 +20,19 @@ from approvals.states import Door
 ASSIGNED, COMMENTED, RESUMING = "request.assigned", "request.commented", "resume."
 
 
-def render_change(user: User, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door) -> str:
+def render_change(
+    viewer: Standing, shared: BatchCache, event: str, request_id: str, comment: int | None, door: Door
+) -> str:
     """Render the fragments for a page of this kind (`door`) after a `request_handled` notification."""
-    request = visible_request(user, shared, request_id)
+    request = visible_request(viewer, shared, request_id)
     if request is None:
         # It was assigned to someone else: remove it from the pages of people who may no longer see it.
         return render_to_string("approvals/people/_push_gone.html", {"pk": request_id})
-    card = card_for(user, request, door=door)
+    card = card_for(viewer, request, door=door)
     context: dict[str, Any] = {"card": card, "event": event}
     render_keys = [card.render_key]
     if event == ASSIGNED:
-        context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == user.pk}
+        context |= {"whole": True, "to_me": request.pending and request.assigned_to_id == viewer.pk}
     if event.startswith(RESUMING):
         context["resumption"] = resumptions_of([request]).get(request.pk)
     if comment is not None:
@@ -38,10 +40,10 @@ def render_change(user: User, shared: BatchCache, event: str, request_id: str, c
     return shared.once(("handled", *render_keys), lambda: render_to_string("approvals/people/_push.html", context))
 
 
-def render_notification(user: User, shared: BatchCache, request_id: str) -> str:
+def render_notification(viewer: Standing, shared: BatchCache, request_id: str) -> str:
     """Render a browser notification of a request that waits for this person; "" if it does not."""
-    request = visible_request(user, shared, request_id) if request_id else None
-    card = card_for(user, request) if request is not None else None
+    request = visible_request(viewer, shared, request_id) if request_id else None
+    card = card_for(viewer, request) if request is not None else None
     return (
         render_to_string("approvals/_browser_notification.html", {"card": card})
         if card is not None and card.may_close
@@ -49,9 +51,9 @@ def render_notification(user: User, shared: BatchCache, request_id: str) -> str:
     )
 
 
-def render_missed(user: User, since: datetime, *, limit: int) -> str | None:
+def render_missed(viewer: Standing, since: datetime, *, limit: int) -> str | None:
     """Render what a page rendered at `since` has missed; None if more than `limit` requests were touched."""
-    touched = list(comments.requests_touched_since(user, since)[: limit + 1])
+    touched = list(comments.requests_touched_since(viewer, since)[: limit + 1])
     if not touched:
         return ""
     if len(touched) > limit:
@@ -62,7 +64,7 @@ def render_missed(user: User, since: datetime, *, limit: int) -> str | None:
     resumptions = resumptions_of(touched)
 
     def rendered(request: ApprovalRequest) -> str:
-        context = {"card": card_for(user, request), "comments": notes.get(request.pk, [])}
+        context = {"card": card_for(viewer, request), "comments": notes.get(request.pk, [])}
         return render_to_string("approvals/people/_push.html", context | {"resumption": resumptions.get(request.pk)})
 
     return "".join(map(rendered, touched))

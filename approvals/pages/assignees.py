@@ -57,7 +57,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
         actions.assign(pk, by=actor_of(request), via=sent_door(request.POST), to=to, instead_of=seen)
 
     refusal = refusal_of(act)
-    approval_request = queries.requests_for(request.user).filter(pk=pk).first()
+    approval_request = queries.requests_for(request.standing).filter(pk=pk).first()
     if approval_request is None and refusal is None:
         message = _("Assigned to %(name)s. You can no longer see this request.") % {"name": name}
         messages.success(request, _("Unassigned. You can no longer see this request.") if back else message)
@@ -74,7 +74,7 @@ def assign(request: SignedIn, pk: UUID) -> HttpResponse:
 def comment(request: SignedIn, pk: UUID) -> HttpResponse:
     text = _note_in(request)
     refusal = refusal_of(lambda: actions.comment(pk, by=actor_of(request), via=sent_door(request.POST), text=text))
-    approval_request = queries.get_request_for(request.user, pk)
+    approval_request = queries.get_request_for(request.standing, pk)
     return _notes_response(
         request, approval_request, refusal, assign_to=request.POST.get("to", ""), typed=text if refusal else ""
     )
@@ -84,10 +84,10 @@ def comment(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def mentions(request: SignedIn, pk: UUID) -> HttpResponse:
     """Return whom a note may mention, for `static/pausepoint/mentions.js`: who may see the request and matches `q`."""
-    approval_request, text = queries.get_request_for(request.user, pk), request.GET.get("q", "")
-    if not permissions.may_comment(request.user, approval_request) or len(text) > MAX_ACTOR_NAME or "\x00" in text:
+    approval_request, text = queries.get_request_for(request.standing, pk), request.GET.get("q", "")
+    if not permissions.may_comment(request.standing, approval_request) or len(text) > MAX_ACTOR_NAME or "\x00" in text:
         return JsonResponse({"people": []})
-    people = comments.people_to_mention(request.user, approval_request, text)
+    people = comments.people_to_mention(request.standing, approval_request, text)
     shown = [{"name": person.get_username(), "label": shown_person(person)} for person in people]
     return JsonResponse({"people": shown})
 
@@ -96,10 +96,10 @@ def mentions(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def people(request: SignedIn, pk: UUID) -> HttpResponse:
     """Return the usernames that a field for a person suggests, for `static/pausepoint/combobox.js`: those that match `q`."""
-    approval_request, text = queries.get_request_for(request.user, pk), request.GET.get("q", "").strip()
+    approval_request, text = queries.get_request_for(request.standing, pk), request.GET.get("q", "").strip()
     if len(text) > MAX_ACTOR_NAME or "\x00" in text:
         return JsonResponse({"values": []})
-    return JsonResponse({"values": comments.people_known_to(request.user, approval_request, text)})
+    return JsonResponse({"values": comments.people_known_to(request.standing, approval_request, text)})
 
 
 def _note_in(request: SignedIn) -> str:
@@ -113,9 +113,9 @@ def _status(refusal: Refusal | None) -> int:
 def _assignee_response(request: SignedIn, pk: UUID, act: Callable[[], Any]) -> HttpResponse:
     """Act, then return the line with the assignee, with the refusal if there was one; without htmx, the whole page."""
     refusal = refusal_of(act)
-    approval_request = queries.get_request_for(request.user, pk)
-    holder = holder_for(request.user, approval_request, refusal=str(refusal or ""))
-    card = replace(card_for(request.user, approval_request, door=sent_door(request.POST)), holder=holder)
+    approval_request = queries.get_request_for(request.standing, pk)
+    holder = holder_for(request.standing, approval_request, refusal=str(refusal or ""))
+    card = replace(card_for(request.standing, approval_request, door=sent_door(request.POST)), holder=holder)
     if request.headers.get("HX-Request"):
         context = {"card": card, "asked": approval_request, "focus": True}
         return render(request, "approvals/people/_assignee.html", context, status=_status(refusal))
@@ -128,17 +128,17 @@ def _notes_response(
     request: SignedIn, approval_request: ApprovalRequest, refusal: Refusal | None, **typed: str
 ) -> HttpResponse:
     """Return the notes with the refusal, if there was one, and what was typed and not stored; without htmx, the whole page."""
-    notes = replace(comments.notes_for(request.user, approval_request), **typed)  # type: ignore[arg-type]
+    notes = replace(comments.notes_for(request.standing, approval_request), **typed)  # type: ignore[arg-type]
     if refusal is not None:
         errors = refusal.errors if isinstance(refusal, Invalid) else {}
         notes = replace(notes, refusal=str(refusal), errors=errors)
     if request.headers.get("HX-Request"):
         # Include the assignee, in case no push arrives.
-        context = {"notes": notes, "focus": True, "card": card_for(request.user, approval_request), "swapped": True}
+        context = {"notes": notes, "focus": True, "card": card_for(request.standing, approval_request), "swapped": True}
         return render(request, "approvals/people/_notes.html", context, status=_status(refusal))
     if refusal is None:
         return HttpResponseRedirect(approval_request.get_absolute_url() + "#notes")
-    card = card_for(request.user, approval_request)
+    card = card_for(request.standing, approval_request)
     return request_response(request, card, status=refusal.status, notes=notes, focus=True)
 
 

@@ -40,7 +40,7 @@ class Preview:
 @refusals_as_pages
 def attachment(request: SignedIn, pk: UUID, attachment_id: UUID) -> HttpResponse:
     """Show the beginning of a text or a CSV table of a request that the person may see."""
-    files = shown_files(get_request_for(request.user, pk))
+    files = shown_files(get_request_for(request.standing, pk))
     file = next((file for file in files if file.known.id == str(attachment_id) and file.preview), None)
     if file is None:
         raise NotFound

@@ -11,20 +11,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.actions.checking import MAX_COMMENT
 from approvals.asking.answers import Answer
 from approvals.db.canonical_json import clean_text
 from approvals.exceptions import AlreadyDecided, Invalid, NotFound, Refusal, UnreadParts
 from approvals.forms.safeguards import ACCEPTED, amount_of, how_much
 from approvals.models import ApprovalRequest, ToolSettings
-from approvals.models.actors import Actor, person_behind
+from approvals.models.actors import Actor
 from approvals.pages.comparison import Comparison, Line, compare_inputs, name_of_line, name_of_same, unseen_parts
 from approvals.policy.rules import Rule
 from approvals.queries.described import read_schema
@@ -130,32 +130,32 @@ def _viewed(sent: Sequence[str]) -> dict[str, frozenset[str]]:
     return {name: frozenset(places) for name, *places in filter(None, reports)}
 
 
-def plan(user: User, order: Order, *, inputs: bool = False) -> list[Step]:
+def plan(viewer: Standing, order: Order, *, inputs: bool = False) -> list[Step]:
     """Return what the order would do, in its order; a step with a `code` would be skipped.
 
     With `inputs`, read those too, and the contexts and messages.
     """
-    wanted = listed(queries.requests_for(user).filter(pk__in=list(order.picks)))
+    wanted = listed(queries.requests_for(viewer).filter(pk__in=list(order.picks)))
     if inputs:
         not_shown = [name for name in HEAVY if name not in {"input", "context", "message"}]
         wanted = wanted.defer(None).defer(*not_shown, queries.UNREAD)
     requests = {request.pk: as_proposed(request) for request in wanted}
-    ballots = ballots_of(requests.values(), user)
+    ballots = ballots_of(requests.values(), viewer)
     strict = ReasonRules()
     if order.verdict == Verdict.REJECT and not order.comment:
         strict = reason_rules({request.tool_name for request in requests.values()})
     return [
-        _plan_step(user, order, requests.get(pk), f"{pk}:{digest}", strict, ballots.get(pk))
+        _plan_step(viewer, order, requests.get(pk), f"{pk}:{digest}", strict, ballots.get(pk))
         for pk, digest in order.picks.items()
     ]
 
 
-def decide_all(actor: Actor, order: Order) -> list[Step]:
+def decide_all(actor: Actor, standing: Standing, order: Order) -> list[Step]:
     """Decide each request in its own transaction. Repeating the same order changes nothing.
 
     Raise UnreadParts, before any is decided, if a page reports that parts were not in view and the person was not told so.
     """
-    steps = plan(person_behind(actor), order, inputs=order.approves)
+    steps = plan(standing, order, inputs=order.approves)
     unseen = _unseen([step for step in steps if not step.code], order) if order.approves else {}
     if order.viewed is not None and not order.accepts_unread:
         _check_read(unseen)
@@ -236,7 +236,12 @@ def _key_fields(
 
 
 def _plan_step(
-    user: User, order: Order, request: ApprovalRequest | None, pick: str, strict: ReasonRules, ballot: Ballot | None
+    viewer: Standing,
+    order: Order,
+    request: ApprovalRequest | None,
+    pick: str,
+    strict: ReasonRules,
+    ballot: Ballot | None,
 ) -> Step:
     """Plan one request; `strict` says what cannot be rejected without a message, if this order has none."""
     if request is None:
@@ -247,9 +252,9 @@ def _plan_step(
         return Step(request, pick, code, message if request.pending else _already_decided(request))
     if not request.pending:
         return Step(request, pick, AlreadyDecided.code, _already_decided(request))
-    if not permissions.may_close(user, request):
-        return Step(request, pick, "not_allowed", why_not(user, request))
-    if ballot is not None and not ballot.admits(user):
+    if not permissions.may_close(viewer, request):
+        return Step(request, pick, "not_allowed", why_not(viewer, request))
+    if ballot is not None and not ballot.admits(viewer):
         who = ballot.current.who if ballot.current is not None else ""
         words = _("Your vote is not needed now: %(progress)s.") % {"progress": ballot.words}
         return Step(request, pick, "not_allowed", words if who else _("Your vote is not needed now."))
@@ -259,12 +264,12 @@ def _plan_step(
         return Step(request, pick, "changed", _("This request changed after you loaded the page. Review it again."))
     if strict.apply_to(request):
         return Step(request, pick, "reason", _("A rejection of this request needs a message. Go back and write one."))
-    return Step(request, pick, votes="" if ballot is None else _votes_on(ballot, user))
+    return Step(request, pick, votes="" if ballot is None else _votes_on(ballot, viewer))
 
 
-def _votes_on(ballot: Ballot, user: User) -> str:
+def _votes_on(ballot: Ballot, viewer: Standing) -> str:
     """Return how far the votes are, and who is away for whom the person votes."""
-    absent, progress = ballot.votes_for(user), _("Votes: %(progress)s.") % {"progress": ballot.words}
+    absent, progress = ballot.votes_for(viewer), _("Votes: %(progress)s.") % {"progress": ballot.words}
     return f"{progress} {_('You vote for %(name)s, who is away.') % {'name': absent}}" if absent else progress
 
 

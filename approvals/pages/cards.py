@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.access.assignees import NOBODY, Holder, holder_for
 from approvals.access.fresh_sign_in import SignInAgain
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.asking.answered_files import with_names
 from approvals.asking.answers import answer_text, is_choice
 from approvals.asking.secrets import OUTPUT, hidden_values, masked_request
@@ -284,23 +284,23 @@ class Card:
 
 
 def card_for(
-    user: Person, request: ApprovalRequest, *, door: str = Door.DASHBOARD, ballots: Ballots | None = None
+    viewer: Standing, request: ApprovalRequest, *, door: str = Door.DASHBOARD, ballots: Ballots | None = None
 ) -> Card:
     """Return the card of a request for a person. Its request is a copy, of which no secret can get onto a page.
 
     It shows the input that is decided now. `ballots` are those of several requests, where they were read together.
     """
-    shown, voting = masked_request(as_proposed(request)), voting_of(user, request, ballots)
-    may_close = request.pending and permissions.may_close(user, request)
+    shown, voting = masked_request(as_proposed(request)), voting_of(viewer, request, ballots)
+    may_close = request.pending and permissions.may_close(viewer, request)
     return Card(
         request=shown,
         decision=getattr(shown, "decision", None),
         may_close=may_close and (voting is None or voting.admitted),
-        why_not=why_not(user, request) if request.pending and not may_close else "",
-        may_cancel=request.pending and permissions.may_cancel(user, request),
-        holder=holder_for(user, request),
+        why_not=why_not(viewer, request) if request.pending and not may_close else "",
+        may_cancel=request.pending and permissions.may_cancel(viewer, request),
+        holder=holder_for(viewer, request),
         door=door,
-        may_reveal=shown.hides and permissions.may_reveal(user),
+        may_reveal=shown.hides and permissions.may_reveal(viewer),
         voting=voting,
     )
 
@@ -311,10 +311,10 @@ def named_in(request: ApprovalRequest) -> set[int | None]:
     return {request.requested_by_id, request.assigned_to_id, request.claimed_by_id, request.workflow.owner_id}
 
 
-def refused_card(user: Person, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
+def refused_card(viewer: Standing, request: ApprovalRequest, refusal: Refusal, typed: QueryDict, door: str) -> Card:
     """Return the card with the reason for the refusal and with what was typed."""
     return replace(
-        card_for(user, request, door=door),
+        card_for(viewer, request, door=door),
         refusal=str(refusal),
         errors=refusal.errors if isinstance(refusal, Invalid) else {},
         typed=typed,

@@ -23,11 +23,11 @@ from approvals.states import Kind, Verdict
 @refusals_as_pages
 def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     """Show the request with a button for the verdict of the link; if it is decided already, show its page."""
-    approval_request = queries.get_request_for(request.user, pk)
+    approval_request = queries.get_request_for(request.standing, pk)
     verdict = verdict_of_link(token, approval_request, request.user)
     if verdict is None:
         raise NotFound(_("This link is not valid, or is for someone else. Open the request from your inbox."))
-    card = card_for(request.user, approval_request)
+    card = card_for(request.standing, approval_request)
     if not card.may_close or approval_request.kind != Kind.APPROVAL:
         return redirect(approval_request)
     rejects = verdict == Verdict.REJECT

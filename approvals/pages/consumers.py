@@ -22,6 +22,7 @@ from django.utils.translation import activate, override
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.sessions import user_of, users_of
+from approvals.access.standing import Standing, standings_of
 from approvals.access.visibility import viewer_key, visibility_key
 from approvals.db import pool
 from approvals.db.cursors import number_from
@@ -87,7 +88,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.close(LOGGED_OUT)
             return
         try:
-            language, groups = await self.read(_run(self._language_and_groups, user))
+            language, groups = await self.read(_run(self._language_and_groups, user.pk))
         except NotFound:
             await self.close(NOT_FOUND)
             return
@@ -108,14 +109,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         liveness.remove_page(self)
 
-    def _language_and_groups(self, user: User) -> tuple[str, list[str]]:
-        return languages_of([user.pk])[user.pk], self.groups_for(user)
+    def _language_and_groups(self, user_id: int) -> tuple[str, list[str]]:
+        return languages_of([user_id])[user_id], self.groups_for(standings_of([user_id])[user_id])
 
-    def groups_for(self, user: User) -> list[str]:
+    def groups_for(self, viewer: Standing) -> list[str]:
         """Return the channel groups of this page. Raise NotFound if the user may not see it."""
         raise NotImplementedError
 
-    def catch_up(self, user: User, shared: BatchCache) -> str:
+    def catch_up(self, viewer: Standing, shared: BatchCache) -> str:
         """Render what changed since the page was rendered."""
         raise NotImplementedError
 
@@ -166,18 +167,18 @@ def _rendered(wanted: tuple[Render, tuple[Hashable, ...]], session_keys: Sequenc
     render, args = wanted
     users = users_of(session_keys)
     languages = languages_of({user.pk for user in users.values()})
+    standings = standings_of({user.pk for user in users.values()})
     # What pages share is in one language.
     shared = {language: BatchCache() for language in languages.values()}
-    permissions.load_permissions(users.values())
 
-    def rendered(user: User, language: str) -> str:
+    def rendered(viewer: Standing, language: str) -> str:
         with override(language):
-            return shared[language].once(("person", user.pk), lambda: render(user, shared[language], *args))
+            return shared[language].once(("person", viewer.pk), lambda: render(viewer, shared[language], *args))
 
     def for_page(key: str) -> str | Exception | None:
         user = users.get(key)
         try:
-            return None if user is None else rendered(user, languages[user.pk])
+            return None if user is None else rendered(standings[user.pk], languages[user.pk])
         except Exception as error:
             # An error on one page must not affect the others.
             return error
@@ -199,22 +200,22 @@ def _live_mark(*, live: bool) -> str:
 class DeskConsumer(LiveConsumer):
     """The pages of one request or workflow."""
 
-    def groups_for(self, user: User) -> list[str]:
-        return [doorbell.user_group(user.pk), *([doorbell.DESK] if permissions.sees_more_than_own(user) else [])]
+    def groups_for(self, viewer: Standing) -> list[str]:
+        return [doorbell.user_group(viewer.pk), *([doorbell.DESK] if permissions.sees_more_than_own(viewer) else [])]
 
-    def catch_up(self, user: User, shared: BatchCache) -> str:
+    def catch_up(self, viewer: Standing, shared: BatchCache) -> str:
         since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
-        missed = list(queries.changed_since(user, since)[: CATCH_UP + 1])
-        touched = assignee_pushes.render_missed(user, since, limit=CATCH_UP)
+        missed = list(queries.changed_since(viewer, since)[: CATCH_UP + 1])
+        touched = assignee_pushes.render_missed(viewer, since, limit=CATCH_UP)
         if len(missed) > CATCH_UP or touched is None:
             return render_to_string("approvals/_outdated.html")
-        changed = [_changed(user, shared, request) for request in missed]
-        over = list(queries.ended_workflows_for(user).filter(ended_at__gte=since)[:CATCH_UP])
+        changed = [_changed(viewer, shared, request) for request in missed]
+        over = list(queries.ended_workflows_for(viewer).filter(ended_at__gte=since)[:CATCH_UP])
         changed += [_state(workflow) for workflow in reversed(over)]
-        results = render_results([*missed, *reported_since(user, since)[:CATCH_UP]])
-        return "".join(changed) + results + touched + (render_counts(user, shared) if changed else "")
+        results = render_results([*missed, *reported_since(viewer, since)[:CATCH_UP]])
+        return "".join(changed) + results + touched + (render_counts(viewer, shared) if changed else "")
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a request that was created or decided, or a workflow that ended."""
@@ -232,53 +233,53 @@ def parse_since(query: bytes) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
 
 
-def _workflow_changed(user: User, shared: BatchCache, workflow_pk: int, request_id: str) -> str:
-    request = visible_request(user, shared, request_id) if request_id else None
+def _workflow_changed(viewer: Standing, shared: BatchCache, workflow_pk: int, request_id: str) -> str:
+    request = visible_request(viewer, shared, request_id) if request_id else None
     if request is not None:
         named, concerned = named_in(request), {request.requested_by_id, request.assigned_to_id}
 
         def changed() -> str:
-            result = shared.once(("result", visibility_key(user)), lambda: render_results([request]))
-            card = _changed(user, shared, request) + _state(request.workflow)
-            return card + result + render_counts(user, shared, concerned)
+            result = shared.once(("result", visibility_key(viewer)), lambda: render_results([request]))
+            card = _changed(viewer, shared, request) + _state(request.workflow)
+            return card + result + render_counts(viewer, shared, concerned)
 
         if takes_votes(request):
             # Whose vote is wanted differs from person to person.
-            named |= {user.pk}
-        key = ("viewer", viewer_key(user, named), card_for(user, request).may_reveal)
+            named |= {viewer.pk}
+        key = ("viewer", viewer_key(viewer, named), card_for(viewer, request).may_reveal)
         return shared.once(key, changed)
-    cache_key = ("workflow", visibility_key(user))
-    workflow = shared.once(cache_key, lambda: queries.workflows_for(user).filter(pk=workflow_pk).first())
+    cache_key = ("workflow", visibility_key(viewer))
+    workflow = shared.once(cache_key, lambda: queries.workflows_for(viewer).filter(pk=workflow_pk).first())
     if workflow is None:
         return ""
-    return shared.once("ended", lambda: _state(workflow)) + render_counts(user, shared, {workflow.owner_id})
+    return shared.once("ended", lambda: _state(workflow)) + render_counts(viewer, shared, {workflow.owner_id})
 
 
-def _absence_changed(user: User, shared: BatchCache, absent: int) -> str:
+def _absence_changed(viewer: Standing, shared: BatchCache, absent: int) -> str:
     requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
     if requests is None:
         return render_to_string("approvals/_outdated.html")
-    return "".join(absence_pushes.render_card(user, request) for request in requests) + render_counts(user, shared)
+    return "".join(absence_pushes.render_card(viewer, request) for request in requests) + render_counts(viewer, shared)
 
 
 def _state(workflow: Workflow) -> str:
     return render_to_string("approvals/workflows/_push.html", {"workflow": workflow})
 
 
-def _changed(user: User, shared: BatchCache, request: ApprovalRequest) -> str:
+def _changed(viewer: Standing, shared: BatchCache, request: ApprovalRequest) -> str:
     """Render the request's card."""
-    card = card_for(user, request)
+    card = card_for(viewer, request)
     return shared.once(
         ("changed", card.render_key), lambda: render_to_string("approvals/request/_push.html", {"card": card})
     )
 
 
-def render_counts(user: User, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
+def render_counts(viewer: Standing, shared: BatchCache, concerned: Collection[int | None] | None = None) -> str:
     """Render the counts of the tabs; "" if they cannot have changed for this person.
 
     For deciders they always may; for others, if they are among `concerned` (None: everyone).
     """
-    if concerned is not None and user.pk not in concerned and not permissions.decides_some(user):
+    if concerned is not None and viewer.pk not in concerned and not permissions.decides_some(viewer):
         return ""
-    counts = tab_counts(user, shared)
+    counts = tab_counts(viewer, shared)
     return shared.once(tuple(counts.items()), lambda: render_to_string("approvals/dashboard/_counts.html", counts))

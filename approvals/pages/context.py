@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
-
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.access.visibility import visibility_key
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
@@ -15,28 +14,30 @@ from approvals.queries import capped_count
 from approvals.queries.policy.visible import waiting_count
 
 
-def tab_counts(user: User, shared: BatchCache) -> dict[str, Any]:
+def tab_counts(viewer: Standing, shared: BatchCache) -> dict[str, Any]:
     """Return the counts beside the tabs, of which the first is also in the title of the page."""
     return {
-        "waiting_count": waiting_count_for(user, shared),
-        "suspended_count": _suspended(user, shared),
+        "waiting_count": waiting_count_for(viewer, shared),
+        "suspended_count": _suspended(viewer, shared),
         "count_limit": queries.COUNT_LIMIT,
     }
 
 
-def waiting_count_for(user: User, shared: BatchCache) -> int:
+def waiting_count_for(viewer: Standing, shared: BatchCache) -> int:
     """Return how many requests wait for this person, as the title of a page shows."""
-    if not permissions.decides_everything(user):
-        return waiting_count(user, queries.COUNT_LIMIT)
-    return shared.once("waiting for deciders", lambda: capped_count(queries.inbox_for(user)))
+    if not permissions.decides_everything(viewer):
+        return waiting_count(viewer, queries.COUNT_LIMIT)
+    return shared.once("waiting for deciders", lambda: capped_count(queries.inbox_for(viewer)))
 
 
-def _suspended(user: User, shared: BatchCache) -> int:
-    visibility = visibility_key(user)
-    return shared.once(("suspended", visibility), lambda: capped_count(queries.suspended_workflows_for(user)))
+def _suspended(viewer: Standing, shared: BatchCache) -> int:
+    visibility = visibility_key(viewer)
+    return shared.once(("suspended", visibility), lambda: capped_count(queries.suspended_workflows_for(viewer)))
 
 
-def visible_request(user: User, shared: BatchCache, request_id: str) -> ApprovalRequest | None:
+def visible_request(viewer: Standing, shared: BatchCache, request_id: str) -> ApprovalRequest | None:
     """Return the request that a push is about, or None if this person may not see it."""
-    cache_key = ("request", visibility_key(user))
-    return shared.once(cache_key, lambda: queries.with_names(queries.requests_for(user)).filter(pk=request_id).first())
+    cache_key = ("request", visibility_key(viewer))
+    return shared.once(
+        cache_key, lambda: queries.with_names(queries.requests_for(viewer)).filter(pk=request_id).first()
+    )

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.asking.secrets import masked_input
 from approvals.models import Absence, Advice, ApprovalRequest, ToolSettings
 from approvals.pages.cards import Card
@@ -47,14 +48,14 @@ class Detail:
     away: Sequence[Absence]
 
 
-def detail_of(user: Person, card: Card) -> Detail:
+def detail_of(user: User, viewer: Standing, card: Card) -> Detail:
     """Return what surrounds a card on its page, for one person."""
     request = card.request
     settings = settings_of_tools({request.tool_name}).get(request.tool_name)
     rules = rules_asked_under(request)
     shown_first = settings_under(rules, settings)
     decides = card.may_close and request.kind == Kind.APPROVAL
-    precedents = precedents_of(user, request)
+    precedents = precedents_of(viewer, request)
     # Earlier requests of the tool are not read with their schemas.
     schema = None if card.asks else request.response_schema
     return Detail(
@@ -93,7 +94,7 @@ def _needs_reason(request: ApprovalRequest, settings: ToolSettings | None) -> bo
     return by_terms or (settings is not None and settings.reason_required) or request.priority in strict_priorities()
 
 
-def _offers(user: Person, tool_name: str, settings: ToolSettings | None) -> list[str]:
+def _offers(user: User, tool_name: str, settings: ToolSettings | None) -> list[str]:
     prepared: Any = settings.prepared_answers if settings is not None else []
     texts = [text for text in prepared if isinstance(text, str) and text.strip()] if isinstance(prepared, list) else []
     offered = dict.fromkeys([*(text[:MAX_OFFER] for text in texts), *last_messages(user, tool_name)])

@@ -18,7 +18,7 @@ from approvals.text.differences import changes
 @refusals_as_pages
 def difference(request: SignedIn, pk: UUID, other: UUID) -> HttpResponse:
     """Show each value that is another than in a request that was decided, which counts as it was approved."""
-    current, past = (queries.get_request_for(request.user, each) for each in (pk, other))
+    current, past = (queries.get_request_for(request.standing, each) for each in (pk, other))
     decision = getattr(past, "decision", None)
     if decision is None:
         raise NotFound

@@ -6,7 +6,6 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals.access import permissions
 from approvals.access.fresh_sign_in import signed_in_at
+from approvals.access.standing import Standing
 from approvals.exceptions import Invalid, NotFound, UnreadParts
 from approvals.forms.safeguards import how_much
 from approvals.http import SignedIn, actor_of, refusals_as_pages, sent_address
@@ -42,11 +42,11 @@ def requests_page(request: SignedIn) -> HttpResponse:
         context = filter_context(request, valid_filters_in(request.GET)) | {"refusal": refusal}
         return render(request, "approvals/inbox/page.html", context, status=refusal.status)
     shared = BatchCache()
-    groups, after = groups_of(request.user, filters)
+    groups, after = groups_of(request.standing, filters)
     page_state = getattr(request, "state", None)
     if filters == Filters() and page_state is not None and page_state.checked:
-        groups = with_check(request.user, groups)
-    snoozed, wakes_at = snoozes_of(request.user)
+        groups = with_check(request.standing, groups)
+    snoozed, wakes_at = snoozes_of(request.standing)
     context = {
         **filter_context(request, filters),
         "rendered_at": rendered_at,
@@ -55,22 +55,22 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "next": filters.at(after) if after else None,
         "first": filters.at(None),
         "live_query": replace(filters, after=None, sort="", group="").query,
-        "sees_by_scopes": permissions.sees_by_scopes(request.user),
+        "sees_by_scopes": permissions.sees_by_scopes(request.standing),
         "snoozed_count": snoozed,
         "wakes_at": wakes_at,
-        **tab_counts(request.user, shared),
+        **tab_counts(request.standing, shared),
         **count(request.user, filters),
     }
     return render(request, "approvals/inbox/page.html", context)
 
 
-def groups_of(user: User, filters: Filters) -> tuple[list[Group], ListCursor | None]:
+def groups_of(viewer: Standing, filters: Filters) -> tuple[list[Group], ListCursor | None]:
     """Return a page of the list under its headings, and the cursor of the next page or None."""
     if filters.sectioned:
-        sections = sections_of(user, filters)
-        return section_rows(user, sections.rows, first=filters.after is None), sections.after
-    rows, after = request_list.page_of(user, filters)
-    return group_rows(user, rows, filters), after
+        sections = sections_of(viewer, filters)
+        return section_rows(viewer, sections.rows, first=filters.after is None), sections.after
+    rows, after = request_list.page_of(viewer, filters)
+    return group_rows(viewer, rows, filters), after
 
 
 def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
         "shown_query": shown,
         "without_search": replace(filters, after=None, q="").query,
         "search_fields": kept_fields(filters, "q"),
-        "may_decide": permissions.decides_some(request.user),
+        "may_decide": permissions.decides_some(request.standing),
     }
 
 
@@ -103,7 +103,7 @@ def suggestions(request: SignedIn) -> HttpResponse:
     if name not in TYPED:
         raise NotFound
     filters = filters_from(query)
-    values = suggested_values(request.user, filters, name)
+    values = suggested_values(request.standing, filters, name)
     context = {
         "name": name,
         "values": [(visible(value), filters.with_value(name, value), number) for value, number in values],
@@ -123,7 +123,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
     if request.POST.get("confirmed") != "yes":
         return _bulk_review(request, order)
     try:
-        steps = bulk.decide_all(actor_of(request), order)
+        steps = bulk.decide_all(actor_of(request), request.standing, order)
     except UnreadParts as refusal:
         return _bulk_review(request, order, refusal)
     going = [step for step in steps if not step.code]
@@ -140,7 +140,7 @@ def bulk_page(request: SignedIn) -> HttpResponse:
 
 def _bulk_review(request: SignedIn, order: bulk.Order, refusal: UnreadParts | None = None) -> HttpResponse:
     """Show what a bulk decision would do, after a refusal with what was seen and chosen before it."""
-    steps = bulk.plan(request.user, replace(order, picks=order.offered or order.picks), inputs=True)
+    steps = bulk.plan(request.standing, replace(order, picks=order.offered or order.picks), inputs=True)
     going = [step for step in steps if not step.code]
     tools = bulk.review(going, order)
     lines = [line for tool in tools for line in tool.lines]

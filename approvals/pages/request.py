@@ -35,7 +35,7 @@ from approvals.queries.results import results_of, resumptions_of
 @refusals_as_pages
 def request_page(request: SignedIn, pk: UUID) -> HttpResponse:
     rendered_at = timezone.now()
-    card = card_for(request.user, queries.get_request_for(request.user, pk))
+    card = card_for(request.standing, queries.get_request_for(request.standing, pk))
     return request_response(request, card, rendered_at=rendered_at)
 
 
@@ -51,15 +51,15 @@ def request_response(
     context: dict[str, Any] = {
         "card": card,
         "workflow": card.request.workflow,
-        "workflow_title": queries.workflow_title_for(request.user, card.request),
+        "workflow_title": queries.workflow_title_for(request.standing, card.request),
         "rendered_at": rendered_at or timezone.now(),
-        "detail": detail_of(request.user, card),
+        "detail": detail_of(request.user, request.standing, card),
         "result": results_of([card.request]).get(card.request.pk),
         "resumption": resumptions_of([card.request]).get(card.request.pk),
     }
     if "notes" not in instead:
         before = number_from(request.GET.get("before", ""))
-        context["notes"] = notes_for(request.user, card.request, before=before)
+        context["notes"] = notes_for(request.standing, card.request, before=before)
     context |= instead
     return render(request, "approvals/request/page.html", context, status=status)
 
@@ -67,18 +67,19 @@ def request_response(
 @require_POST
 @refusals_as_pages
 def decide(request: SignedIn, pk: UUID) -> HttpResponse:
-    approval_request = as_proposed(queries.get_request_for(request.user, pk))
+    approval_request = as_proposed(queries.get_request_for(request.standing, pk))
 
     def act() -> actions.Outcome:
         shown = shown_digest(request.POST)
-        terms = sent_terms(request.user, approval_request, request.POST)
+        terms = sent_terms(request.standing, approval_request, request.POST)
         answer = replace(
             sent_decision(approval_request, request.POST, request.FILES),
             grant=terms,
             signed_in_at=signed_in_at(request.session),
         )
         via = sent_door(request.POST)
-        return actions.decide(pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=approval_request)
+        seen = actions.Seen(approval_request, request.standing)
+        return actions.decide(pk, answer, by=actor_of(request), via=via, shown_digest=shown, seen=seen)
 
     return _acted(request, pk, act)
 
@@ -100,10 +101,10 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
     except NotFound:
         raise
     except Refusal as refusal:
-        approval_request = queries.get_request_for(request.user, pk)
-        card = refused_card(request.user, approval_request, refusal, request.POST, door)
+        approval_request = queries.get_request_for(request.standing, pk)
+        card = refused_card(request.standing, approval_request, refusal, request.POST, door)
         if SENT in request.POST and card.may_close:
-            card = replace(card, granting=granting_of(request.user, approval_request, request.POST))
+            card = replace(card, granting=granting_of(request.standing, approval_request, request.POST))
         return card_response(request, card, refusal.status)
     if request.headers.get("HX-Request"):
         return card_response(request, _decided_card(request, ended, door))
@@ -112,10 +113,10 @@ def _acted(request: SignedIn, pk: UUID, act: Callable[[], actions.Outcome]) -> H
 
 def _decided_card(request: SignedIn, ended: ApprovalRequest, door: str) -> Card:
     """Return the card after a decision; after one that gave a grant, with what waits though that covers it."""
-    card = card_for(request.user, ended, door=door)
+    card = card_for(request.standing, ended, door=door)
     if SENT not in request.POST or ended.pending:
         return card
-    return replace(card, waiting=waiting_with_grant_of(request.user, ended))
+    return replace(card, waiting=waiting_with_grant_of(request.standing, ended))
 
 
 def card_response(request: SignedIn, card: Card, status: int = HTTPStatus.OK) -> HttpResponse:

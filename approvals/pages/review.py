@@ -33,9 +33,9 @@ FORM_FIELDS = frozenset({"csrfmiddlewaretoken", "verdict", "from", "again", "swi
 @refusals_as_pages
 def review(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the card with the differences, or with the edit form again after a refusal or if `again` was sent."""
-    approval_request = as_proposed(queries.get_request_for(request.user, pk))
+    approval_request = as_proposed(queries.get_request_for(request.standing, pk))
     door, status = sent_door(request.POST), HTTPStatus.OK.value
-    card = card_for(request.user, approval_request, door=door)
+    card = card_for(request.standing, approval_request, door=door)
     try:
         if "again" in request.POST:
             card = replace(card, typed=request.POST)
@@ -44,7 +44,7 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
         else:
             card = replace(card, review=_review(request, approval_request, card.may_close))
     except Refusal as refusal:
-        card, status = refused_card(request.user, approval_request, refusal, request.POST, door), refusal.status
+        card, status = refused_card(request.standing, approval_request, refusal, request.POST, door), refusal.status
     return card_response(request, card, status)
 
 
@@ -52,8 +52,8 @@ def review(request: SignedIn, pk: UUID) -> HttpResponse:
 @refusals_as_pages
 def check(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show what is wrong with an edit while it is typed; nothing is decided."""
-    approval_request = as_proposed(queries.get_request_for(request.user, pk))
-    card = card_for(request.user, approval_request)
+    approval_request = as_proposed(queries.get_request_for(request.standing, pk))
+    card = card_for(request.standing, approval_request)
     if card.may_close:
         try:
             answer = Answer(Verdict.EDIT, edited_input=edited_input(approval_request, request.POST))
@@ -68,7 +68,7 @@ def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: boo
     if not approval_request.pending:
         raise checking.too_late(approval_request.decision)
     if not may_close:
-        raise NotAllowed(why_not(request.user, approval_request))
+        raise NotAllowed(why_not(request.standing, approval_request))
     sent = sent_decision(approval_request, request.POST)
     checking.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]

@@ -24,5 +24,5 @@ def show_secret(request: SignedIn, pk: UUID) -> HttpResponse:
     context = {"value": show_invisible(str(value)), "pointer": visible(pointer)}
     if request.headers.get("HX-Request"):
         return render(request, "approvals/request/_secret.html", context)
-    shown = masked_request(queries.get_request_for(request.user, pk))
+    shown = masked_request(queries.get_request_for(request.standing, pk))
     return render(request, "approvals/request/secret.html", context | {"asked": shown})

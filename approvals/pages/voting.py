@@ -10,7 +10,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.db.canonical_json import utc
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.ballots import Ballot, CastVote, ballots_of
@@ -66,18 +66,18 @@ class Voting:
         return _("Your vote is not needed now. This request waits for others who may decide it.")
 
 
-def voting_of(user: Person, request: ApprovalRequest, ballots: Ballots | None = None) -> Voting | None:
+def voting_of(viewer: Standing, request: ApprovalRequest, ballots: Ballots | None = None) -> Voting | None:
     """Return the votes on a request; None if it is not decided by votes. `ballots` are those that were read already."""
-    ballot = (ballots_of([request], user) if ballots is None else ballots).get(request.pk)
+    ballot = (ballots_of([request], viewer) if ballots is None else ballots).get(request.pk)
     if ballot is None:
         return None
     edited = request.proposal["input"] if request.pending and request.proposal else request.input
     return Voting(
         ballot=ballot,
-        admitted=ballot.admits(user),
-        votes_for=ballot.votes_for(user) if request.pending else "",
-        own=ballot.vote_of(user),
-        standing=ballot.standing_vote_of(user),
-        may_break_glass=request.pending and permissions.may_break_glass(user, request),
+        admitted=ballot.admits(viewer),
+        votes_for=ballot.votes_for(viewer) if request.pending else "",
+        own=ballot.vote_of(viewer),
+        standing=ballot.standing_vote_of(viewer),
+        may_break_glass=request.pending and permissions.may_break_glass(viewer, request),
         proposed=changes(request.input, edited, request.secrets or ()),
     )

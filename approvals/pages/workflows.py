@@ -32,7 +32,7 @@ COMPLETED_SHOWN = 20
 @refusals_as_pages
 def workflows(request: SignedIn) -> HttpResponse:
     """List the suspended workflows and the latest completed ones; with `show`, page by page one of them."""
-    rendered_at, shared, user = timezone.now(), BatchCache(), request.user
+    rendered_at, shared, viewer = timezone.now(), BatchCache(), request.standing
     q, show = request.GET.get("q", "").strip(), request.GET.get("show", "")
     if len(q) > MAX_SEARCH or "\x00" in q:
         raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_SEARCH})
@@ -42,7 +42,7 @@ def workflows(request: SignedIn) -> HttpResponse:
         if show not in ("", which):
             continue
         limit = COMPLETED_SHOWN if which == ENDED and not show else PAGE
-        page = page_of_workflows(user, which, q=q, after=after, limit=limit)
+        page = page_of_workflows(viewer, which, q=q, after=after, limit=limit)
         following = {"show": which, "q": q, "after": str(page.after) if show and page.after else ""}
         lists.append(
             {
@@ -59,7 +59,7 @@ def workflows(request: SignedIn) -> HttpResponse:
         "show": show,
         "after": after,
         "searched": SEARCHED,
-        **tab_counts(user, shared),
+        **tab_counts(viewer, shared),
     }
     return render(request, "approvals/workflows/list.html", context)
 
@@ -68,11 +68,11 @@ def workflows(request: SignedIn) -> HttpResponse:
 @refusals_as_pages
 def workflow(request: SignedIn, pk: int) -> HttpResponse:
     rendered_at = timezone.now()
-    shown = queries.get_workflow_for(request.user, pk)
+    shown = queries.get_workflow_for(request.standing, pk)
     before = RequestCursor.parse(request.GET.get("before", ""))
     entries_before = number_from(request.GET.get("entries_before", ""))
-    history = history_of(request.user, shown, before=before, entries_before=entries_before)
-    ballots = ballots_of(history.requests, request.user)
+    history = history_of(request.standing, shown, before=before, entries_before=entries_before)
+    ballots = ballots_of(history.requests, request.standing)
 
     def link(**changes: object) -> str:
         """Return the address of the page with another cursor in one of its lists."""
@@ -83,7 +83,8 @@ def workflow(request: SignedIn, pk: int) -> HttpResponse:
         "rendered_at": rendered_at,
         "workflow": shown,
         "steps": [
-            (card_for(request.user, step, ballots=ballots), history.results.get(step.pk)) for step in history.requests
+            (card_for(request.standing, step, ballots=ballots), history.results.get(step.pk))
+            for step in history.requests
         ],
         "trail": [
             (entry, words_of(entry, {}, history.kinds.get(entry.request_id, "") if entry.request_id else ""))

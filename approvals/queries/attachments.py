@@ -6,7 +6,7 @@ import hashlib
 import logging
 from uuid import UUID
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.asking.answered_files import files_of_answer
 from approvals.asking.attachments import FileRemoved, storage_failed, storage_outage
 from approvals.exceptions import NotFound
@@ -16,9 +16,9 @@ from approvals.queries.requests import get_request_for
 logger = logging.getLogger(__name__)
 
 
-def attachment_for(user: Person, request_id: UUID, attachment_id: UUID) -> AttachedFile:
+def attachment_for(viewer: Standing, request_id: UUID, attachment_id: UUID) -> AttachedFile:
     """Return what is known of a file of a request, or of its answer, that this person may see. NotFound."""
-    request = get_request_for(user, request_id)
+    request = get_request_for(viewer, request_id)
     files = [*files_of(request), *files_of_answer(request)]
     file = next((file for file in files if file.id == str(attachment_id)), None)
     if file is None:

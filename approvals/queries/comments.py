@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 from approvals.models.actors import Actor
 from approvals.models.comments import RequestComment
@@ -54,31 +55,31 @@ def with_authors(notes: QuerySet[RequestComment]) -> QuerySet[RequestComment]:
     return notes.annotate(by_display=Subquery(authors[:1]))  # type: ignore[no-redef]
 
 
-def notes_for(user: User, request: ApprovalRequest, *, before: int | None = None) -> Notes:
+def notes_for(viewer: Standing, request: ApprovalRequest, *, before: int | None = None) -> Notes:
     notes = list(comments_of(request, before=before)[: PAGE + 1])
-    may_assign = request.pending and permissions.may_close(user, request)
+    may_assign = request.pending and permissions.may_close(viewer, request)
     return Notes(
         request=request,
         comments=notes[:PAGE],
         earlier=notes[PAGE - 1].pk if len(notes) > PAGE else None,
-        may_comment=permissions.may_comment(user, request),
+        may_comment=permissions.may_comment(viewer, request),
         may_assign=may_assign,
         assigned=request.assigned_to.get_username() if request.assigned_to else "",
-        people=suggested_assignees(user, request) if may_assign else (),
+        people=suggested_assignees(viewer, request) if may_assign else (),
     )
 
 
-def suggested_assignees(user: User, request: ApprovalRequest) -> Sequence[str]:
+def suggested_assignees(viewer: Standing, request: ApprovalRequest) -> Sequence[str]:
     """Return the usernames to suggest. People who see only their own requests get none, so they cannot list users."""
-    if not permissions.sees_everything(user):
+    if not permissions.sees_everything(viewer):
         return ()
     people = User.objects.filter(is_active=True) if request.kind in ASKS else permissions.deciders_of(request)
     return list(people.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTIONS])
 
 
-def requests_touched_since(user: User, moment: datetime) -> QuerySet[ApprovalRequest]:
+def requests_touched_since(viewer: Standing, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests that were claimed, assigned or commented on since `moment`, oldest first."""
-    return queries.with_names(queries.requests_for(user)).filter(touched_at__gte=moment).order_by("touched_at", "id")
+    return queries.with_names(queries.requests_for(viewer)).filter(touched_at__gte=moment).order_by("touched_at", "id")
 
 
 def comments_since(requests: Sequence[ApprovalRequest], moment: datetime) -> QuerySet[RequestComment]:
@@ -96,23 +97,23 @@ def mentioned_in(text: str, request: ApprovalRequest, by: Actor) -> list[User]:
     return list(people.order_by("username")[:MAX_MENTIONS])
 
 
-def people_to_mention(user: User, request: ApprovalRequest, text: str) -> list[User]:
+def people_to_mention(viewer: Standing, request: ApprovalRequest, text: str) -> list[User]:
     """Return the people to suggest for a text after an @.
 
     People who see only their own requests cannot list users: they get those who have to do with the request.
     """
-    people = permissions.readers_of(request).exclude(pk=user.pk)
-    if not permissions.sees_everything(user):
+    people = permissions.readers_of(request).exclude(pk=viewer.pk)
+    if not permissions.sees_everything(viewer):
         people = people.filter(_involved(request))
     people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
     return list(people.order_by("username")[:MAX_SUGGESTED])
 
 
-def people_known_to(user: User, request: ApprovalRequest, text: str) -> list[str]:
+def people_known_to(viewer: Standing, request: ApprovalRequest, text: str) -> list[str]:
     """Return the usernames to suggest for a field of a form: of active people, as far as this person may know them."""
     people = User.objects.filter(is_active=True)
-    if not permissions.sees_everything(user):
-        people = people.filter(_involved(request) | Q(pk=user.pk))
+    if not permissions.sees_everything(viewer):
+        people = people.filter(_involved(request) | Q(pk=viewer.pk))
     people = people.filter(Q(username__icontains=text) | Q(first_name__icontains=text))
     return list(people.order_by("username").values_list("username", flat=True)[:MAX_SUGGESTED])
 

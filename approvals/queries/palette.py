@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest
 from approvals.queries.search import with_words
 
@@ -13,15 +14,15 @@ MAX_FOUND = 8
 MAX_PEOPLE = 200
 
 
-def requests_found(user: User, q: str) -> list[ApprovalRequest]:
+def requests_found(viewer: Standing, q: str) -> list[ApprovalRequest]:
     """Return the newest requests with these words that the person may see."""
-    requests = with_words(queries.requests_for(user), q).select_related(None).order_by("-created_at", "-id")
+    requests = with_words(queries.requests_for(viewer), q).select_related(None).order_by("-created_at", "-id")
     return list(requests.only("pk", "title", "kind", "status")[:MAX_FOUND])
 
 
-def people_for(user: User) -> list[str]:
+def people_for(user: User, viewer: Standing) -> list[str]:
     """Return the usernames of active people, for those who see the requests of all; else only one's own."""
-    if not permissions.sees_everything(user):
+    if not permissions.sees_everything(viewer):
         return [user.get_username()]
     people = User.objects.filter(is_active=True).order_by("username")
     return list(people.values_list("username", flat=True)[:MAX_PEOPLE])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from approvals import queries
-from approvals.access.permissions import Person, sees_everything
+from approvals.access.permissions import sees_everything
+from approvals.access.standing import Standing
 from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.queries.request_list import GIST, beginning_of_input
@@ -39,17 +40,19 @@ class Precedents:
     total: int
 
 
-def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
+def precedents_of(viewer: Standing, request: ApprovalRequest) -> Precedents | None:
     """Return the ended requests of the same tool and kind; None if there are none, or if the request names no tool."""
     if not request.tool_name:
         return None
     ended = ApprovalRequest.objects.filter(canonical_tool=request.tool_name).exclude(status=Status.PENDING)
     ended = ended.order_by("-changed_at")
     requests = (
-        queries.with_names(queries.requests_for(user)).defer(*NOT_SHOWN, queries.UNREAD).exclude(status=Status.PENDING)
+        queries.with_names(queries.requests_for(viewer))
+        .defer(*NOT_SHOWN, queries.UNREAD)
+        .exclude(status=Status.PENDING)
     )
     requests = requests.annotate(**{"gist": beginning_of_input(GIST, decided=True)})
-    if sees_everything(user):
+    if sees_everything(viewer):
         requests = requests.filter(canonical_tool=request.tool_name)
     else:
         # To bound the work, search only the latest requests of the tool, whoever made them.
@@ -60,7 +63,7 @@ def precedents_of(user: Person, request: ApprovalRequest) -> Precedents | None:
     # The same values may have been decided longer ago than the latest decisions.
     fingerprints = fingerprints_of(request)
     same = requests.filter(kind=request.kind, input_fingerprint__in=fingerprints).exclude(pk=request.pk)
-    if sees_everything(user):
+    if sees_everything(viewer):
         same = same.filter(pk__in=ended.values("pk")[:SEARCHED])
     alike = list(same.order_by("-changed_at")[:LISTED]) if request.input else []
     known = {past.pk: past for past in (*latest, *alike)}.values()

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import User
-from django.db.models import BigIntegerField, Exists, QuerySet, Subquery, Value
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import BigAutoField, BigIntegerField, Exists, QuerySet, Subquery, Value
 
-from approvals.access.permissions import Person
+from approvals.access.standing import NOBODY, Standing, standing_with, with_standing
 from approvals.db.canonical_name import CanonicalNameField
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter, Prepared
@@ -30,7 +30,7 @@ from approvals.states import Kind
 from approvals.text.canonical_names import fold
 
 
-def preferences_of(user: Person) -> Preferences:
+def preferences_of(user: User | AnonymousUser) -> Preferences:
     """Return a person's preferences; the defaults if they have chosen none or are not logged in."""
     preferences = Preferences.objects.filter(person=user.pk).first() if user.pk else None
     return preferences or Preferences(person_id=user.pk or 0)
@@ -40,6 +40,7 @@ def preferences_of(user: Person) -> Preferences:
 class PageState:
     """What every page needs of its reader and of the installation: who has switched *Ask about everything* on, and when."""
 
+    standing: Standing
     preferences: Preferences
     asking_since: datetime | None
     asking_by: str | None
@@ -47,22 +48,29 @@ class PageState:
     checked: bool = False
 
 
-def page_state(user: User) -> PageState:
-    """Return what every page of a person needs, in one statement."""
+def _reader() -> QuerySet[User, User]:
+    reader, switch = Parameter("reader", BigAutoField()), AskAlways.objects.all()
+    check = SeededCheck.objects.filter(Exists(CheckSettings.objects.all()), person=reader, decided_at=None)
     # Of the user, so that there is one row, whether or not they have chosen anything.
-    switch = AskAlways.objects.all()
-    check = SeededCheck.objects.filter(Exists(CheckSettings.objects.all()), person=user.pk, decided_at=None)
-    reader = (
-        User.objects.filter(pk=user.pk)
+    rows = (
+        User.objects.filter(pk=reader)
         .select_related("preferences")
         .annotate(asking_since=Subquery(switch.values("since")), asking_by=Subquery(switch.values("by_name")))
         .annotate(checked=Exists(check))
     )
-    row = reader.only("pk", "preferences").first()
-    preferences = getattr(row, "preferences", None) or Preferences(person_id=user.pk)
+    return with_standing(rows.only("pk", "preferences"), reader)
+
+
+_READER = Prepared(_reader)
+
+
+def page_state(user: User) -> PageState:
+    """Return what every page of a person needs, in one statement."""
+    row: Any = _READER.first(reader=user.pk)
     if row is None:
-        return PageState(preferences, None, None)
-    return PageState(preferences, row.asking_since, row.asking_by, row.checked)
+        return PageState(NOBODY, Preferences(person_id=user.pk), None, None)
+    preferences = getattr(row, "preferences", None) or Preferences(person_id=user.pk)
+    return PageState(standing_with(row, user.pk), preferences, row.asking_since, row.asking_by, row.checked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.db.cursors import number_from
 from approvals.db.literal import literal
 from approvals.db.prepared import Parameter
@@ -53,9 +54,9 @@ HEAVY = ("message", "input", "response_schema", "options", "suggestions", "conte
 COLUMNS = {"agent": "agent", "tool": "canonical_tool", "workflow": "workflow_id"}
 
 
-def matching(user: User, filters: Filters) -> QuerySet[ApprovalRequest]:
+def matching(viewer: Standing, filters: Filters) -> QuerySet[ApprovalRequest]:
     """Return the requests that the person may see and that match the filters, unsorted."""
-    return _apply(queries.requests_for(user), user.pk, filters).filter(_waiting(filters))
+    return _apply(queries.requests_for(viewer), viewer.pk, filters).filter(_waiting(filters))
 
 
 def prepared_rows(
@@ -121,7 +122,9 @@ def _midnight(day: str) -> datetime:
     return datetime.combine(min(date.fromisoformat(day), date.max - timedelta(days=1)), time(), UTC)
 
 
-def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[list[ApprovalRequest], ListCursor | None]:
+def page_of(
+    viewer: Standing, filters: Filters, *, only: Q | None = None
+) -> tuple[list[ApprovalRequest], ListCursor | None]:
     """Return one page, with the beginnings of what a row shows on each request, and the cursor of the next page or None.
 
     `only` leaves out rows that the page shows elsewhere.
@@ -130,7 +133,7 @@ def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[lis
     begun = filters.after.rank if filters.after and len(parts) > 1 else 0
     for number, part in enumerate(parts[begun:]):
         cursor = filters.after if number == 0 else None
-        rows += _rows_of(user, filters, part, cursor, only or Q(), PAGE + 1 - len(rows))
+        rows += _rows_of(viewer, filters, part, cursor, only or Q(), PAGE + 1 - len(rows))
         if len(rows) > PAGE:
             break
     shown, more = rows[:PAGE], len(rows) > PAGE
@@ -138,14 +141,14 @@ def page_of(user: User, filters: Filters, *, only: Q | None = None) -> tuple[lis
 
 
 def _rows_of(
-    user: User, filters: Filters, part: Part, cursor: ListCursor | None, only: Q, limit: int
+    viewer: Standing, filters: Filters, part: Part, cursor: ListCursor | None, only: Q, limit: int
 ) -> list[ApprovalRequest]:
-    requests = _apply(ApprovalRequest.objects.all(), user.pk, filters).filter(only)
-    if not user.is_active:
+    requests = _apply(ApprovalRequest.objects.all(), viewer.pk, filters).filter(only)
+    if not viewer.is_active:
         return []
     if cursor is not None:
         requests = requests.filter(_after(requests, filters, part.order, cursor))
-    who = None if permissions.sees_everything(user) else reader(user)
+    who = None if permissions.sees_everything(viewer) else reader(viewer)
     return list(_first_rows(who, requests, filters, part, limit))
 
 
@@ -177,9 +180,9 @@ def _rows_shown(requests: QuerySet[ApprovalRequest], filters: Filters) -> QueryS
     return _with_beginnings(requests.select_related(*related).only(*columns), decided=not filters.waiting)
 
 
-def first_rows(user: User, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
+def first_rows(viewer: Standing, filters: Filters, part: Part, limit: int) -> list[ApprovalRequest]:
     """Return the first rows of a part of the list, for a section of its own."""
-    return _rows_of(user, filters, part, None, Q(), limit)
+    return _rows_of(viewer, filters, part, None, Q(), limit)
 
 
 def listed(requests: QuerySet[ApprovalRequest], *, whole: bool = False) -> QuerySet[ApprovalRequest]:
@@ -208,18 +211,18 @@ def beginning_of_input(length: int, *, decided: bool) -> Func[Any]:
     return Coalesce(Substr(F("decision__edited_input"), 1, length, output_field=TextField()), original)
 
 
-def count_of(user: User, filters: Filters) -> int:
+def count_of(viewer: Standing, filters: Filters) -> int:
     """Return how many requests match, at most `queries.COUNT_LIMIT`."""
-    requests = _apply(ApprovalRequest.objects.order_by(), user.pk, filters).filter(_waiting(filters))
-    if not user.is_active:
+    requests = _apply(ApprovalRequest.objects.order_by(), viewer.pk, filters).filter(_waiting(filters))
+    if not viewer.is_active:
         return 0
-    if permissions.sees_everything(user):
+    if permissions.sees_everything(viewer):
         return queries.capped_count(requests)
-    who = reader(user)
+    who = reader(viewer)
     requested, *others = (requests.filter(who.rows(reason)) for reason in who.reasons)
     # Count a request that is on several sides only once.
-    sides = [requested, *(side.exclude(requested_by=user.pk) for side in others)]
-    sides[2:] = [side.exclude(assigned_to=user.pk) for side in sides[2:]]
+    sides = [requested, *(side.exclude(requested_by=viewer.pk) for side in others)]
+    sides[2:] = [side.exclude(assigned_to=viewer.pk) for side in sides[2:]]
     return min(sum(queries.capped_count(side) for side in sides), queries.COUNT_LIMIT)
 
 

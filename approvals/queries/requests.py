@@ -26,7 +26,8 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Concat
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Named, Person, may_see, may_see_workflow, sees_everything
+from approvals.access.permissions import may_see, may_see_workflow, sees_everything
+from approvals.access.standing import Standing
 from approvals.db.cursors import Cursor
 from approvals.db.literal import literal
 from approvals.db.prepared import Parameter, Prepared
@@ -45,17 +46,17 @@ PAGE = 50
 UNREAD = "said_before"
 
 
-def requests_for(user: Person) -> QuerySet[ApprovalRequest]:
+def requests_for(viewer: Standing) -> QuerySet[ApprovalRequest]:
     """Return the requests that this person may see; none if they are anonymous or inactive."""
     requests = whole_requests().defer(UNREAD)
-    if not user.is_active:
+    if not viewer.is_active:
         return requests.none()
-    return requests if sees_everything(user) else requests.filter(seen_by(user))
+    return requests if sees_everything(viewer) else requests.filter(seen_by(viewer))
 
 
-def inbox_for(user: Person) -> QuerySet[ApprovalRequest]:
+def inbox_for(viewer: Standing) -> QuerySet[ApprovalRequest]:
     """Return the waiting requests, most urgent first, then oldest first."""
-    return requests_for(user).filter(status=literal(Status.PENDING)).order_by("urgency", "created_at", "id")
+    return requests_for(viewer).filter(status=literal(Status.PENDING)).order_by("urgency", "created_at", "id")
 
 
 #: Columns that may be large and that lists do not show.
@@ -88,13 +89,13 @@ class WorkflowCursor(Cursor):
 
 
 def matching_requests_for(
-    user: Person, *, text: str | None = None, after: RequestCursor | None = None, **exact: Any
+    viewer: Standing, *, text: str | None = None, after: RequestCursor | None = None, **exact: Any
 ) -> QuerySet[ApprovalRequest]:
     """Return the requests with these values and these words, newest first, without what a list does not show.
 
     The names of `exact` are lookups, and None does not filter.
     """
-    requests = requests_for(user).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
+    requests = requests_for(viewer).order_by("-created_at", "-id").defer(*UNLISTED, UNREAD)
     requests = requests.filter(**{lookup: value for lookup, value in exact.items() if value is not None})
     if text is not None:
         requests = with_words(requests, text)
@@ -147,9 +148,9 @@ WHOLE_REQUEST: Prepared[ApprovalRequest] = Prepared(
 )
 
 
-def get_request_for(user: Person, request_id: UUID) -> ApprovalRequest:
+def get_request_for(viewer: Standing, request_id: UUID) -> ApprovalRequest:
     request = WHOLE_REQUEST.first(pk=request_id)
-    if request is None or not may_see(user, request):
+    if request is None or not may_see(viewer, request):
         raise NotFound
     return request
 
@@ -213,38 +214,38 @@ def latest_of_session(scope: str, session: str, agent: str) -> ApprovalRequest |
     return requests.order_by("-created_at", "-id").first()
 
 
-def workflows_for(user: Person, listed: Q | None = None, *order: str) -> QuerySet[Workflow]:
+def workflows_for(viewer: Standing, listed: Q | None = None, *order: str) -> QuerySet[Workflow]:
     """Return the workflows that this person may see: all, or their own and those with a request that they may see.
 
     A list says which requests make it up where scopes limit a person, and in which order (`visible.has_steps_for`).
     """
     workflows = Workflow.objects.select_related("owner")
-    if not user.is_active:
+    if not viewer.is_active:
         return workflows.none()
-    if sees_everything(user):
+    if sees_everything(viewer):
         return workflows.annotate(shown_title=F("title"))  # type: ignore[no-redef]  # declared on the model, to be read
-    workflows = workflows.filter(Q(owner=user.pk) | has_steps_for(user, listed, *order))
+    workflows = workflows.filter(Q(owner=viewer.pk) | has_steps_for(viewer, listed, *order))
     # The title may say more than its reader may see. They see the title of their request, or the key if they have several.
-    theirs = ApprovalRequest.objects.filter(steps_for(user), workflow=OuterRef("pk")).order_by("created_at", "id")
+    theirs = ApprovalRequest.objects.filter(steps_for(viewer), workflow=OuterRef("pk")).order_by("created_at", "id")
     title = Case(
-        When(owner=user.pk, then=F("title")),
+        When(owner=viewer.pk, then=F("title")),
         When(Exists(theirs[1:2]), then=F("key")),
         default=Subquery(theirs.values("title")[:1]),
     )
     return workflows.annotate(shown_title=title)  # type: ignore[no-redef]  # declared on the model, to be read
 
 
-def workflow_title_for(user: Person, request: ApprovalRequest, *, several: bool = False) -> str:
+def workflow_title_for(viewer: Standing, request: ApprovalRequest, *, several: bool = False) -> str:
     """Return the title of a workflow for someone who may see the request; `several` if they may see more of its requests."""
-    if may_see_workflow(user, request.workflow):
+    if may_see_workflow(viewer, request.workflow):
         return request.workflow.title
     return request.workflow.key if several else request.title
 
 
-def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
+def suspended_workflows_for(viewer: Standing, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the suspended workflows, most urgent first, with their waiting requests in `requests`."""
     workflows = (
-        workflows_for(user, Q(status=literal(Status.PENDING)))
+        workflows_for(viewer, Q(status=literal(Status.PENDING)))
         .filter(state=WorkflowState.SUSPENDED)
         .order_by("urgency", "suspended_at", "id")
     )
@@ -252,13 +253,13 @@ def suspended_workflows_for(user: Person, *, after: WorkflowCursor | None = None
         same = Q(urgency=after.urgency)
         later = Q(suspended_at__gt=after.at) | Q(suspended_at=after.at, pk__gt=after.pk)
         workflows = workflows.filter(urgency__gte=after.urgency).filter(Q(urgency__gt=after.urgency) | same & later)
-    return workflows.prefetch_related(Prefetch("requests", queryset=inbox_for(user)))
+    return workflows.prefetch_related(Prefetch("requests", queryset=inbox_for(viewer)))
 
 
-def ended_workflows_for(user: Person, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
+def ended_workflows_for(viewer: Standing, *, after: WorkflowCursor | None = None) -> QuerySet[Workflow]:
     """Return the workflows that ended, latest first."""
     decided = ~Q(status=literal(Status.PENDING)) & (Q() if after is None else Q(changed_at__lte=after.at))
-    workflows = workflows_for(user, decided, "-changed_at", "-id").filter(ended_at__isnull=False)
+    workflows = workflows_for(viewer, decided, "-changed_at", "-id").filter(ended_at__isnull=False)
     workflows = workflows.order_by("-ended_at", "-id")
     if after is not None:
         workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | Q(pk__lt=after.pk))
@@ -269,48 +270,48 @@ def _no_workflow() -> NotFound:
     return NotFound(_("Workflow not found. It may not exist, or you may not have access."))
 
 
-def get_workflow_for(user: Person, pk: int) -> Workflow:
-    workflow = workflows_for(user).filter(pk=pk).first()
+def get_workflow_for(viewer: Standing, pk: int) -> Workflow:
+    workflow = workflows_for(viewer).filter(pk=pk).first()
     if workflow is None:
         raise _no_workflow()
     return workflow
 
 
-def get_workflow_by_key_for(user: Person, *, scope: str, key: str) -> Workflow:
-    workflow = workflows_for(user).filter(scope=scope, key=key).first()
+def get_workflow_by_key_for(viewer: Standing, *, scope: str, key: str) -> Workflow:
+    workflow = workflows_for(viewer).filter(scope=scope, key=key).first()
     if workflow is None:
         raise _no_workflow()
     return workflow
 
 
-def steps_of(user: Person, workflow: Workflow) -> QuerySet[ApprovalRequest]:
+def steps_of(viewer: Standing, workflow: Workflow) -> QuerySet[ApprovalRequest]:
     """Return the requests of a workflow, in order; only some for who does not see all of it, such as an assignee."""
     steps = workflow.requests.select_related("decision", "requested_by", "assigned_to", "workflow").defer(UNREAD)
-    if not may_see_workflow(user, workflow):
-        steps = steps.filter(steps_for(user))
+    if not may_see_workflow(viewer, workflow):
+        steps = steps.filter(steps_for(viewer))
     return with_names(steps).order_by("created_at", "id")
 
 
-def open_count_for(user: Person, workflow: Workflow) -> int:
+def open_count_for(viewer: Standing, workflow: Workflow) -> int:
     """Return how many waiting requests of a workflow this person may see."""
-    if may_see_workflow(user, workflow):
+    if may_see_workflow(viewer, workflow):
         return workflow.open_count
-    return steps_of(user, workflow).filter(status=Status.PENDING).count()
+    return steps_of(viewer, workflow).filter(status=Status.PENDING).count()
 
 
-def trail_of(user: Person, workflow: Workflow) -> QuerySet[AuditEntry]:
+def trail_of(viewer: Standing, workflow: Workflow) -> QuerySet[AuditEntry]:
     """Return the audit entries of a workflow; none for people who may not see all of it."""
-    if not may_see_workflow(user, workflow):
+    if not may_see_workflow(viewer, workflow):
         return AuditEntry.objects.none()
     return AuditEntry.objects.filter(scope=workflow.scope, run_id=workflow.key).order_by("id")
 
 
-def changed_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
+def changed_since(viewer: Standing, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests that changed since `moment`, oldest change first."""
-    return with_names(requests_for(user)).filter(changed_at__gte=moment).order_by("changed_at", "id")
+    return with_names(requests_for(viewer)).filter(changed_at__gte=moment).order_by("changed_at", "id")
 
 
-def user_named(name: str) -> Named:
+def user_named(name: str) -> User | AnonymousUser:
     """Return the active user with that name, or AnonymousUser: actions refuse both in the same words."""
     # Databases do not accept a NUL character.
     user = User.objects.filter(username=name, is_active=True).first() if "\x00" not in name else None

@@ -15,7 +15,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from approvals.access.permissions import Person, is_from_outside
+from approvals.access.permissions import is_from_outside
+from approvals.access.standing import Standing
 from approvals.asking.secrets import OUTPUT, masked_input
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, AuditEntry, Decision, Resumption
@@ -178,10 +179,10 @@ def result_of(decision: Decision, ran_digest: str = "") -> Result:
     )
 
 
-def reported_since(user: Person, moment: datetime) -> QuerySet[ApprovalRequest]:
+def reported_since(viewer: Standing, moment: datetime) -> QuerySet[ApprovalRequest]:
     """Return the requests whose calls were reported since `moment`, which changes nothing of the requests themselves."""
     reported = AuditEntry.objects.filter(event__in=RESULTS, at__gte=moment)
-    return requests_for(user).filter(pk__in=reported.values("request_id"))
+    return requests_for(viewer).filter(pk__in=reported.values("request_id"))
 
 
 def resumptions_of(requests: Iterable[ApprovalRequest]) -> Mapping[UUID, Resumption]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.contrib.auth.models import User
 from django.db.models import BigAutoField, DateTimeField, Q, QuerySet
 from django.utils import timezone
 
 from approvals.access import permissions
-from approvals.access.scopes import scope_sets_of
+from approvals.access.standing import Standing
 from approvals.db.many import Values
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
@@ -35,27 +35,27 @@ class Sections:
     after: ListCursor | None
 
 
-def section_of(user: User, request: ApprovalRequest) -> str:
+def section_of(viewer: Standing, request: ApprovalRequest) -> str:
     """Return the section to which a request belongs for this person."""
     if not request.pending:
         return RECENT
     if request.deadline_at is not None and request.deadline_at <= timezone.now() + SOON:
         return EXPIRING
-    return MINE if request.assigned_to_id == user.pk else WAITING
+    return MINE if request.assigned_to_id == viewer.pk else WAITING
 
 
-def sections_of(user: User, filters: Filters) -> Sections:
+def sections_of(viewer: Standing, filters: Filters) -> Sections:
     """Return a page of waiting requests in sections. Only the first page has more than the section of what else waits."""
-    if filters == Filters() and user.is_active:
-        return _first_page(user)
-    parts = _parts(user.pk, timezone.now() + SOON)
-    waiting, after = request_list.page_of(user, filters, only=parts[WAITING].rows)
+    if filters == Filters() and viewer.is_active:
+        return _first_page(viewer)
+    parts = _parts(viewer.pk, timezone.now() + SOON)
+    waiting, after = request_list.page_of(viewer, filters, only=parts[WAITING].rows)
     sections = {WAITING: waiting}
     if filters.after is None:
-        sections |= {name: request_list.first_rows(user, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
+        sections |= {name: request_list.first_rows(viewer, filters, parts[name], PAGE) for name in (EXPIRING, MINE)}
         if filters.plain:
             over = replace(filters, status=OVER)
-            sections[RECENT] = request_list.first_rows(user, over, parts_of(over)[0], RECENT_SHOWN)
+            sections[RECENT] = request_list.first_rows(viewer, over, parts_of(over)[0], RECENT_SHOWN)
     return Sections({name: sections.get(name, []) for name in SECTIONS}, after)
 
 
@@ -93,14 +93,14 @@ _OF_EVERYTHING = {name: _prepare(name) for name in SECTIONS}
 _OF_SOME = {name: _prepare(name, Parameter("scope_sets", Values())) for name in SECTIONS} | {MINE: _OF_EVERYTHING[MINE]}
 
 
-def _first_page(user: User) -> Sections:
+def _first_page(viewer: Standing) -> Sections:
     """Return the first page of the inbox without filters."""
     now = timezone.now()
-    values = {"person": user.pk, "now": now, "soon": now + SOON}
-    if permissions.sees_everything(user):
+    values: dict[str, Any] = {"person": viewer.pk, "now": now, "soon": now + SOON}
+    if permissions.sees_everything(viewer):
         prepared = _OF_EVERYTHING
     else:
-        prepared, values["scope_sets"] = _OF_SOME, scope_sets_of(user)
+        prepared, values["scope_sets"] = _OF_SOME, viewer.scope_sets
     sections = {name: query.all(**values) for name, query in prepared.items()}
     more, sections[WAITING] = len(sections[WAITING]) > PAGE, sections[WAITING][:PAGE]
     return Sections(sections, request_list.cursor_of(sections[WAITING][-1], Filters()) if more else None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.db import connection
 
-from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest, Decision
 from approvals.models.keys import MAX_ACTOR_NAME
 from approvals.text.canonical_names import fold
@@ -74,13 +73,13 @@ def tool_names(limit: int) -> list[str]:
         return [name for (name,) in cursor.fetchall()]
 
 
-def last_messages(user: Person, tool_name: str) -> list[str]:
+def last_messages(by: User, tool_name: str) -> list[str]:
     """Return the latest different messages of this person on requests of a tool, the latest first."""
     if not tool_name:
         return []
-    latest = Decision.objects.filter(by_name=user.get_username()).order_by("-decided_at", "-request")
+    latest = Decision.objects.filter(by_name=by.get_username()).order_by("-decided_at", "-request")
     sent = Decision.objects.filter(
-        pk__in=latest.values("pk")[:SEARCHED], by_id=user.pk, request__canonical_tool=tool_name
+        pk__in=latest.values("pk")[:SEARCHED], by_id=by.pk, request__canonical_tool=tool_name
     )
     texts = sent.exclude(comment="").order_by("-decided_at").values_list("comment", flat=True)
     return list(dict.fromkeys(texts[: 5 * OFFERED]))[:OFFERED]

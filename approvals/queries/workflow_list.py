@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db.models import Case, Exists, F, Model, OuterRef, Prefetch, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Coalesce
 
 from approvals import queries
-from approvals.access.scopes import scope_sets_of
+from approvals.access.standing import Standing
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import PAGE, RequestCursor, WorkflowCursor
@@ -56,11 +55,11 @@ class History:
 
 
 def history_of(
-    user: User, workflow: Workflow, *, before: RequestCursor | None = None, entries_before: int | None = None
+    viewer: Standing, workflow: Workflow, *, before: RequestCursor | None = None, entries_before: int | None = None
 ) -> History:
     """Return the latest requests and audit entries of a workflow that the person may see, or those before cursors."""
-    requests, earlier = _requests_before(user, workflow, before)
-    entries, more = _entries_before(user, workflow, entries_before)
+    requests, earlier = _requests_before(viewer, workflow, before)
+    entries, more = _entries_before(viewer, workflow, entries_before)
     # A page that has all entries also has all results. Otherwise they are read by the requests.
     whole = bool(entries) and not more and entries_before is None
     kinds = {request.pk: request.kind for request in requests}
@@ -72,9 +71,9 @@ def history_of(
 
 
 def _requests_before(
-    user: User, workflow: Workflow, before: RequestCursor | None
+    viewer: Standing, workflow: Workflow, before: RequestCursor | None
 ) -> tuple[list[ApprovalRequest], RequestCursor | None]:
-    steps = queries.steps_of(user, workflow)
+    steps = queries.steps_of(viewer, workflow)
     requests = steps if before is None else steps.filter(before.older)
     latest = _latest(requests, Coalesce("created_at", "changed_at").desc(), "-id")
     rows = list(steps.filter(pk__in=latest))
@@ -82,9 +81,9 @@ def _requests_before(
     return shown, RequestCursor(shown[0].created_at, shown[0].pk) if more else None
 
 
-def _entries_before(user: User, workflow: Workflow, before: int | None) -> tuple[list[AuditEntry], bool]:
+def _entries_before(viewer: Standing, workflow: Workflow, before: int | None) -> tuple[list[AuditEntry], bool]:
     """Return entries with the bodies of results, and whether there are earlier ones."""
-    trail = queries.trail_of(user, workflow)
+    trail = queries.trail_of(viewer, workflow)
     older = trail if before is None else trail.filter(pk__lt=before)
     of_result = Case(When(event__in=RESULTS, then="body"), default=Value(""), output_field=TextField())
     entries = trail.filter(pk__in=_latest(older, (F("pk") + 0).desc())).defer("body")
@@ -111,41 +110,41 @@ def cursor_in(text: str) -> WorkflowCursor | EndedCursor | None:
 
 
 def page_of_workflows(
-    user: User, which: str, *, q: str = "", after: WorkflowCursor | EndedCursor | None = None, limit: int = PAGE
+    viewer: Standing, which: str, *, q: str = "", after: WorkflowCursor | EndedCursor | None = None, limit: int = PAGE
 ) -> WorkflowPage:
     """Return a page of suspended workflows, most urgent first, or of ended ones, latest first.
 
     A cursor of another list gives the first page: scopes may have come or gone since the page before.
     """
-    if which == ENDED and not q and scope_sets_of(user):
-        return _page_in_scope(user, after if isinstance(after, EndedCursor) else None, limit)
+    if which == ENDED and not q and viewer.scope_sets:
+        return _page_in_scope(viewer, after if isinstance(after, EndedCursor) else None, limit)
     after = after if isinstance(after, WorkflowCursor) else None
     by_which = {SUSPENDED: queries.suspended_workflows_for, ENDED: queries.ended_workflows_for}
-    workflows = with_steps(user, by_which[which](user, after=after))
+    workflows = with_steps(viewer, by_which[which](viewer, after=after))
     if q:
-        workflows = searched(user, workflows, q, latest=which == ENDED)
+        workflows = searched(viewer, workflows, q, latest=which == ENDED)
     rows = list(workflows[: limit + 1])
     shown, more = rows[:limit], len(rows) > limit
     return WorkflowPage(shown, cursor_of(shown[-1], which) if more else None)
 
 
-def _page_in_scope(user: User, after: EndedCursor | None, limit: int) -> WorkflowPage:
-    ids, following = ended_in_scope(user, after=after, limit=limit)
-    by_id = {row.pk: row for row in with_steps(user, queries.workflows_for(user).filter(pk__in=any_of(ids, int)))}
+def _page_in_scope(viewer: Standing, after: EndedCursor | None, limit: int) -> WorkflowPage:
+    ids, following = ended_in_scope(viewer, after=after, limit=limit)
+    by_id = {row.pk: row for row in with_steps(viewer, queries.workflows_for(viewer).filter(pk__in=any_of(ids, int)))}
     return WorkflowPage([by_id[pk] for pk in ids if pk in by_id], following)
 
 
 def searched(
-    user: User, workflows: QuerySet[Workflow], q: str, *, latest: bool, among: Collection[int] | None = None
+    viewer: Standing, workflows: QuerySet[Workflow], q: str, *, latest: bool, among: Collection[int] | None = None
 ) -> QuerySet[Workflow]:
     """Limit a list to workflows with these words in the title or key, or in a request that the person may see.
 
     `among` has the ids of the workflows that `workflows` can have, if they are few: only their requests are searched then.
     """
     if latest:
-        recent = queries.ended_workflows_for(user).values("pk")[:SEARCHED]
+        recent = queries.ended_workflows_for(viewer).values("pk")[:SEARCHED]
         workflows = workflows.filter(pk__in=recent)
-    requests = queries.requests_for(user).order_by()
+    requests = queries.requests_for(viewer).order_by()
     if among is None:
         in_requests = Q(pk__in=with_words(requests, q, each=False).values("workflow"))
     else:
@@ -156,10 +155,10 @@ def searched(
     return workflows.filter(Q(shown_title__icontains=q) | Q(key__icontains=q) | in_requests)
 
 
-def with_steps(user: User, workflows: QuerySet[Workflow]) -> QuerySet[Workflow]:
+def with_steps(viewer: Standing, workflows: QuerySet[Workflow]) -> QuerySet[Workflow]:
     """Add to each workflow its latest steps that the person may see, in `steps`, latest first."""
     steps = (
-        queries.requests_for(user)
+        queries.requests_for(viewer)
         .select_related(None)
         .only("pk", "workflow_id", "title", "tool_name", "kind", "status")
     )

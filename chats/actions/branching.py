@@ -50,7 +50,7 @@ def branch_chat(chat: Chat, checkpoint: TurnCheckpoint, *, by: User, agent: Agen
     """
     if chat.root_id is not None:
         raise BranchRefused(_("Only an agent writes in this conversation. Branch the chat that started it."))
-    if not branches.may_branch(by, chat):
+    if not branches.may_branch(by.pk, chat):
         raise NotAllowed(_("Only the owner of a chat can branch it."))
     if not _TOKEN.fullmatch(token):
         raise BadMessage(_("This form is invalid. Reload the page and try again."))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals import actions as desk
 from approvals.access import permissions
-from approvals.access.standing import read_again
+from approvals.access.standing import Standing, read_again, standing_of
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import after_commit
 from approvals.exceptions import NotAllowed
@@ -137,13 +137,13 @@ def stop_turn(chat: Chat, *, by: Actor, via: Door) -> bool:
 
     Raises NotAllowed for people who may only read.
     """
-    _require_may_stop(by, chat)
+    _require_may_stop(standing_of(by), chat)
     with transaction.atomic():
         turn = queries.unfinished_turn(chat)
         return turn is not None and _stop(turn.pk, by=by, via=via)
 
 
-def _require_may_stop(by: Actor, chat: Chat) -> None:
+def _require_may_stop(by: Standing, chat: Chat) -> None:
     if not permissions.may_stop(by, chat.owner_id):
         raise NotAllowed(_("Only the chat's owner and people who can decide can stop it."))
 
@@ -172,8 +172,7 @@ def _stop(turn_id: int, *, by: Actor | None, via: str, reason: str = STOPPED) ->
         return False
     turn = locked.turn
     if by is not None:
-        read_again(by)
-        _require_may_stop(by, turn.chat)
+        _require_may_stop(read_again(by), turn.chat)
     turn.stopped, turn.stopped_by = True, by.get_username() if by is not None else ""
     turn.save(update_fields=["stopped", "stopped_by"])
     audit.record("turn.stopped", audit_subject(turn), data={"state": turn.state}, actor=by, via=via)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import actions as desk
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_line
@@ -261,7 +262,7 @@ def _answer_open_question(turn: Turn, text: str, by: Actor, via: Door, answers: 
     if turn.state != TurnState.SUSPENDED:
         raise TurnRunning
     waiting = queries.open_requests(turn)
-    question = queries.question_for_message(by, waiting)
+    question = queries.question_for_message(standing_of(by), waiting)
     if question is None:
         raise ApprovalPending(waiting) if waiting else TurnRunning
     if answers not in {None, str(question.pk)}:

@@ -30,7 +30,7 @@ CHOICES = 200
 @refusals_as_pages
 def timeline(request: SignedIn, pk: int) -> HttpResponse:
     """Show the timeline of a chat: the latest entries, or those before or after a cursor."""
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     before, after = (TimelineCursor.parse(request.GET.get(side, "")) for side in ("before", "after"))
     context = {
         "chat": chat,
@@ -44,7 +44,7 @@ def timeline(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def compare(request: SignedIn, pk: int) -> HttpResponse:
     """Compare two checkpoints of a chat: those chosen, else the last two, or the one on the right and the one before it."""
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     if chat.pruned_at is not None:
         return render(request, "chats/lookback/compare.html", {"chat": chat})
     made = TurnCheckpoint.objects.filter(chat_pk=chat.pk).defer("tail").order_by("-pk")
@@ -77,7 +77,7 @@ def _chosen(request: HttpRequest, side: str, chat: Chat) -> TurnCheckpoint | Non
 @refusals_as_pages
 def branch(request: SignedIn, pk: int) -> HttpResponse:
     """Create a branch from a checkpoint; repeating the same form returns the same branch."""
-    chat, checkpoint, _ = queries.get_checkpoint_for(request.user, pk)
+    chat, checkpoint, _ = queries.get_checkpoint_for(request.standing, pk)
     made = actions.branch_chat(
         chat,
         checkpoint,
@@ -93,7 +93,7 @@ def branch(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def export(request: SignedIn, pk: int) -> HttpResponse:
     """Download a chat with all its data as JSON."""
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     return streamed_response(
         request, exporting.pieces(chat), content_type="application/json", headers=exporting.headers(chat)
     )

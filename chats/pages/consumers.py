@@ -7,10 +7,10 @@ import functools
 from time import monotonic
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
+from approvals.access.standing import Standing
 from approvals.db import pool
 from approvals.exceptions import NotFound
 from approvals.live import doorbell
@@ -42,17 +42,17 @@ class ChatConsumer(LiveConsumer):
     door = Door.CHAT
     following: asyncio.Task[None] | None = None
 
-    def groups_for(self, user: User) -> list[str]:
+    def groups_for(self, viewer: Standing) -> list[str]:
         self.chat_pk = int(self.scope["url_route"]["kwargs"]["pk"])
         try:
-            chat = queries.get_chat_for(user, self.chat_pk)
+            chat = queries.get_chat_for(viewer, self.chat_pk)
         except ChatNotFound as error:
             raise NotFound from error
-        return [chat_group(self.chat_pk), doorbell.user_group(user.pk), doorbell.scope_group(chat.scope)]
+        return [chat_group(self.chat_pk), doorbell.user_group(viewer.pk), doorbell.scope_group(chat.scope)]
 
-    def catch_up(self, user: User, shared: BatchCache) -> str:
+    def catch_up(self, viewer: Standing, shared: BatchCache) -> str:
         """Render more messages than usual: several may have been sent on another device meanwhile."""
-        return render_push(user, queries.get_chat_for(user, self.chat_pk), limit=CATCH_UP)
+        return render_push(viewer, queries.get_chat_for(viewer, self.chat_pk), limit=CATCH_UP)
 
     async def push(self, *args: Any) -> bool:
         try:
@@ -113,13 +113,13 @@ class ChatConsumer(LiveConsumer):
         await self.push(_latest, self.chat_pk)
 
 
-def _latest(user: User, shared: BatchCache, chat_pk: int) -> str:
-    return render_push(user, queries.get_chat_for(user, chat_pk))
+def _latest(viewer: Standing, shared: BatchCache, chat_pk: int) -> str:
+    return render_push(viewer, queries.get_chat_for(viewer, chat_pk))
 
 
-def _nothing_new(user: User, shared: BatchCache, chat_pk: int) -> str:
+def _nothing_new(viewer: Standing, shared: BatchCache, chat_pk: int) -> str:
     """Return nothing to push. Raise ChatNotFound if the user may no longer see the chat."""
-    queries.get_chat_for(user, chat_pk)
+    queries.get_chat_for(viewer, chat_pk)
     return ""
 
 

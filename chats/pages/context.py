@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.queries.results import results_of
 from chats import queries
 from chats.exceptions import ChatNotFound
@@ -31,7 +31,7 @@ RUNS = frozenset({TurnState.QUEUED, TurnState.RUNNING})
 CUT = 50
 
 
-def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
+def chat_context(viewer: Standing, chat: Chat, *, limit: int, before: int | None = None) -> dict[str, Any]:
     """Return the last `limit` messages (before a position, for older ones), and the state of the turn."""
     messages = queries.last_messages(chat, limit=limit + 1, before=before)
     shown = messages[-limit:]
@@ -40,18 +40,18 @@ def chat_context(user: User, chat: Chat, *, limit: int, before: int | None = Non
     requests = _requests_of(chat, shown, suspended)
     own_waiting = queries.own_open_requests(suspended) if suspended else ()
     waiting = [*own_waiting, *chain.from_iterable(requests.below.values())]
-    may_write = chat.owner_id == user.pk and chat.root_id is None and chat.pruned_at is None
+    may_write = chat.owner_id == viewer.pk and chat.root_id is None and chat.pruned_at is None
     cut = turn is not None and not turn.unfinished and _is_cut(shown[-1:], turn.message_id)
     return {
         "chat": chat,
-        "views": message_views(user, shown, requests),
+        "views": message_views(viewer, shown, requests),
         "older": shown[0].position if len(messages) > limit else None,
         "turn": turn,
         "committed": turn.steps.count() if turn is not None and turn.unfinished else 0,
         "waiting": waiting,
-        "answers": queries.question_for_message(user, waiting),
+        "answers": queries.question_for_message(viewer, waiting),
         "above": subagents.parent_chat(chat),
-        "may_stop": turn is not None and turn.unfinished and permissions.may_stop(user, chat.owner_id),
+        "may_stop": turn is not None and turn.unfinished and permissions.may_stop(viewer, chat.owner_id),
         # An unfinished turn is counted when it pauses or ends.
         "usage": None if turn is not None and turn.state in RUNS else summary_of(chat),
         "may_write": may_write,
@@ -73,21 +73,21 @@ def _requests_of(chat: Chat, messages: Sequence[Message], suspended: Turn | None
     return CallRequests(own=own, results=results_of(list(own.values())), conversations=conversations, below=below)
 
 
-def part_context(user: User, chat: Chat, message_pk: int, number: int) -> dict[str, Any]:
+def part_context(viewer: Standing, chat: Chat, message_pk: int, number: int) -> dict[str, Any]:
     """Return one part of a message. ChatNotFound."""
     message = queries.message_of(chat, message_pk)
     if message is None or number >= len(message.parts):
         raise ChatNotFound
     requests = _requests_of(chat, [message], _suspended(queries.last_turn(chat)))
-    (view,) = message_views(user, [message], requests)
+    (view,) = message_views(viewer, [message], requests)
     return {"chat": chat, "view": view, "part": view.parts[number], "number": number}
 
 
-def composer_context(user: User, chat: Chat) -> dict[str, Any]:
+def composer_context(viewer: Standing, chat: Chat) -> dict[str, Any]:
     """Return what the composer says: what waits, and the question that a message would answer."""
     suspended = _suspended(queries.unfinished_turn(chat))
     waiting = [] if suspended is None else queries.open_requests(suspended)
-    return {"waiting": waiting, "answers": queries.question_for_message(user, waiting)}
+    return {"waiting": waiting, "answers": queries.question_for_message(viewer, waiting)}
 
 
 def _is_cut(last: Sequence[Message], message_id: str) -> bool:
@@ -96,9 +96,9 @@ def _is_cut(last: Sequence[Message], message_id: str) -> bool:
     return bool(codes) and last[0].message_id == message_id and codes[-1] in CONTINUED
 
 
-def render_push(user: User, chat: Chat, *, limit: int = PUSHED) -> str:
+def render_push(viewer: Standing, chat: Chat, *, limit: int = PUSHED) -> str:
     """Render out-of-band fragments: the parts of the last messages, the turn's state, and the removal of deleted messages."""
-    context = chat_context(user, chat, limit=limit)
+    context = chat_context(viewer, chat, limit=limit)
     context |= {"cut": queries.last_cut_messages(chat, limit=CUT), "pushed": _with_parts(context)}
     return render_to_string("chats/chat/_push.html", context)
 

@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from approvals.access.standing import Standing
 from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import Card, card_for
@@ -118,24 +118,24 @@ class CallRequests:
     below: Mapping[str, Sequence[ApprovalRequest]]
 
 
-def message_views(user: User, messages: Sequence[Message], requests: CallRequests) -> list[MessageView]:
+def message_views(viewer: Standing, messages: Sequence[Message], requests: CallRequests) -> list[MessageView]:
     return [
-        MessageView(message=message, parts=[_part_with_cards(user, part, requests) for part in message.parts])
+        MessageView(message=message, parts=[_part_with_cards(viewer, part, requests) for part in message.parts])
         for message in messages
     ]
 
 
-def _part_with_cards(user: User, part: Mapping[str, Any], requests: CallRequests) -> PartView:
+def _part_with_cards(viewer: Standing, part: Mapping[str, Any], requests: CallRequests) -> PartView:
     call_id = str(part.get("toolCallId", ""))
     own = requests.own.get(call_id)
     if own is not None and own.secrets:
         part = {**part, **{name: masked_input(own, part[name]) for name in ("input", "output") if name in part}}
     return replace(
         part_view(part),
-        card=card_for(user, own, door=Door.CHAT) if own is not None else None,
+        card=card_for(viewer, own, door=Door.CHAT) if own is not None else None,
         result=requests.results.get(own.pk) if own is not None else None,
         conversation=requests.conversations.get(call_id),
-        below=[card_for(user, request, door=Door.CHAT) for request in requests.below.get(call_id, ())],
+        below=[card_for(viewer, request, door=Door.CHAT) for request in requests.below.get(call_id, ())],
     )
 
 

@@ -99,7 +99,7 @@ def summary_of(chat: Chat) -> UsageView | None:
 @refusals_as_pages
 def chat_usage(request: SignedIn, pk: int) -> HttpResponse:
     """Show what each turn of a chat has used."""
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     used = usage_of_chat(chat)
     turns = [] if chat.pruned_at is not None else chat.turns.order_by("-id")[:LISTED]
     lines = [TurnLine(turn, view) for turn in turns if (view := usage_view(used.get(turn.pk, Usage()))) is not None]
@@ -114,7 +114,7 @@ def agents_usage(request: SignedIn) -> HttpResponse:
     days = request.GET.get("days", str(DEFAULT_PERIOD))
     if days not in map(str, PERIODS):
         raise Invalid(_("Usage is available for 7, 30, or 90 days."), {"days": _("must be 7, 30, or 90")})
-    chats = queries.chats_for(request.user).order_by().values("pk")
+    chats = queries.chats_for(request.standing).order_by().values("pk")
     figures = agent_figures(chats, timezone.now() - timedelta(days=int(days)))
     lines = [
         AgentLine(agent, view, [agent.ends.get(end, 0) for end in ENDS])
@@ -127,6 +127,6 @@ def agents_usage(request: SignedIn) -> HttpResponse:
         "periods": PERIODS,
         "days": int(days),
         "limit": grouped(LIMIT),
-        "all": permissions.sees_everything(request.user),
+        "all": permissions.sees_everything(request.standing),
     }
     return render(request, "chats/usage/agents.html", context)

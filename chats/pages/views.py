@@ -48,7 +48,7 @@ def chats(request: SignedIn) -> HttpResponse:
         agent=request.GET.get("agent", "").replace("\x00", ""),
         state=_state(request.GET.get("state", "")),
     )
-    matching = queries.filtered_chats_for(request.user, filters, after=number_from(request.GET.get("before", "")))
+    matching = queries.filtered_chats_for(request.standing, filters, after=number_from(request.GET.get("before", "")))
     page = list(matching[: PAGE + 1])
     context = {
         "chats": [(chat, TurnState(chat.state) if chat.state else None) for chat in page[:PAGE]],
@@ -93,22 +93,22 @@ def _files(request: HttpRequest) -> list[SentFile]:
 @require_GET
 @refusals_as_pages
 def chat_detail(request: SignedIn, pk: int) -> HttpResponse:
-    return _chat_page(request, queries.get_chat_for(request.user, pk))
+    return _chat_page(request, queries.get_chat_for(request.standing, pk))
 
 
 @require_GET
 @refusals_as_pages
 def message_part(request: SignedIn, pk: int, message: int, part: int) -> HttpResponse:
     """Return a part of a message for an open page, to which it was too large to be pushed."""
-    chat = queries.get_chat_for(request.user, pk)
-    return render(request, "chats/chat/_part.html", part_context(request.user, chat, message, part))
+    chat = queries.get_chat_for(request.standing, pk)
+    return render(request, "chats/chat/_part.html", part_context(request.standing, chat, message, part))
 
 
 def _chat_page(
     request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, draft: str = "", **extra: Any
 ) -> HttpResponse:
     position = number_from(request.GET.get("before", ""), digits=9)
-    context = chat_context(request.user, chat, limit=MESSAGES_SHOWN, before=position)
+    context = chat_context(request.standing, chat, limit=MESSAGES_SHOWN, before=position)
     context |= {
         "branches": branches.branches_of(chat),
         "rendered_at": timezone.now(),
@@ -129,7 +129,7 @@ def _agent_or_none(name: str) -> Agent | None:
 @require_POST
 @refusals_as_pages
 def post_message(request: SignedIn, pk: int) -> HttpResponse:
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     text = _text(request)
     try:
         files = _files(request)
@@ -148,7 +148,7 @@ def post_message(request: SignedIn, pk: int) -> HttpResponse:
     except Refusal as refusal:
         return _refused(request, chat, refusal, text)
     if request.headers.get("HX-Request"):
-        return _composer(request, chat, push=render_push(request.user, chat))
+        return _composer(request, chat, push=render_push(request.standing, chat))
     return redirect(chat)
 
 
@@ -161,14 +161,14 @@ def _refused(request: SignedIn, chat: Chat, refusal: Refusal, draft: str) -> Htt
 
 
 def _composer(request: SignedIn, chat: Chat, *, status: int = HTTPStatus.OK, **context: Any) -> HttpResponse:
-    context |= {"chat": chat, **composer_context(request.user, chat)}
+    context |= {"chat": chat, **composer_context(request.standing, chat)}
     return render(request, "chats/chat/_composer.html", context, status=status)
 
 
 @require_POST
 @refusals_as_pages
 def stop(request: SignedIn, pk: int) -> HttpResponse:
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     actions.stop_turn(chat, by=actor_of(request), via=Door.CHAT)
     if request.headers.get("HX-Request"):
         # The push updates the page. It may arrive first and remove the button, so there would be no target to swap.
@@ -180,7 +180,7 @@ def stop(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
     """List a chat's checkpoints by message: the latest, or with `?before=` those before a checkpoint."""
-    chat = queries.get_chat_for(request.user, pk)
+    chat = queries.get_chat_for(request.standing, pk)
     latest = queries.checkpoints_of(chat).defer("tail").order_by("-id")
     before = number_from(request.GET.get("before", ""))
     if before is not None:
@@ -202,12 +202,12 @@ def checkpoints(request: SignedIn, pk: int) -> HttpResponse:
 @refusals_as_pages
 def checkpoint(request: SignedIn, pk: int) -> HttpResponse:
     """Show one checkpoint, in readable form and as its stored JSON."""
-    chat, stored, parts = queries.get_checkpoint_for(request.user, pk)
+    chat, stored, parts = queries.get_checkpoint_for(request.standing, pk)
     shown = masked(parts, secret_names_of(chat))
     context = {
         "chat": chat,
         "checkpoint": stored,
-        "may_branch": branches.may_branch(request.user, chat),
+        "may_branch": branches.may_branch(request.user.pk, chat),
         "asks": len(branches.open_part_ids(parts)),
         "token": uuid4().hex,
         "parts": [part_view(part) for part in shown],

@@ -18,7 +18,7 @@ from chats.queries import export as exporting
 @endpoint("GET", "read", tokens=CONFINED)
 def export(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """Export the chat with this number, as in the address of its page."""
-    chat = queries.get_chat_for(caller.user, pk)
+    chat = queries.get_chat_for(caller.standing, pk)
     confine(caller, chat.public_id, owner=chat.owner_id)
     return _export(request, chat, masks=chat.owner_id != caller.user.pk)
 

@@ -16,7 +16,7 @@ from chats.queries.chats import copies_of_file_for
 @endpoint("GET", "read", tokens=CONFINED)
 def read(request: HttpRequest, caller: Caller, file_id: uuid.UUID) -> HttpResponse:
     """Return a file of a chat that the caller may read."""
-    copies = copies_of_file_for(caller.user, file_id)
+    copies = copies_of_file_for(caller.standing, file_id)
     file = next((copy for copy in copies if reaches(caller, copy.chat.public_id, owner=copy.chat.owner_id)), None)
     if file is None:
         raise ChatNotFound

@@ -9,7 +9,6 @@ from typing import Any
 from django.db.models import Max, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Person
 from approvals.models import ApprovalRequest
 from approvals.states import Kind
 from chats.exceptions import BranchRefused
@@ -32,9 +31,9 @@ class OpenCalls:
     started: Mapping[str, int]
 
 
-def may_branch(user: Person, chat: Chat) -> bool:
+def may_branch(person_id: int, chat: Chat) -> bool:
     """Return whether this person may branch the chat: the owner may, except a sub-agent's chat."""
-    return chat.owner_id == user.pk and chat.root_id is None
+    return chat.owner_id == person_id and chat.root_id is None
 
 
 def open_part_ids(parts: Sequence[dict[str, Any]]) -> list[str]:

@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import BigAutoField, CharField, IntegerField, QuerySet
 
-from approvals.access.permissions import Person, sees_everything
+from approvals.access.permissions import sees_everything
+from approvals.access.standing import Standing
 from approvals.asking.transcripts import MAX_MESSAGES
 from approvals.db.prepared import Parameter, Prepared
 from chats.exceptions import ChatNotFound, ChatPruned
@@ -18,23 +20,23 @@ from chats.queries.projection import message_parts, text_with_files
 from chats.queries.steps import steps_of_message
 
 
-def chats_for(user: Person) -> QuerySet[Chat]:
+def chats_for(viewer: Standing) -> QuerySet[Chat]:
     """Chats that this person may read: their own, or all for approvers and auditors."""
     chats = Chat.objects.select_related("owner").order_by("-updated_at", "-id")
-    return chats if sees_everything(user) else chats.filter(owner=user.pk)
+    return chats if sees_everything(viewer) else chats.filter(owner=viewer.pk)
 
 
-def get_chat_for(user: Person, pk: int) -> Chat:
+def get_chat_for(viewer: Standing, pk: int) -> Chat:
     """Return a chat that this person may read. ChatNotFound."""
-    chat = chats_for(user).filter(pk=pk).first()
+    chat = chats_for(viewer).filter(pk=pk).first()
     if chat is None:
         raise ChatNotFound
     return chat
 
 
-def copies_of_file_for(user: Person, file_id: uuid.UUID) -> QuerySet[Attachment]:
+def copies_of_file_for(viewer: Standing, file_id: uuid.UUID) -> QuerySet[Attachment]:
     """Return the copies of a file in chats that this person may read, with their chats: branches have one each."""
-    chats = chats_for(user).order_by()
+    chats = chats_for(viewer).order_by()
     files = Attachment.objects.filter(file_id=file_id, chat__in=chats.values("pk"), chat__pruned_at=None)
     # Only who has no copy of the content reads it.
     return files.select_related("chat").defer("content").order_by("pk")
@@ -47,14 +49,14 @@ _OWN: Prepared[Chat] = Prepared(
 )
 
 
-def find_own_chat(user: Person, public_id: str) -> Chat | None:
+def find_own_chat(owner: User, public_id: str) -> Chat | None:
     """Return the person's own chat with that public id, even if its contents were removed."""
-    return _OWN.first(owner=user.pk, public_id=public_id)
+    return _OWN.first(owner=owner.pk, public_id=public_id)
 
 
-def get_own_chat(user: Person, public_id: str) -> Chat:
+def get_own_chat(owner: User, public_id: str) -> Chat:
     """Return the person's own chat with that public id. ChatNotFound, ChatPruned."""
-    chat = find_own_chat(user, public_id)
+    chat = find_own_chat(owner, public_id)
     if chat is None:
         raise ChatNotFound
     if chat.pruned_at is not None:

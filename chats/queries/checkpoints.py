@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from chats import checkpoints
 from chats.exceptions import ChatNotFound, ChatPruned
 from chats.models import Chat, TurnCheckpoint
@@ -20,12 +20,12 @@ def checkpoints_of(chat: Chat) -> QuerySet[TurnCheckpoint]:
     return TurnCheckpoint.objects.filter(chat_pk=chat.pk).order_by("id")
 
 
-def get_checkpoint_for(user: Person, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
+def get_checkpoint_for(viewer: Standing, pk: int) -> tuple[Chat, TurnCheckpoint, list[dict[str, Any]]]:
     """Return the chat, the checkpoint and its parts. ChatNotFound, ChatPruned."""
     checkpoint = TurnCheckpoint.objects.filter(pk=pk).first()
     if checkpoint is None:
         raise ChatNotFound
-    chat = get_chat_for(user, checkpoint.chat_pk)
+    chat = get_chat_for(viewer, checkpoint.chat_pk)
     if (chat.root or chat).pruned_at is not None:
         raise ChatPruned
     return chat, checkpoint, parts_at(checkpoint)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from chats.models import Chat, Turn
 from chats.queries.chats import chats_for
 from chats.states import TurnState
@@ -34,15 +34,15 @@ class ChatFilters:
         return urlencode({name: value for name, value in parameters.items() if value})
 
 
-def filtered_chats_for(user: Person, filters: ChatFilters, *, after: int | None = None) -> QuerySet[Chat]:
+def filtered_chats_for(viewer: Standing, filters: ChatFilters, *, after: int | None = None) -> QuerySet[Chat]:
     """Return the chats that people write in, latest first, with the state of the last turn in `state`.
 
     Sub-agents' chats are linked from their parents. `after` is the id of the last chat of the page before.
     """
-    chats = chats_for(user).filter(root=None)
+    chats = chats_for(viewer).filter(root=None)
     if filters:
         chats = _filtered(chats, filters)
-    last = chats_for(user).filter(pk=after).first() if after is not None else None
+    last = chats_for(viewer).filter(pk=after).first() if after is not None else None
     if last is not None:
         chats = chats.filter(updated_at__lte=last.updated_at).filter(
             Q(updated_at__lt=last.updated_at) | Q(pk__lt=last.pk)

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.models import BigAutoField, QuerySet, Subquery, UUIDField
 
 from approvals.access import permissions
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.db.prepared import Parameter, Prepared
 from approvals.models import ApprovalRequest
 from approvals.queries import UNREAD
@@ -39,13 +39,13 @@ def own_open_requests(turn: Turn) -> list[ApprovalRequest]:
     return [request for pair in pairs for request in pair if request is not None and request.pending]
 
 
-def question_for_message(user: Person, waiting: Sequence[ApprovalRequest]) -> ApprovalRequest | None:
+def question_for_message(viewer: Standing, waiting: Sequence[ApprovalRequest]) -> ApprovalRequest | None:
     """Return the request that a message of this person answers: the only one, if it is a question in one's own words."""
     if len(waiting) != 1:
         return None
     (request,) = waiting
     in_words = request.kind == Kind.QUESTION and request.allow_text and not request.options
-    return request if in_words and permissions.may_answer(user, request) else None
+    return request if in_words and permissions.may_answer(viewer, request) else None
 
 
 def _calls() -> QuerySet[ToolCall]:

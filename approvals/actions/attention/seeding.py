@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.actions.logins import SUBJECT
 from approvals.exceptions import NotFound
 from approvals.models import CheckCase, CheckSettings, Decision, SeededCheck
@@ -59,7 +60,7 @@ def plant_due_checks() -> int:
 
 def _plant(person: User, chosen: CheckSettings, cases: list[CheckCase]) -> bool:
     last = SeededCheck.objects.filter(person=person).order_by("-created_at").first()
-    if (last is not None and last.decided_at is None) or not permissions.decides_everything(person):
+    if (last is not None and last.decided_at is None) or not permissions.decides_everything(standing_of(person)):
         return False
     since = max(chosen.since, last.decided_at or chosen.since) if last else chosen.since
     wanted = last.next_after if last else chosen.every
@@ -94,7 +95,7 @@ def _about(every: int) -> int:
 def answer_check(check_id: UUID, *, by: User, verdict: Verdict | None, unseen: int | None = None) -> SeededCheck:
     """Keep what a person did with a check of theirs: a verdict, or None for anything else. The first answer stands. NotFound."""
     with transaction.atomic():
-        check = check_for(by, check_id)
+        check = check_for(standing_of(by), check_id)
         if check is None:
             raise NotFound
         now = timezone.now()
@@ -106,7 +107,7 @@ def answer_check(check_id: UUID, *, by: User, verdict: Verdict | None, unseen: i
             data = {"case": check.case.title, "verdict": check.verdict, "expected": check.case.expected}
             audit.record("check.answered", SUBJECT, data=data, actor=None, via=Door.SYSTEM, at=now)
             return check
-    kept = check_for(by, check_id)
+    kept = check_for(standing_of(by), check_id)
     if kept is None:
         raise NotFound
     return kept

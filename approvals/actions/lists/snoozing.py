@@ -11,9 +11,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals import queries
-from approvals.access.permissions import Person
+from approvals.access.standing import standing_of
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Snooze
+from approvals.models.actors import Actor
 
 #: Nothing is hidden for longer than this.
 LONGEST = timedelta(days=30)
@@ -25,7 +26,7 @@ def snooze(request_id: UUID, *, by: User, until: datetime | None) -> Snooze:
     A reply always brings it back. It is never hidden for longer than half the time to its deadline, nor than LONGEST.
     NotFound, Invalid.
     """
-    request, now = queries.get_request_for(by, request_id), timezone.now()
+    request, now = queries.get_request_for(standing_of(by), request_id), timezone.now()
     if not request.pending:
         raise Invalid(_("This request is already decided."), {"until": _("only waiting requests can be snoozed")})
     if until is not None and until <= now:
@@ -52,6 +53,6 @@ def unsnooze(request_id: UUID, *, by: User) -> None:
         Snooze.objects.filter(person=by, request=request_id).delete()
 
 
-def end_snoozes(request: ApprovalRequest, *, by: Person) -> None:
+def end_snoozes(request: ApprovalRequest, *, by: Actor) -> None:
     """Show a request again to everyone who has snoozed it, after someone else has replied. Called in a transaction."""
-    Snooze.objects.filter(request=request.pk).exclude(person=by.pk or 0).delete()
+    Snooze.objects.filter(request=request.pk).exclude(person=by.pk).delete()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.permissions import Named
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
 from approvals.actions.recounting import ask_for_recount
@@ -23,7 +23,7 @@ from approvals.db.transactions import after_commit
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
 from approvals.live import doorbell
 from approvals.models import Absence
-from approvals.models.actors import Actor, person_behind
+from approvals.models.actors import Actor
 from approvals.models.policy.absence import MAX_REASON
 from approvals.queries.policy.absences import absences_seen_by, default_delegate_of
 from approvals.record import audit
@@ -47,22 +47,21 @@ class Away:
 
     until: datetime
     starts_at: datetime | None = None
-    delegate: Named | None = None
+    delegate: User | AnonymousUser | None = None
     by_default: bool = False
     reason: str = ""
 
 
-def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
+def set_absence(person: User | AnonymousUser, away: Away, *, by: Actor, via: Door) -> Absence:
     """Store that a person is away, on record. NotAllowed, Invalid, and Conflict if they are away already at some of the time."""
     if not isinstance(person, User) or not person.is_active:
-        if permissions.may_administer(by):
+        if permissions.may_administer(standing_of(by)):
             raise Invalid(_("The absence is not possible."), {"person": _("is not the name of an active person")})
         raise _not_yours()
-    _require_own(person, by)
+    _require_own(person, standing_of(by))
     with transaction.atomic():
         # One absence after the other: those of a person never overlap, and who stands in for whom is part of who may do what.
-        lock_standing(by)
-        _require_own(person, by)
+        _require_own(person, lock_standing(by))
         now = timezone.now()
         starts_at = away.starts_at or now
         delegate = default_delegate_of(person) if away.by_default else away.delegate
@@ -86,11 +85,11 @@ def set_absence(person: Named, away: Away, *, by: Actor, via: Door) -> Absence:
 def end_absence(absence_id: int, *, by: Actor, via: Door) -> Absence:
     """End an absence, or cancel one that has not started, on record. NotFound, NotAllowed."""
     with transaction.atomic():
-        lock_standing(by)
-        absence = absences_seen_by(person_behind(by)).filter(pk=absence_id).first()
+        standing = lock_standing(by)
+        absence = absences_seen_by(standing).filter(pk=absence_id).first()
         if absence is None:
             raise NotFound(_("Absence not found. It may have ended."))
-        if absence.person_id != by.pk and not permissions.may_administer(by):
+        if absence.person_id != by.pk and not permissions.may_administer(standing):
             raise NotAllowed(_("Only the person who is away, or an administrator, can end an absence."))
         Absence.objects.filter(pk=absence.pk).delete()
         ask_for_recount()
@@ -122,7 +121,7 @@ def _tell_pages(absence: Absence) -> None:
             doorbell.notify(doorbell.user_group(person), {"type": "absence.changed", "person": absence.person_id})
 
 
-def _require_own(person: User, by: Actor) -> None:
+def _require_own(person: User, by: Standing) -> None:
     if person.pk != by.pk and not permissions.may_administer(by):
         raise _not_yours()
 
@@ -131,7 +130,14 @@ def _not_yours() -> NotAllowed:
     return NotAllowed(_("You can only set your own absences. Ask an administrator."))
 
 
-def _check(person: User, away: Away, starts_at: datetime, delegate: Named | None, now: datetime, by: Actor) -> None:
+def _check(
+    person: User,
+    away: Away,
+    starts_at: datetime,
+    delegate: User | AnonymousUser | None,
+    now: datetime,
+    by: Actor,
+) -> None:
     """Invalid, naming everything that is not possible."""
     errors = {}
     if away.until <= max(starts_at, now):
@@ -148,13 +154,13 @@ def _check(person: User, away: Away, starts_at: datetime, delegate: Named | None
         raise Invalid(_("The absence is not possible."), errors)
 
 
-def _problem_of(delegate: Named, person: User, by: Actor) -> str:
+def _problem_of(delegate: User | AnonymousUser, person: User, by: Actor) -> str:
     """Return why someone cannot decide for a person; empty if they can."""
     if delegate.pk == person.pk:
         return _("must be someone other than the person who is away")
     if delegate.pk is not None and delegate.pk == by.pk:
         return _("must be someone other than you")
-    if not delegate.is_active or not permissions.decides_some(delegate):
+    if not permissions.decides_some(standing_of(delegate)):
         # Whoever has no account gets the same words, so that no one can find out who has one.
         return _("must be someone who may decide requests")
     return ""

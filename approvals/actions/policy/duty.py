@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import AnonymousUser, Group, User
 from django.db import connections, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
@@ -15,8 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.permissions import Named
-from approvals.access.standing import read_again
+from approvals.access.standing import Standing, read_again, standing_of
 from approvals.actions.logins import SUBJECT
 from approvals.db.canonical_json import utc
 from approvals.exceptions import Conflict, Invalid, NotAllowed, NotFound
@@ -77,16 +76,17 @@ def _store(row: TeamSettings, columns: dict[str, Any]) -> None:
             audit.record(event, SUBJECT, data=data, actor=None, via=Door.SYSTEM)
 
 
-def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Actor, via: Door) -> TeamSettings:
+def set_on_duty(
+    name: str, people: Sequence[User | AnonymousUser], until: datetime, *, by: Actor, via: Door
+) -> TeamSettings:
     """Store that these members of a team are on duty from now on, until a moment. NotAllowed, NotFound, Invalid, Conflict."""
-    _require_administrator(by)
+    _require_administrator(standing_of(by))
     with transaction.atomic():
         team = Group.objects.filter(name=name, role=None).first() if "\x00" not in name else None
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
         row = TeamSettings.objects.select_for_update(of=("self",), no_key=True).filter(team=team).first()
-        read_again(by)
-        _require_administrator(by)
+        _require_administrator(read_again(by))
         row = row or TeamSettings(team=team)
         if row.duty_url:
             raise Conflict(_("A calendar says who is on duty in this team. Remove its address first."))
@@ -103,12 +103,12 @@ def set_on_duty(name: str, people: Sequence[Named], until: datetime, *, by: Acto
     return row
 
 
-def _require_administrator(by: Actor) -> None:
+def _require_administrator(by: Standing) -> None:
     if not permissions.may_administer(by):
         raise NotAllowed(_("Only administrators can set who is on duty."))
 
 
-def _check(team: Group, people: Sequence[Named], until: datetime) -> None:
+def _check(team: Group, people: Sequence[User | AnonymousUser], until: datetime) -> None:
     now, errors = timezone.now(), {}
     members = set(_members(team).values_list("pk", flat=True))
     if not now < until <= now + LONGEST:

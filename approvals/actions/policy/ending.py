@@ -38,9 +38,9 @@ def revoke_grant(grant_id: UUID, *, reason: str = "", by: Actor, via: Door) -> G
     with transaction.atomic():
         # The lock first, so that no use is between what is read and what is written.
         Grant.objects.select_for_update(no_key=True).filter(pk=grant_id).first()
-        read_again(by)
-        grant = find_grant(by, grant_id)
-        if not may_end(by, grant):
+        standing = read_again(by)
+        grant = find_grant(standing, grant_id)
+        if not may_end(standing, grant):
             raise NotAllowed(_("You can see this grant, but you cannot end it."))
         if grant.ended_at is None:
             grant.ended_at, grant.ended_why = timezone.now(), GrantEnd.REVOKED
@@ -91,8 +91,7 @@ def ask_about_everything(*, on: bool, reason: str = "", by: Actor, via: Door) ->
     """Switch *Ask about everything* on or off, on record: while it is on, no grant is used. NotAllowed, Conflict."""
     reason = clean_text(reason.strip())[:MAX_REASON]
     with transaction.atomic():
-        read_again(by)
-        if not may_stop_grants(by):
+        if not may_stop_grants(read_again(by)):
             raise NotAllowed(_("Only people who can decide, and administrators, can stop or resume grants."))
         if on:
             values = {"since": timezone.now(), "by_id": by.pk, "by_name": by.get_username(), "reason": reason}

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
-from approvals.actions.locking import Locked
+from approvals.actions.locking import Locked, LockedFor
 from approvals.actions.policy.publishing import publish_grant
 from approvals.asking.answers import Answer
 from approvals.asking.digests import fingerprints_of, grant_target
@@ -25,11 +25,11 @@ _MOMENT = timedelta(minutes=1)
 _ONLY_APPROVED = Sentence(gettext_noop("goes with an approval of the input as it is: approve without changes"))
 
 
-def require_grantable(locked: Locked, answer: Answer, by: Actor) -> Case:
+def require_grantable(locked: LockedFor, answer: Answer) -> Case:
     """Return what the grant of an answer is about. Invalid, naming each term that may not be granted."""
     terms = answer.grant
     assert terms is not None
-    case = case_of(locked.request, locked.workflow, by)
+    case = case_of(locked.request, locked.workflow, locked.standing)
     problems = grants.problems(terms, case, locked.now)
     if not problems and answer.verdict != Verdict.APPROVE:
         problems = {"": _ONLY_APPROVED}

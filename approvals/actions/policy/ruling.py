@@ -12,10 +12,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access import standing_in
 from approvals.access.administrators import needs_second
 from approvals.access.permissions import may_administer
 from approvals.access.rights import DECIDE
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
@@ -39,7 +39,7 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
     `based_on` is the version that was live when it was written. Invalid with every fault by its path; Conflict if another
     version is live by now, or if it changes nothing; NotAllowed.
     """
-    _require_administrator(by)
+    _require_administrator(standing_of(by))
     reason = clean_text(reason.strip())
     if not 0 < len(reason) <= MAX_REASON:
         limit = {"limit": grouped(MAX_REASON)}
@@ -53,8 +53,7 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
     # By digest, as in a match: to Python, `true` is 1.
     stored_digest = digest(stored, max_bytes=2 * MAX_BYTES)
     with transaction.atomic():
-        lock_standing(by)
-        _require_administrator(by)
+        _require_administrator(lock_standing(by))
         live = live_version()
         _require_current(live, based_on)
         if stored_digest == (live.digest if live is not None else digest(EMPTY)):
@@ -108,7 +107,8 @@ def decline_proposal(number: int, *, by: User, via: Door) -> None:
 
 def require_no_own_loosening(version: PolicyVersion, live: PolicyVersion | None, *, by: User) -> None:
     """Raise NotAllowed if a version would let someone who decides do what the policy keeps them from."""
-    if by.is_superuser or not by.has_perm(DECIDE):
+    standing = standing_of(by)
+    if standing.is_superuser or not standing.holds(DECIDE):
         return
     before = EMPTY if live is None else live.document
     if before.get("four_eyes", False) and not version.document.get("four_eyes", False):
@@ -116,13 +116,13 @@ def require_no_own_loosening(version: PolicyVersion, live: PolicyVersion | None,
             _("You decide requests yourself, so you cannot switch four eyes off. Ask another administrator.")
         )
     (old_people, old_teams), (people, teams) = voters_of(before), voters_of(version.document)
-    decides_as = {by.pk, *standing_in.away_for(by)}
+    decides_as = {by.pk, *standing.away_for}
     joins = (people - old_people) & decides_as
     if joins or Group.objects.filter(pk__in=teams - old_teams, user__in=decides_as).exists():
         raise NotAllowed(_("You decide requests yourself, so you cannot become a voter. Ask another administrator."))
 
 
-def _require_administrator(by: User) -> None:
+def _require_administrator(by: Standing) -> None:
     if not may_administer(by):
         raise NotAllowed(_("Only administrators can change the policy."))
 

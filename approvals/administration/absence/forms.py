@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.access.usernames import shown_person
 from approvals.actions.policy.absences import Away
 from approvals.administration.forms import combobox
@@ -48,7 +49,7 @@ class AbsenceForm(forms.Form):
             self.fields[name].widget.attrs["data-read-in"] = timezone.get_current_timezone_name()
         choices = [("", str(_("No one")))]
         # Whoever decides nothing has nothing to hand on, and no need to know who does.
-        if permissions.decides_some(person):
+        if permissions.decides_some(standing_of(person)):
             choices += [(each.get_username(), shown_person(each)) for each in delegates(person, by)]
             default = default_delegate_of(person)
             self.initial["delegate"] = default.get_username() if default is not None else ""

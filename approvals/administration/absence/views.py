@@ -65,7 +65,7 @@ def _page(request: SignedIn, person: User) -> HttpResponse:
         else:
             messages.success(request, _("The absence is saved."))
             return redirect(_address(request, person))
-    seen = absences_seen_by(request.user)
+    seen = absences_seen_by(request.standing)
     is_own = person.pk == request.user.pk
     context = {
         "person": person,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.administrators import needs_second
+from approvals.access.standing import standing_of
 from approvals.actions.changes import record_step
 from approvals.administration.changeable import changeable_person, lock_people
 from approvals.administration.changes.nouns import NOUNS
@@ -82,7 +83,7 @@ def _require_second(change: PendingChange, by: User) -> None:
         raise NotAllowed(_("You cannot confirm a change to your own access. Ask another administrator."))
     if by.pk == change.requested_by_id and needs_second(by):
         raise NotAllowed(_("You requested this change. Another administrator must confirm it."))
-    if not permissions.may_administer(change.requested_by):
+    if not permissions.may_administer(standing_of(change.requested_by)):
         raise Conflict(_("The requester is no longer an administrator. Cancel this change, and request it again."))
     # By the clock of the database, as everything that expires.
     if PendingChange.objects.filter(pk=change.pk, requested_at__lte=Now() - PendingChange.VALID_FOR).exists():

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from django.contrib.auth.models import User
-
 from approvals.access import permissions
 from approvals.access.keys import KEY_SCOPE
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, Workflow
 from approvals.models.keys import ApiKey
 
@@ -38,7 +37,7 @@ class FirstRequest:
     request: ApprovalRequest | None = None
 
 
-def first_request(key: ApiKey, viewer: User, *, waited: timedelta, now: datetime) -> FirstRequest:
+def first_request(key: ApiKey, viewer: Standing, *, waited: timedelta, now: datetime) -> FirstRequest:
     """Return how far the first request of a key is, for a page that has waited so long."""
     # Its workflows have an index that begins with the scope; its requests have none.
     workflow = Workflow.objects.filter(scope=f"{KEY_SCOPE}{key.pk}").order_by("pk").first()

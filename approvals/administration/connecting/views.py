@@ -98,7 +98,7 @@ def _read(request: SignedIn, pk: int) -> tuple[ApiKey, int | None, datetime]:
 def _progress(request: SignedIn, key: ApiKey, since: int, now: datetime) -> dict[str, Any]:
     waited = max(now - datetime.fromtimestamp(since, UTC), timedelta(0))
     return {
-        "first": first_request(key, request.user, waited=waited, now=now),
+        "first": first_request(key, request.standing, waited=waited, now=now),
         "since": since,
         "public_url": settings.PUBLIC_URL,
     }

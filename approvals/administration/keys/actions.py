@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
-from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of, live
+from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
 from approvals.access.tool_lists import ToolLists, lists_from
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
@@ -23,7 +23,7 @@ from approvals.administration.changeable import require_changeable
 from approvals.db.canonical_json import utc
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import PendingChange
-from approvals.models.keys import NOT_FOR_OTHERS, ApiKey
+from approvals.models.keys import NOT_FOR_OTHERS, ApiKey, live
 from approvals.policy.loosening import lists_loosen
 from approvals.record import audit
 from approvals.states import Door

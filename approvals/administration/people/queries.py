@@ -145,7 +145,7 @@ def teams_with_sizes() -> QuerySet[Group]:
     return teams().annotate(size=Count("user")).order_by("name")
 
 
-def other_deciders_exist(user: User) -> bool:
+def other_deciders_exist(person_id: int) -> bool:
     """Return whether someone other than this person may decide."""
     decide = holds(DECIDE, "pk")
-    return User.objects.filter(decide, is_active=True).exclude(pk=user.pk).exists()
+    return User.objects.filter(decide, is_active=True).exclude(pk=person_id).exists()

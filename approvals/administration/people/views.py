@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.actions.changes import OF_PEOPLE
 from approvals.administration.changeable import is_beyond_administrators, waits_for_second
 from approvals.administration.changes.queries import pending_changes
@@ -102,6 +103,7 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         else:
             say_saved(request, waits=bool(waiting))
             return redirect("approvals:person", pk)
+    standing = standing_of(user)
     context = {
         "person": user,
         "form": form,
@@ -114,9 +116,9 @@ def person(request: SignedIn, pk: int) -> HttpResponse:
         "waiting": pending_changes(request.user, person=user),
         "scopes": scopes_of_person(user),
         "ruled": rules_naming(user),
-        "limited": permissions.is_limited(user),
-        "decides": permissions.decides_some(user),
-        "sees": permissions.sees_more_than_own(user),
+        "limited": standing.is_limited,
+        "decides": permissions.decides_some(standing),
+        "sees": permissions.sees_more_than_own(standing),
         "here": "people",
     }
     return render(request, "approvals/administration/people/person.html", context, status=status_of(form))

@@ -68,7 +68,7 @@ def suggestion_cases(request: SignedIn) -> HttpResponse:
     """The decisions behind the suggestion for a tool: all of them, or with `?for=yes` those that speak for it."""
     tool = request.GET.get("tool", "").replace("\0", "")[:MAX_TOOL]
     only_for = request.GET.get("for") == "yes"
-    shown, total = decisions_behind(request.user, tool, only_for=only_for)
+    shown, total = decisions_behind(request.standing, tool, only_for=only_for)
     context = {
         "here": "policy",
         "tool": tool,
@@ -150,7 +150,7 @@ def _suggestions(request: SignedIn, live: PolicyVersion | None) -> list[tuple[Su
     document = ruling.written(ruling.EMPTY if live is None else live.document)
     rules = document.get("rules", [])
     taken = [rule["name"] for rule in rules]
-    suggestions = suggestions_for(request.user, taken) if len(rules) < MAX_RULES else []
+    suggestions = suggestions_for(request.standing, taken) if len(rules) < MAX_RULES else []
     rows = rows_of_document({"rules": [dict(each.rule) for each in suggestions]})
     texts = [write_text(document | {"rules": [*rules, dict(each.rule)]}) for each in suggestions]
     return list(zip(suggestions, rows, texts, strict=True))
@@ -251,7 +251,7 @@ def _days(request: SignedIn) -> int:
 def _replayed(request: SignedIn, draft: Draft, figure: str) -> dict[str, Any]:
     """Return what a draft would have done, for the page, with the cases of the figure that was pressed."""
     assert draft.policy is not None
-    done = replay(draft.policy, request.user, days=_days(request), figure=figure)
+    done = replay(draft.policy, request.standing, days=_days(request), figure=figure)
     labels = {
         Worry.ALLOWED_REJECTED: _("Would have been allowed, but a person rejected it"),
         Worry.ALLOWED_CHANGED: _("Would have been allowed as it was asked, but a person changed it"),

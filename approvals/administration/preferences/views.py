@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db import connections
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -18,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from approvals.access import permissions
 from approvals.access.rate_limits import Limit
+from approvals.access.standing import Standing
 from approvals.actions import logins
 from approvals.administration.forms import status_of
 from approvals.administration.preferences import actions
@@ -92,12 +92,12 @@ def notifications(request: SignedIn) -> HttpResponse:
     form = QuietHoursForm(request.POST if request.method == "POST" else None, instance=stored)
     if form.is_bound and form.is_valid():
         wanted = set(request.POST.getlist("wanted"))
-        muted = [name for name in _names(request.user) if name not in wanted]
+        muted = [name for name in _names(request.standing) if name not in wanted]
         actions.store_preferences(request.user, form.cleaned_data | {"muted": muted})
         messages.success(request, _("Your notifications are saved."))
         return redirect("approvals:notifications")
     muted = preferences_of(request.user).muted
-    lines = [(words, [_cell(way, kind, muted) for way in WAYS]) for kind, words in _mutable(request.user).items()]
+    lines = [(words, [_cell(way, kind, muted) for way in WAYS]) for kind, words in _mutable(request.standing).items()]
     context = {
         "form": form,
         "ways": WAYS.values(),
@@ -111,13 +111,13 @@ def notifications(request: SignedIn) -> HttpResponse:
     return render(request, "approvals/administration/preferences/notifications.html", context, status=status_of(form))
 
 
-def _mutable(user: User) -> dict[str, Any]:
-    administers = permissions.may_administer(user)
+def _mutable(viewer: Standing) -> dict[str, Any]:
+    administers = permissions.may_administer(viewer)
     return {kind: words for kind, words in MUTABLE.items() if administers or kind not in OF_ADMINISTRATORS}
 
 
-def _names(user: User) -> list[str]:
-    return [name for way in WAYS for kind in _mutable(user) if (name := f"{way}:{kind}") not in NEVER]
+def _names(viewer: Standing) -> list[str]:
+    return [name for way in WAYS for kind in _mutable(viewer) if (name := f"{way}:{kind}") not in NEVER]
 
 
 def _cell(way: str, kind: str, muted: list[str]) -> dict[str, object]:

@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals.access import standing_in
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
+from approvals.access.standing import standing_of
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
@@ -161,13 +161,10 @@ def _known(scope_id: int) -> ApproverScope:
     return scope
 
 
-def _decides(person: User) -> bool:
-    return not person.is_superuser and person.has_perm(DECIDE)
-
-
 def require_other(by: User, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
     """Raise NotAllowed if someone who decides changes what they may decide themselves."""
-    if not _decides(by) or not ApproverScope.objects.exists():
+    standing = standing_of(by)
+    if standing.is_superuser or not standing.holds(DECIDE) or not ApproverScope.objects.exists():
         return
     if after is None and ApproverScope.objects.count() == 1:
         raise NotAllowed(
@@ -176,7 +173,7 @@ def require_other(by: User, before: Mapping[str, Any] | None, after: Mapping[str
     terms = [terms_from(stored) for stored in (before, after) if stored is not None]
     if any(each.names(by) for each in terms):
         raise NotAllowed(_("You cannot change your own scopes. Ask another administrator."))
-    for absent in User.objects.filter(pk__in=standing_in.away_for(by)):
+    for absent in User.objects.filter(pk__in=standing.away_for):
         if any(each.names(absent) for each in terms):
             message = _("You cannot change scopes of %(name)s while you decide for them. Ask another administrator.")
             raise NotAllowed(message % {"name": absent.get_username()})

@@ -7,7 +7,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from approvals.access import permissions
 from approvals.actions.changes import Kind
 from approvals.administration.changes.queries import pending_changes
 from approvals.administration.changes.views import say_saved
@@ -71,7 +70,7 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
         "here": "scopes",
         "refusal": refusal,
         "preview": queries.preview(pk, None),
-        "limited": permissions.is_limited(request.user),
+        "limited": request.standing.is_limited,
     }
     status = 403 if refusal else 200
     return render(request, "approvals/administration/scopes/delete.html", context, status=status)
@@ -111,7 +110,7 @@ def _context(request: SignedIn, pk: int | None, form: ScopeForm) -> dict[str, ob
         "here": "scopes",
         "preview": queries.preview(pk, form.terms) if shown else None,
         "previewed": _digest_of(form) if shown else "",
-        "limited": permissions.is_limited(request.user),
+        "limited": request.standing.is_limited,
     }
 
 

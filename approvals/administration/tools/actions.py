@@ -10,10 +10,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from approvals.access import standing_in
 from approvals.access.administrators import needs_second
-from approvals.access.permissions import is_limited
 from approvals.access.rights import DECIDE
+from approvals.access.standing import standing_of
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
@@ -59,15 +58,16 @@ def write_tool_settings(tool_name: str, chosen: Mapping[str, Any], *, by: User) 
 
 def require_no_own_loosening(tool_name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, by: User) -> None:
     """Raise NotAllowed if someone who decides would loosen what keeps themselves from deciding calls of a tool."""
-    if by.is_superuser or not by.has_perm(DECIDE):
+    standing = standing_of(by)
+    if standing.is_superuser or not standing.holds(DECIDE):
         return
     if before["control"] == Control.FOUR_EYES and after["control"] != Control.FOUR_EYES:
         raise NotAllowed(
             _("You decide requests yourself, so you cannot take four eyes off a tool. Ask another administrator.")
         )
-    if before["key_fields"] == after["key_fields"] or not is_limited(by):
+    if before["key_fields"] == after["key_fields"] or not standing.is_limited:
         return
-    decides_as = {by.pk, *standing_in.away_for(by)}
+    decides_as = {by.pk, *standing.away_for}
     limited = ApproverScope.objects.filter(limit__isnull=False)
     if limited.filter(Q(people__in=decides_as) | Q(teams__user__in=decides_as)).exists():
         raise NotAllowed(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import connection
 
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries.policy.visible import seen_by
 from approvals.queries.preferences import settings_of_tools
@@ -43,7 +43,7 @@ class Seen:
     settings: ToolSettings | None = None
 
 
-def tools_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
+def tools_seen(viewer: Standing, *, after: str = "") -> tuple[list[Seen], str]:
     """Return a page of tools by name, and the name to continue after; empty if there are no more.
 
     A tool that is written in several ways is one, with the name that its latest request has.
@@ -54,24 +54,24 @@ def tools_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
     return [Seen(request.tool_name, request, _within(viewer, request), chosen) for request, chosen in rows], more
 
 
-def agents_seen(viewer: User, *, after: str = "") -> tuple[list[Seen], str]:
+def agents_seen(viewer: Standing, *, after: str = "") -> tuple[list[Seen], str]:
     """Return a page of agents by name, and the name to continue after; empty if there are no more."""
     names, latest, more = _seen("agent", after)
     return [Seen(name, latest[name], _within(viewer, latest[name])) for name in names], more
 
 
-def latest_of_tool(viewer: User, name: str) -> ApprovalRequest | None:
+def latest_of_tool(viewer: Standing, name: str) -> ApprovalRequest | None:
     """Return the latest request of a tool with its input; None if none has asked that scopes let the viewer see."""
     requests = ApprovalRequest.objects.filter(canonical_tool=name).order_by("-changed_at", "-id")
-    return (requests.filter(seen_by(viewer)) if permissions.is_limited(viewer) else requests).first()
+    return (requests.filter(seen_by(viewer)) if viewer.is_limited else requests).first()
 
 
 def has_asked(name: str) -> bool:
     return ApprovalRequest.objects.filter(canonical_tool=name).exists()
 
 
-def _within(viewer: User, request: ApprovalRequest) -> bool:
-    return not permissions.is_limited(viewer) or permissions.may_see(viewer, request)
+def _within(viewer: Standing, request: ApprovalRequest) -> bool:
+    return not viewer.is_limited or permissions.may_see(viewer, request)
 
 
 def _seen(column: str, after: str) -> tuple[list[str], dict[str, ApprovalRequest], str]:

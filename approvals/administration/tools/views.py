@@ -39,8 +39,8 @@ def tools(request: SignedIn) -> HttpResponse:
         say_saved(request, waits=bool(waits))
         return redirect("approvals:tools")
     after, agents_after = (request.GET.get(name, "").replace("\0", "")[:MAX_NAME] for name in ("after", "agents"))
-    shown, more = tools_seen(request.user, after=after)
-    agents, more_agents = agents_seen(request.user, after=agents_after)
+    shown, more = tools_seen(request.standing, after=after)
+    agents, more_agents = agents_seen(request.standing, after=agents_after)
     context = {
         "tools": shown,
         "next": more,
@@ -57,7 +57,7 @@ def tools(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def tool(request: SignedIn, name: str) -> HttpResponse:
     """The settings of one tool that has asked, or has settings already."""
-    latest, stored = latest_of_tool(request.user, name), settings_of_tools([name]).get(name)
+    latest, stored = latest_of_tool(request.standing, name), settings_of_tools([name]).get(name)
     if latest is None and stored is None and not has_asked(name):
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     form = ToolForm(request.POST) if request.method == "POST" else ToolForm.of(stored or ToolSettings())

@@ -29,7 +29,7 @@ def follow(request: HttpRequest, caller: Caller) -> HttpResponse:
         return HttpResponse(content_type=sse.CONTENT_TYPE, headers=sse.HEADERS)
     groups = [
         doorbell.user_group(caller.user.pk),
-        *([doorbell.DESK] if permissions.sees_more_than_own(caller.user) else []),
+        *([doorbell.DESK] if permissions.sees_more_than_own(caller.standing) else []),
     ]
     events = followers.follow(callers.credentials_of(request), groups, thread, cursor)
     pieces = sse.with_keep_alive(events, beat=encode.HEARTBEAT)

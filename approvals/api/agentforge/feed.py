@@ -172,13 +172,13 @@ def _without_bodies() -> QuerySet[ApprovalRequest]:
 
 def may_receive(caller: Caller, thread: str, request: ApprovalRequest) -> bool:
     """Return whether an active caller may receive the events of a request; `thread` restricts them to one thread."""
-    workflow, user = request.workflow, caller.user
+    workflow = request.workflow
     of = workflow.thread_id or workflow.key
     # Threads of different owners may have the same id.
     if not frame.reaches(caller, of, owner=workflow.owner_id):
         return False
-    own = user.pk in {request.requested_by_id, request.assigned_to_id}
-    return thread in {"", of} and (own or permissions.may_see(user, request))
+    own = caller.user.pk in {request.requested_by_id, request.assigned_to_id}
+    return thread in {"", of} and (own or permissions.may_see(caller.standing, request))
 
 
 def _rows(cursor: StreamCursor) -> list[_Row]:

@@ -100,7 +100,7 @@ def call_tool(
         caller.require(tool.scope)
         arguments = tool.arguments.model_validate(sent)
         started = (
-            queries.get_request_for(caller.user, state.request_id) if state else tool.start(caller, arguments, call)
+            queries.get_request_for(caller.standing, state.request_id) if state else tool.start(caller, arguments, call)
         )
     except (Refusal, ValidationError) as error:
         return _finished(call, _refused(tool, results.words_of(error)), server)
@@ -134,7 +134,7 @@ def continue_stream(request: HttpRequest, caller: Caller, last_event: str, serve
     waiting = _Waiting(
         call=call,
         tool=tool,
-        request=queries.get_request_for(caller.user, state.request_id),
+        request=queries.get_request_for(caller.standing, state.request_id),
         credentials=credentials_of(request),
         stream_id=last_event,
         state=None,

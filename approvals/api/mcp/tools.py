@@ -119,7 +119,7 @@ def _permit(caller: Caller, arguments: Permission, call: Call) -> ApprovalReques
 
 
 def _check(caller: Caller, arguments: CheckRequest, call: Call) -> ApprovalRequest:
-    return queries.get_request_for(caller.user, arguments.request_id)
+    return queries.get_request_for(caller.standing, arguments.request_id)
 
 
 def _report(caller: Caller, arguments: ReportResult, call: Call) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _report(caller: Caller, arguments: ReportResult, call: Call) -> dict[str, An
     has_output = "output" in arguments.model_fields_set and (arguments.output is not None or arguments.error is None)
     if has_output == (arguments.error is not None):
         raise Invalid(_("Send either an output or an error."), {"output": _("send this or `error`, not both")})
-    request = queries.get_request_for(caller.user, arguments.request_id)
+    request = queries.get_request_for(caller.standing, arguments.request_id)
     decided = None if request.pending else request.decision
     digest = "" if decided is None else decided.approved_digest
     if arguments.input is not None:

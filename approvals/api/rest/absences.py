@@ -103,7 +103,7 @@ def set_on_duty(caller: Caller, sent: Annotated[NewDuty, JsonBody(...)]) -> Duty
 @operation("read", query=WantedAbsences)
 def list_absences(caller: Caller, wanted: Annotated[WantedAbsences, Query(...)]) -> Absences:
     """Needs the scope `read`. Returns the absences of the user and of people for whom they decide; of administrators, all."""
-    return Absences(items=[_document(row) for row in absences_seen_by(caller.user)[: wanted.limit]])
+    return Absences(items=[_document(row) for row in absences_seen_by(caller.standing)[: wanted.limit]])
 
 
 @router.post(

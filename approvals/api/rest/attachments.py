@@ -28,6 +28,6 @@ def read_attachment(caller: Caller, request: HttpRequest, request_id: UUID, atta
     """Needs the scope `read`. Returns the bytes, with the type that was found in them. 410 `file_removed` if retention has
     removed them.
     """
-    file = attachment_for(caller.user, request_id, attachment_id)
+    file = attachment_for(caller.standing, request_id, attachment_id)
     name = download_name(file.name, file.media_type)
     return file_response(request, file.media_type, name, file.sha256, lambda: content_of(file))

@@ -96,7 +96,7 @@ def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantP
     after = GrantCursor.parse(wanted.cursor) if wanted.cursor is not None else None
     if wanted.cursor is not None and after is None:
         raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
-    matching = grants_for(caller.user, tool=wanted.tool or "", agent=wanted.agent or "")
+    matching = grants_for(caller.standing, tool=wanted.tool or "", agent=wanted.agent or "")
     if wanted.state != "all":
         matching = matching.filter(ended_at__isnull=wanted.state == "live")
     rows = list((matching if after is None else matching.filter(after.older))[: wanted.limit + 1])
@@ -110,7 +110,7 @@ def list_grants(caller: Caller, wanted: Annotated[Wanted, Query(...)]) -> GrantP
 @operation("read")
 def get_grant(caller: Caller, grant_id: UUID) -> GrantDocument:
     """Needs the scope `read`."""
-    grant = find_grant(caller.user, grant_id)
+    grant = find_grant(caller.standing, grant_id)
     return _document(grant, why_unusable([grant]))
 
 

@@ -89,7 +89,7 @@ def assign_request(caller: Caller, request_id: UUID, sent: Annotated[NewAssignee
 @operation("read", query=CommentFilters)
 def list_comments(caller: Caller, request_id: UUID, query: Annotated[CommentFilters, Query(...)]) -> Comments:
     """Needs the scope `read`. Returns the internal notes, newest first."""
-    about = queries.get_request_for(caller.user, request_id)
+    about = queries.get_request_for(caller.standing, request_id)
     notes = list(comments.comments_of(about, before=query.before)[: query.limit + 1])
     shown, more = notes[: query.limit], len(notes) > query.limit
     return Comments(items=[comment_document(comment) for comment in shown], next=shown[-1].pk if more else None)

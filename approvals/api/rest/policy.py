@@ -119,7 +119,7 @@ class Evaluation(BaseModel):
 @operation("read")
 def get_policy(caller: Caller) -> PolicyDocument:
     """Needs the scope `read`, and a user who may administer or read the audit log. 404 as long as there is none."""
-    require_reader(caller.user)
+    require_reader(caller.standing)
     live = live_version()
     return _document(find_version(0) if live is None else live)
 
@@ -130,7 +130,7 @@ def get_policy(caller: Caller) -> PolicyDocument:
 @operation("read")
 def list_policy_versions(caller: Caller) -> PolicyVersions:
     """Needs the scope `read`, and a user who may administer or read the audit log. The latest versions, at most 200."""
-    require_reader(caller.user)
+    require_reader(caller.standing)
     return PolicyVersions(
         items=[PolicyVersionDocument(**_of(each)) for each in versions().defer("document")[:MAX_VERSIONS]]
     )
@@ -145,7 +145,7 @@ def list_policy_versions(caller: Caller) -> PolicyVersions:
 @operation("read")
 def get_policy_version(caller: Caller, number: int) -> PolicyDocument:
     """Needs the scope `read`, and a user who may administer or read the audit log."""
-    require_reader(caller.user)
+    require_reader(caller.standing)
     return _document(find_version(number))
 
 
@@ -160,7 +160,7 @@ def evaluate_policy(caller: Caller, sent: Annotated[NewCall, JsonBody(...)]) -> 
     """Needs the scope `read`, and a user who may administer or read the audit log. Nothing is asked and nothing is stored.
     The settings of the tool count as they would: they may raise the priority.
     """
-    require_reader(caller.user)
+    require_reader(caller.standing)
     person = caller.user if sent.requester is None else _active_person(sent.requester)
     if person is None:
         raise Invalid(_("The call is invalid."), {"requester": _("is not the username of an active person")})

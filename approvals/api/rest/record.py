@@ -62,7 +62,7 @@ class Entries(Document):
 @operation("audit", query=Entries)
 def list_entries(caller: Caller, request: HttpRequest, wanted: Annotated[Entries, Query(...)]) -> HttpResponse:
     """Needs the scope `audit`, and a user who may view audit entries. Returns one JSON object per line, or CSV."""
-    if not permissions.reads_record(caller.user):
+    if not permissions.reads_record(caller.standing):
         raise NotAllowed(_("You do not have permission to view the audit log."))
     lookups = {
         "event": wanted.event,

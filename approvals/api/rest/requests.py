@@ -126,7 +126,7 @@ def list_requests(caller: Caller, filters: Annotated[Filters, Query(...)]) -> Pa
     if filters.cursor is not None and after is None:
         raise Invalid(_("The cursor is invalid."), {"cursor": _("must be the `next` of the previous page")})
     matching = queries.matching_requests_for(
-        caller.user,
+        caller.standing,
         text=filters.text,
         after=after,
         status=filters.status,

@@ -110,7 +110,7 @@ def take_resume(
         request_id, by=caller.actor, via=Door.REST, worker=sent.by, lease=lease, idempotency_key=idempotency_key
     )
     mark_replayed(response, taken.replayed)
-    request = queries.get_request_for(caller.user, request_id)
+    request = queries.get_request_for(caller.standing, request_id)
     progress = _progress(taken.resumption).model_dump()
     return TakenDocument(
         **progress, token=taken.token, state=taken.state, result=report(request), request=document(request)

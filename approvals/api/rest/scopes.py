@@ -86,7 +86,7 @@ def get_scope(caller: Caller, scope_id: int) -> ScopeDocument:
 
 
 def _scopes_for(caller: Caller) -> QuerySet[ApproverScope]:
-    if not permissions.reads_scopes(caller.user):
+    if not permissions.reads_scopes(caller.standing):
         raise NotAllowed(_("You do not have permission to view approver scopes."))
     return scopes_with_members()
 

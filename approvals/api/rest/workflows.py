@@ -50,14 +50,14 @@ def end_workflow(
     caller: Caller, workflow_id: Id, sent: Annotated[NewEnd, JsonBody(...)], response: HttpResponse
 ) -> WorkflowDocument:
     """Needs the scope `ask`. Waiting requests are cancelled. Repeating the outcome changes nothing, another one is refused."""
-    workflow = queries.get_workflow_by_key_for(caller.user, scope=caller.scope, key=workflow_id)
+    workflow = queries.get_workflow_by_key_for(caller.standing, scope=caller.scope, key=workflow_id)
     ended = actions.close_workflow(workflow.pk, state=WorkflowState(sent.outcome), by=caller.actor, via=Door.REST)
     mark_replayed(response, not ended)
     return _document(caller, caller.scope, workflow_id)
 
 
 def _document(caller: Caller, scope: str, key: str) -> WorkflowDocument:
-    workflow = queries.get_workflow_by_key_for(caller.user, scope=scope, key=key)
-    steps = list(queries.steps_of(caller.user, workflow).defer(*queries.UNLISTED)[: MAX_STEPS + 1])
-    waiting = queries.open_count_for(caller.user, workflow)
+    workflow = queries.get_workflow_by_key_for(caller.standing, scope=scope, key=key)
+    steps = list(queries.steps_of(caller.standing, workflow).defer(*queries.UNLISTED)[: MAX_STEPS + 1])
+    waiting = queries.open_count_for(caller.standing, workflow)
     return workflow_document(workflow, steps[:MAX_STEPS], waiting=waiting, more=len(steps) > MAX_STEPS)

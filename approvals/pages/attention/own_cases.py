@@ -33,6 +33,6 @@ def own_cases(request: SignedIn) -> HttpResponse:
     }
     if figure not in counted:
         raise Invalid(_("This URL has invalid filters, so the list shows nothing."), {"of": _("is unknown")})
-    cases = shown_cases(request.user, counted[figure], skip)
+    cases = shown_cases(request.standing, counted[figure], skip)
     context = context_of(request.GET, cases, figure, skip) | {"days": DAYS, "back": "attention"}
     return render(request, "approvals/insights/cases.html", context)

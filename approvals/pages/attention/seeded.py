@@ -37,7 +37,7 @@ def or_check(view: Callable[..., HttpResponseBase], name: str) -> Callable[..., 
         response = view(request, pk, **captured)
         if response.status_code != HTTPStatus.NOT_FOUND:
             return response
-        check = check_for(request.user, pk)
+        check = check_for(request.standing, pk)
         return response if check is None else _answer(request, check, name) or response
 
     return wrapped
@@ -48,7 +48,7 @@ def or_check_of_workflow(view: Callable[..., HttpResponseBase]) -> Callable[...,
 
     @wraps(view)
     def wrapped(request: SignedIn, pk: int) -> HttpResponseBase:
-        check = waiting_check_of(request.user) if pk == NO_WORKFLOW else None
+        check = waiting_check_of(request.standing) if pk == NO_WORKFLOW else None
         return view(request, pk) if check is None else redirect("approvals:request", check.pk)
 
     return wrapped
@@ -61,7 +61,11 @@ def _answer(request: SignedIn, check: SeededCheck, name: str) -> HttpResponse | 
         if name != PAGE:
             return None
         shown = as_request(check)
-        return _result(request, check) if check.decided_at else request_response(request, card_for(request.user, shown))
+        return (
+            _result(request, check)
+            if check.decided_at
+            else request_response(request, card_for(request.standing, shown))
+        )
     if name == TYPING:
         return HttpResponse()
     return _decide(request, check) if name == "decide" else _result(request, _answered(request, check, None))
@@ -75,7 +79,9 @@ def _decide(request: SignedIn, check: SeededCheck) -> HttpResponse:
     try:
         answer = sent_decision(shown, request.POST, request.FILES)
     except Refusal as refusal:
-        return card_response(request, refused_card(request.user, shown, refusal, request.POST, door), refusal.status)
+        return card_response(
+            request, refused_card(request.standing, shown, refusal, request.POST, door), refusal.status
+        )
     left = amount_of(unseen(shown, answer.verdict, request.POST)).get("parts", 0)
     return _result(request, _answered(request, check, answer.verdict, left))
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from django.contrib.auth.models import User
-
+from approvals.access.standing import Standing
 from approvals.pages.lists.inbox_rows import Group, InboxRow, rows_for
 from approvals.queries.attention.seeded import as_request, waiting_check_of
 from approvals.queries.sections import WAITING
 
 
-def with_check(user: User, groups: list[Group]) -> list[Group]:
+def with_check(viewer: Standing, groups: list[Group]) -> list[Group]:
     """Return the sections with the check that waits for this person, in the order of what waits."""
-    check = waiting_check_of(user)
+    check = waiting_check_of(viewer)
     if check is None:
         return groups
-    (row,) = rows_for(user, [as_request(check)])
+    (row,) = rows_for(viewer, [as_request(check)])
     row = replace(row, pickable=False)
     return [
         Group(group.heading, _inserted(group.rows, row), group.name) if group.name == WAITING else group

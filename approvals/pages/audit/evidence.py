@@ -178,7 +178,7 @@ SOC_2 = (
 @for_readers
 def evidence(request: SignedIn) -> HttpResponse:
     """Show what is kept for which duty, with links to it; pages for administrators only to them."""
-    administers = permissions.may_administer(request.user)
+    administers = permissions.may_administer(request.standing)
     context = {"ai_act": _lines(AI_ACT, administers=administers), "soc_2": _lines(SOC_2, administers=administers)}
     return render(request, "approvals/audit/evidence.html", context)
 

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 import segno
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.asking.secrets import masked_input, masked_request
 from approvals.forms.safeguards import APPROVING, name_to_type
 from approvals.http import SignedIn, refusals_as_pages
@@ -51,7 +51,7 @@ class QrCode:
 @refusals_as_pages
 def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the record of a request that the person may see, decided or not."""
-    approval_request = masked_request(queries.get_request_for(request.user, pk))
+    approval_request = masked_request(queries.get_request_for(request.standing, pk))
     decision: Decision | None = getattr(approval_request, "decision", None)
     result = results_of([approval_request]).get(approval_request.pk)
     output = result.output if result is not None and result.state == "succeeded" else None
@@ -70,7 +70,7 @@ def decision_record(request: SignedIn, pk: UUID) -> HttpResponse:
         "files": files_of(approval_request),
         "typed_name": _typed_name(approval_request, decision),
         "own_workflow": approval_request.workflow.key == str(approval_request.pk),
-        "entries": _entries(approval_request) if _sees_entries(request.user, approval_request) else [],
+        "entries": _entries(approval_request) if _sees_entries(request.standing, approval_request) else [],
         "qr": _qr_code(approval_request.public_url),
         "printed_at": timezone.now(),
     }
@@ -98,9 +98,9 @@ def _typed_name(request: ApprovalRequest, decision: Decision | None) -> str:
     return visible(name_to_type(request)) if typed else ""
 
 
-def _sees_entries(user: User, request: ApprovalRequest) -> bool:
-    sees_it_all = permissions.may_see_workflow(user, request.workflow) or permissions.in_reach(user, request)
-    return permissions.reads_record(user) or sees_it_all
+def _sees_entries(viewer: Standing, request: ApprovalRequest) -> bool:
+    sees_it_all = permissions.may_see_workflow(viewer, request.workflow) or permissions.in_reach(viewer, request)
+    return permissions.reads_record(viewer) or sees_it_all
 
 
 def _entries(request: ApprovalRequest) -> list[tuple[AuditEntry, str]]:

@@ -36,7 +36,7 @@ def for_readers(view: View[P]) -> Callable[..., HttpResponseBase]:
 
     @wraps(view)
     def wrapped(request: SignedIn, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if not permissions.reads_record(request.user):
+        if not permissions.reads_record(request.standing):
             raise NotFound(_("Page not found. It may not exist, or you may not have access."))
         return view(request, *args, **kwargs)
 
@@ -67,7 +67,7 @@ def _page(request: SignedIn, filters: AuditFilters, errors: dict[str, str]) -> H
         "verdicts": Verdict.choices,
         "reports": reports_for(request.user),
         "report_query": filters.at(None).query.removeprefix("?"),
-        "sees_everything": permissions.sees_everything(request.user),
+        "sees_everything": permissions.sees_everything(request.standing),
         "time_zone": timezone.get_current_timezone_name(),
         "days_in": settings.TIME_ZONE,
     }

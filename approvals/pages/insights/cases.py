@@ -60,7 +60,7 @@ def insights_cases(request: SignedIn) -> HttpResponse:
     day = date.fromisoformat(values["day"]) if "day" in values else None
     skip = read_place(request.GET)
     with timezone.override(None):
-        cases = cases_of(request.user, figure, days=days, now=timezone.now(), names=names, day=day, skip=skip)
+        cases = cases_of(request.standing, figure, days=days, now=timezone.now(), names=names, day=day, skip=skip)
     narrowed = ", ".join([*(name for name in names.values() if name), *([values["day"]] if day else [])])
     more = {"days": days, "back": "insights", "narrowed": narrowed}
     return render(request, "approvals/insights/cases.html", context_of(request.GET, cases, figure, skip) | more)

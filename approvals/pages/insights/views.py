@@ -66,12 +66,12 @@ def insights(request: SignedIn) -> HttpResponse:
 
 def _page(request: SignedIn) -> HttpResponse:
     now, days = timezone.now(), _period(request)
-    figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+    figures, ages = insights_for(request.standing, days=days, now=now), ages_for(request.standing, now=now)
     context = {
         "insights": figures,
         "periods": PERIODS,
-        "all": permissions.sees_everything(request.user),
-        "sees_by_scopes": permissions.sees_by_scopes(request.user),
+        "all": permissions.sees_everything(request.standing),
+        "sees_by_scopes": permissions.sees_by_scopes(request.standing),
         "ages": [
             (name, count, charts.share(count, max(ages.counts)), links.waiting(age))
             for name, count, age in zip(_ages(), ages.counts, links.AGES, strict=True)
@@ -86,8 +86,8 @@ def _page(request: SignedIn) -> HttpResponse:
         "tables": _tables(figures),
         "limit": LIMIT,
         "speed": WORDS_PER_SECOND,
-        "attention": signs_of_all(since=figures.since) if permissions.may_administer(request.user) else None,
-        "checks": results_of_all(since=figures.since) if permissions.may_administer(request.user) else None,
+        "attention": signs_of_all(since=figures.since) if permissions.may_administer(request.standing) else None,
+        "checks": results_of_all(since=figures.since) if permissions.may_administer(request.standing) else None,
         "series": SERIES,
         "total": _line(figures.total, "", figures.total.p95 or 0),
     }
@@ -100,7 +100,7 @@ def insights_csv(request: SignedIn) -> HttpResponse:
     """Download the figures of the page with the same `?days=`."""
     now, days = timezone.now(), _period(request)
     with timezone.override(None):
-        figures, ages = insights_for(request.user, days=days, now=now), ages_for(request.user, now=now)
+        figures, ages = insights_for(request.standing, days=days, now=now), ages_for(request.standing, now=now)
     name = f"insights-{days}-days-{now:%Y-%m-%d}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     body = BYTE_ORDER_MARK + to_csv(figures, ages, _ages())

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
 from django.http import QueryDict
 from django.template.loader import render_to_string
@@ -14,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.access.visibility import visibility_key
 from approvals.exceptions import Invalid, NotFound
 from approvals.live.batching import BatchCache
@@ -33,25 +33,25 @@ from approvals.queries.results import reported_since
 class InboxConsumer(DeskConsumer):
     """The WebSocket of the inbox. Its query string holds the page's filters, and in `since` when it was rendered."""
 
-    def groups_for(self, user: User) -> list[str]:
+    def groups_for(self, viewer: Standing) -> list[str]:
         try:
             query = QueryDict(self.scope["query_string"], mutable=True)
             query.pop("since", None)
             self.filters = filters_from(query)
         except (Invalid, SuspiciousOperation) as refusal:
             raise NotFound(_("List not found. It may not exist, or you may not have access.")) from refusal
-        return super().groups_for(user)
+        return super().groups_for(viewer)
 
-    def catch_up(self, user: User, shared: BatchCache) -> str:
+    def catch_up(self, viewer: Standing, shared: BatchCache) -> str:
         since = parse_since(self.scope["query_string"])
         if since is None:
             return ""
-        missed = list(request_list.listed(queries.changed_since(user, since), whole=True)[: CATCH_UP + 1])
+        missed = list(request_list.listed(queries.changed_since(viewer, since), whole=True)[: CATCH_UP + 1])
         if len(missed) > CATCH_UP:
             return render_to_string("approvals/_outdated.html")
         # The pane may show the result of a request.
-        results = render_results(list(reported_since(user, since)[:CATCH_UP]))
-        return render_push(user, shared, self.filters, missed) + results
+        results = render_results(list(reported_since(viewer, since)[:CATCH_UP]))
+        return render_push(viewer, shared, self.filters, missed) + results
 
     async def workflow_changed(self, event: dict[str, Any]) -> None:
         """Push a request that was created, changed or decided, or the counts if a workflow ended."""
@@ -71,53 +71,56 @@ class InboxConsumer(DeskConsumer):
         await self.push(_absence_changed, self.filters, event["person"])
 
 
-def _absence_changed(user: User, shared: BatchCache, filters: Filters, absent: int) -> str:
+def _absence_changed(viewer: Standing, shared: BatchCache, filters: Filters, absent: int) -> str:
     requests = absence_pushes.requests_of_absent(absent, shared, limit=CATCH_UP)
     if requests is None:
         return render_to_string("approvals/_outdated.html")
-    seen = [request for request in requests if permissions.may_see(user, request)]
+    seen = [request for request in requests if permissions.may_see(viewer, request)]
     gone = [request for request in requests if request not in seen]
-    cards = [absence_pushes.render_card(user, request) for request in requests]
+    cards = [absence_pushes.render_card(viewer, request) for request in requests]
     rows = [render_to_string("approvals/inbox/_push_gone.html", {"pk": request.pk}) for request in gone]
-    return "".join([*rows, *cards, render_push(user, shared, filters, seen, cards=False)]) + (
-        _render_count(user, shared, filters) + render_counts(user, shared) if gone else ""
+    return "".join([*rows, *cards, render_push(viewer, shared, filters, seen, cards=False)]) + (
+        _render_count(viewer, shared, filters) + render_counts(viewer, shared) if gone else ""
     )
 
 
-def _changed(user: User, shared: BatchCache, filters: Filters, request_id: str, whole: bool) -> str:
+def _changed(viewer: Standing, shared: BatchCache, filters: Filters, request_id: str, whole: bool) -> str:
     def read() -> list[ApprovalRequest]:
-        requests = queries.with_names(queries.requests_for(user)).filter(pk=request_id)
+        requests = queries.with_names(queries.requests_for(viewer)).filter(pk=request_id)
         return list(request_list.listed(requests, whole=True))
 
-    changed = shared.once(("request", visibility_key(user)), read)
+    changed = shared.once(("request", visibility_key(viewer)), read)
     if not changed and not whole:
         # It was assigned to someone else: its row goes, as its card does.
         row = render_to_string("approvals/inbox/_push_gone.html", {"pk": request_id})
-        return row + _render_count(user, shared, filters) + render_counts(user, shared)
-    results = shared.once(("result", visibility_key(user)), lambda: render_results(changed)) if whole else ""
-    return render_push(user, shared, filters, changed, cards=whole) + results
+        return row + _render_count(viewer, shared, filters) + render_counts(viewer, shared)
+    results = shared.once(("result", visibility_key(viewer)), lambda: render_results(changed)) if whole else ""
+    return render_push(viewer, shared, filters, changed, cards=whole) + results
 
 
 def render_push(
-    user: User, shared: BatchCache, filters: Filters, changed: list[ApprovalRequest], *, cards: bool = True
+    viewer: Standing, shared: BatchCache, filters: Filters, changed: list[ApprovalRequest], *, cards: bool = True
 ) -> str:
     """Render these requests: their rows, their cards if the page has them open, and the counts; "" for none."""
     if not changed:
         return ""
-    matching = shared.once(("matching", _visibility(user, shared, filters)), lambda: _matching(user, filters, changed))
-    lines = shared.once(("rows", _rights(user)), lambda: {row.request.pk: row for row in rows_for(user, changed)})
+    matching = shared.once(
+        ("matching", _visibility(viewer, shared, filters)), lambda: _matching(viewer, filters, changed)
+    )
+    lines = shared.once(("rows", _rights(viewer)), lambda: {row.request.pk: row for row in rows_for(viewer, changed)})
     rows = [
-        _render_row(user, shared, lines[request.pk], matches=request.pk in matching, whole=cards) for request in changed
+        _render_row(viewer, shared, lines[request.pk], matches=request.pk in matching, whole=cards)
+        for request in changed
     ]
     concerned = {pk for request in changed for pk in (request.requested_by_id, request.assigned_to_id)}
-    return "".join([*rows, _render_count(user, shared, filters), render_counts(user, shared, concerned)])
+    return "".join([*rows, _render_count(viewer, shared, filters), render_counts(viewer, shared, concerned)])
 
 
-def _render_count(user: User, shared: BatchCache, filters: Filters) -> str:
+def _render_count(viewer: Standing, shared: BatchCache, filters: Filters) -> str:
     """Render how many requests the list has."""
-    visibility = _visibility(user, shared, filters)
-    total = shared.once(("total", visibility), lambda: request_list.count_of(user, filters))
-    snoozed = snoozes_of(user)[0] if filters.plain and user.pk in shared.once("snoozers", snoozers) else 0
+    visibility = _visibility(viewer, shared, filters)
+    total = shared.once(("total", visibility), lambda: request_list.count_of(viewer, filters))
+    snoozed = snoozes_of(viewer)[0] if filters.plain and viewer.pk in shared.once("snoozers", snoozers) else 0
     context = {
         "found_count": total,
         "snoozed_count": snoozed,
@@ -128,26 +131,26 @@ def _render_count(user: User, shared: BatchCache, filters: Filters) -> str:
     return shared.once(("count", total, snoozed), lambda: render_to_string("approvals/inbox/_count.html", context))
 
 
-def _visibility(user: User, shared: BatchCache, filters: Filters) -> Hashable:
+def _visibility(viewer: Standing, shared: BatchCache, filters: Filters) -> Hashable:
     """Return a key that is equal for people who see the same rows in this list."""
     # With the filter “assigned to me”, and for people who have snoozed something, no one else sees the same rows.
-    own = filters.mine or user.pk in shared.once("snoozers", snoozers)
-    return user.pk if own else visibility_key(user)
+    own = filters.mine or viewer.pk in shared.once("snoozers", snoozers)
+    return viewer.pk if own else visibility_key(viewer)
 
 
-def _rights(user: User) -> Hashable:
+def _rights(viewer: Standing) -> Hashable:
     """Return a key that is equal for people to whom rows look the same, but for their section."""
-    return "decides" if permissions.decides_everything(user) else user.pk
+    return "decides" if permissions.decides_everything(viewer) else viewer.pk
 
 
-def _matching(user: User, filters: Filters, changed: list[ApprovalRequest]) -> set[UUID]:
-    matching = request_list.matching(user, filters).filter(pk__in=[request.pk for request in changed])
+def _matching(viewer: Standing, filters: Filters, changed: list[ApprovalRequest]) -> set[UUID]:
+    matching = request_list.matching(viewer, filters).filter(pk__in=[request.pk for request in changed])
     return set(matching.values_list("pk", flat=True))
 
 
-def _render_row(user: User, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:
-    card = card_for(user, row.request)
-    row = row.seen_by(user)
+def _render_row(viewer: Standing, shared: BatchCache, row: InboxRow, *, matches: bool, whole: bool) -> str:
+    card = card_for(viewer, row.request)
+    row = row.seen_by(viewer)
     render_key = ("line", card.render_key, row.version, row.section, matches, whole)
 
     def render() -> str:

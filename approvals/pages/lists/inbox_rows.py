@@ -11,12 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings as site_settings
-from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.access.usernames import shown_person
 from approvals.asking.secrets import masked_input
 from approvals.asking.titles import is_made
@@ -73,10 +73,10 @@ class InboxRow:
     #: The rows of a page that are alike, which stand folded below this one.
     alike: Sequence[InboxRow] = ()
 
-    def seen_by(self, user: User) -> InboxRow:
+    def seen_by(self, viewer: Standing) -> InboxRow:
         """Return the row with what differs between people of the same rights: its section, and their own vote."""
-        voted = None if self.ballot is None else self.ballot.standing_vote_of(user)
-        return replace(self, section=VOTED if voted else section_of(user, self.request), voted=voted)
+        voted = None if self.ballot is None else self.ballot.standing_vote_of(viewer)
+        return replace(self, section=VOTED if voted else section_of(viewer, self.request), voted=voted)
 
     @property
     def picks(self) -> str:
@@ -169,7 +169,7 @@ class Group:
     name: str = ""
 
 
-def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
+def rows_for(viewer: Standing, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
     """Return the rows of requests that `request_list.listed` has read."""
     requests = list(requests)
     settings = settings_of_tools({request.tool_name for request in requests})
@@ -185,13 +185,13 @@ def rows_for(user: User, requests: Iterable[ApprovalRequest]) -> list[InboxRow]:
         InboxRow(
             request=request,
             decision=None if request.pending else getattr(request, "decision", None),
-            pickable=_may_be_picked(user, request),
-            section=section_of(user, request),
+            pickable=_may_be_picked(viewer, request),
+            section=section_of(viewer, request),
             values=_values(request, settings_of[request.pk], longer.get(str(request.pk), request.gist)),
             address=f"{home}{request.pk}/",
             likeness=_likeness(request, settings_of[request.pk]),
             ballot=ballots.get(request.pk),
-        ).seen_by(user)
+        ).seen_by(viewer)
         for request in requests
     ]
 
@@ -213,8 +213,8 @@ def fold_alike(rows: Sequence[InboxRow]) -> list[InboxRow]:
     return folded
 
 
-def _may_be_picked(user: User, request: ApprovalRequest) -> bool:
-    return request.pending and not permissions.only_on_own_pages(request) and permissions.may_close(user, request)
+def _may_be_picked(viewer: Standing, request: ApprovalRequest) -> bool:
+    return request.pending and not permissions.only_on_own_pages(request) and permissions.may_close(viewer, request)
 
 
 def _likeness(request: ApprovalRequest, settings: ToolSettings | None) -> Hashable | None:
@@ -259,12 +259,12 @@ def headings() -> dict[str, str]:
     }
 
 
-def section_rows(user: User, sections: Mapping[str, Sequence[ApprovalRequest]], *, first: bool) -> list[Group]:
+def section_rows(viewer: Standing, sections: Mapping[str, Sequence[ApprovalRequest]], *, first: bool) -> list[Group]:
     """Return a page of rows in sections; empty ones are there for new requests.
 
     On the first page, what the person has voted on stands below what waits. Later ones only continue what waits.
     """
-    every = rows_for(user, [request for requests in sections.values() for request in requests])
+    every = rows_for(viewer, [request for requests in sections.values() for request in requests])
     by_id = {row.request.pk: row for row in every}
     rows = {name: [by_id[request.pk] for request in sections.get(name, ())] for name in headings()}
     if first:
@@ -273,20 +273,20 @@ def section_rows(user: User, sections: Mapping[str, Sequence[ApprovalRequest]], 
     return [Group(heading, fold_alike(rows[name]), name) for name, heading in headings().items()]
 
 
-def group_rows(user: User, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:
+def group_rows(viewer: Standing, requests: list[ApprovalRequest], filters: Filters) -> list[Group]:
     """Return the rows of a page under their headings."""
-    rows = rows_for(user, requests)
+    rows = rows_for(viewer, requests)
     if not filters.group:
         return [Group("", fold_alike(rows), WAITING)]
     column = COLUMNS[filters.group]
     groups = [list(group) for _key, group in groupby(rows, key=lambda row: getattr(row.request, column))]
-    return [Group(_heading(user, group, filters), fold_alike(group)) for group in groups]
+    return [Group(_heading(viewer, group, filters), fold_alike(group)) for group in groups]
 
 
-def _heading(user: User, rows: Sequence[InboxRow], filters: Filters) -> str:
+def _heading(viewer: Standing, rows: Sequence[InboxRow], filters: Filters) -> str:
     request = rows[0].request
     if filters.group == "workflow":
-        return queries.workflow_title_for(user, request, several=len(rows) > 1)
+        return queries.workflow_title_for(viewer, request, several=len(rows) > 1)
     if filters.group == "tool":
         return visible(request.tool_name) or _("No tool")
     return visible(request.agent) or _("No agent")

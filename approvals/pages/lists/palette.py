@@ -32,7 +32,7 @@ def palette(request: SignedIn) -> HttpResponse:
                 "icon": "file-text",
                 "url": found_request.get_absolute_url(),
             }
-            for found_request in requests_found(request.user, q)
+            for found_request in requests_found(request.standing, q)
         ]
         return JsonResponse({"items": items})
     items = [
@@ -46,6 +46,6 @@ def palette(request: SignedIn) -> HttpResponse:
             "icon": "user",
             "url": home + Filters(person=name, status="any").query,
         }
-        for name in people_for(request.user)
+        for name in people_for(request.user, request.standing)
     ]
     return JsonResponse({"items": items})

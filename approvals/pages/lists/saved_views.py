@@ -35,5 +35,5 @@ def delete(request: SignedIn, pk: int) -> HttpResponse:
 @require_GET
 def counts(request: SignedIn) -> HttpResponse:
     """Return the number beside each view, which the page asks for after it is shown."""
-    context = {"counts": counts_of(request.user, views_for(request.user)), "count_limit": COUNT_LIMIT}
+    context = {"counts": counts_of(request.standing, views_for(request.user)), "count_limit": COUNT_LIMIT}
     return render(request, "approvals/inbox/_view_counts.html", context)

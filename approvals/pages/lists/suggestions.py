@@ -19,8 +19,8 @@ KINDS = {"people": people_with, "tools": tools_with}
 @refusals_as_pages
 def suggested(request: SignedIn, kind: str) -> HttpResponse:
     """Return `{"values": [...]}`: names that contain `q`, for people who may list them."""
-    user, text = request.user, request.GET.get("q", "").strip()
-    if not (permissions.reads_record(user) or permissions.may_administer(user)) or kind not in KINDS:
+    standing, text = request.standing, request.GET.get("q", "").strip()
+    if not (permissions.reads_record(standing) or permissions.may_administer(standing)) or kind not in KINDS:
         raise NotFound(_("Page not found. It may not exist, or you may not have access."))
     if len(text) > MAX_ACTOR_NAME or "\x00" in text:
         raise Invalid(_("Search for at most %(most)d characters.") % {"most": MAX_ACTOR_NAME})

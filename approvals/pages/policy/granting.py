@@ -21,13 +21,13 @@ from approvals.pages.request import card_response
 @refusals_as_pages
 def grant(request: SignedIn, pk: UUID) -> HttpResponse:
     """Show the card with the panel; of what a form has sent, only what it means, if the page asks for that. Nothing is stored."""
-    approval_request = queries.get_request_for(request.user, pk)
-    card = card_for(request.user, approval_request, door=sent_door(request.POST or request.GET))
+    approval_request = queries.get_request_for(request.standing, pk)
+    card = card_for(request.standing, approval_request, door=sent_door(request.POST or request.GET))
     fragment = request.headers.get("HX-Request")
     if not card.may_close:
         return card_response(request, card) if fragment else redirect(approval_request)
     suggested = "suggested" in request.GET
-    granting = granting_of(request.user, approval_request, request.POST or None, suggested=suggested)
+    granting = granting_of(request.standing, approval_request, request.POST or None, suggested=suggested)
     if request.method == "POST" and fragment:
         return render(request, "approvals/policy/_preview.html", {"granting": granting})
     return card_response(request, replace(card, granting=granting, typed=request.POST))

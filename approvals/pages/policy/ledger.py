@@ -42,7 +42,7 @@ def ledger(request: SignedIn) -> HttpResponse:
     filters = _filters(request.GET)
     ended = request.GET.get("show") == "ended"
     key_id = number_from(filters.get("key", ""))
-    rows = grants_for(request.user, tool=filters.get("tool", ""), agent=filters.get("agent", ""), key_id=key_id)
+    rows = grants_for(request.standing, tool=filters.get("tool", ""), agent=filters.get("agent", ""), key_id=key_id)
     rows = shown_grants(rows).filter(ended_at__isnull=not ended)
     before = GrantCursor.parse(request.GET.get("before", ""))
     shown = list((rows if before is None else rows.filter(before.older))[: PAGE + 1])
@@ -50,13 +50,13 @@ def ledger(request: SignedIn) -> HttpResponse:
     chosen = filters | ({"show": "ended"} if ended else {})
     unusable = why_unusable(shown[:PAGE])
     context = {
-        "rows": [(grant, may_end(request.user, grant), unusable.get(grant.pk, "")) for grant in shown[:PAGE]],
+        "rows": [(grant, may_end(request.standing, grant), unusable.get(grant.pk, "")) for grant in shown[:PAGE]],
         "ended": ended,
         "filters": filters,
         "in_force": f"?{urlencode(filters)}",
         "of_ended": f"?{urlencode(filters | {'show': 'ended'})}",
         "next": f"?{urlencode(chosen | {'before': str(GrantCursor(last.given_at, last.pk))})}" if last else "",
-        "may_stop": may_stop_grants(request.user),
+        "may_stop": may_stop_grants(request.standing),
         "switched_on": asking_always(),
         "max_reason": MAX_REASON,
         "here": "grants",
@@ -73,17 +73,17 @@ def _filters(sent: QueryDict) -> dict[str, str]:
 @refusals_as_pages
 def granted(request: SignedIn, pk: UUID) -> HttpResponse:
     """One grant, with the requests that it has approved, the latest first."""
-    grant = find_grant(request.user, pk)
+    grant = find_grant(request.standing, pk)
     before = number_from(request.GET.get("before", ""))
-    uses = uses_of(grant, request.user)
+    uses = uses_of(grant, request.standing)
     shown = list((uses if before is None else uses.filter(decision__grant_use__lt=before))[: PAGE + 1])
     context = {
         "grant": grant,
         "uses": shown[:PAGE],
         "next": shown[PAGE - 1].decision.grant_use if len(shown) > PAGE else None,
         "unusable": why_unusable([grant]).get(grant.pk, ""),
-        "waiting": waiting_with(request.user, grant),
-        "may_end": grant.ended_at is None and may_end(request.user, grant),
+        "waiting": waiting_with(request.standing, grant),
+        "may_end": grant.ended_at is None and may_end(request.standing, grant),
         "max_reason": MAX_REASON,
         "here": "grants",
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.access.usernames import shown_person
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest
@@ -52,14 +52,14 @@ class Granting:
 
 
 def granting_of(
-    user: Person, request: ApprovalRequest, data: QueryDict | None = None, *, suggested: bool = False
+    viewer: Standing, request: ApprovalRequest, data: QueryDict | None = None, *, suggested: bool = False
 ) -> Granting:
     """Return the panel for a request, with what was sent; if nothing was and `suggested`, with what decisions suggest."""
-    case = case_of(request, request.workflow, user)
+    case = case_of(request, request.workflow, viewer)
     why_not = grants.impossible(case)
     if why_not is not None:
         return Granting(why_not=_("A grant %(problem)s.") % {"problem": translated(why_not)})
-    suggestion = suggested_grant(user, request, case) if suggested and data is None else None
+    suggestion = suggested_grant(viewer, request, case) if suggested and data is None else None
     form = GrantForm(request, case, database_time(request), data, suggestion)
     granting = Granting(
         form=form, stopped=asking_always() is not None, evidence=suggestion.evidence if suggestion else None
@@ -67,15 +67,15 @@ def granting_of(
     if not form.is_valid():
         return granting
     sentence = _sentence(request, form.terms, case.key_fields)
-    waiting = waiting_under(user, coverage_of(request, form.terms, case.key_fields))
-    return replace(granting, sentence=sentence, preview=preview(user, request, form.terms), waiting=waiting)
+    waiting = waiting_under(viewer, coverage_of(request, form.terms, case.key_fields))
+    return replace(granting, sentence=sentence, preview=preview(viewer, request, form.terms), waiting=waiting)
 
 
-def sent_terms(user: Person, request: ApprovalRequest, data: QueryDict) -> GrantTerms | None:
+def sent_terms(viewer: Standing, request: ApprovalRequest, data: QueryDict) -> GrantTerms | None:
     """Return the terms that a form sent with an approval; None if it has none. Invalid, naming each field."""
     if SENT not in data or not request.pending:
         return None
-    granting = granting_of(user, request, data)
+    granting = granting_of(viewer, request, data)
     if granting.form is None:
         raise Invalid(granting.why_not)
     if granting.form.errors:

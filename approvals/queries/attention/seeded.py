@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, Q, QuerySet
 
 from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.asking.asks import URGENCY
 from approvals.asking.digests import salt_for
 from approvals.asking.reading_time import words_to_read
@@ -39,20 +40,20 @@ def waiting_checks() -> QuerySet[SeededCheck]:
     return SeededCheck.objects.filter(Exists(CheckSettings.objects.all()), decided_at=None)
 
 
-def check_for(person: User, check_id: UUID) -> SeededCheck | None:
+def check_for(person: Standing, check_id: UUID) -> SeededCheck | None:
     """Return a check of this person: a decided one, or one that waits while checks are switched on."""
     check = SeededCheck.objects.filter(pk=check_id, person=person.pk).select_related("case", "requested_by").first()
     waits = check is not None and check.decided_at is None
     return None if waits and not may_be_checked(person) else check
 
 
-def waiting_check_of(person: User) -> SeededCheck | None:
+def waiting_check_of(person: Standing) -> SeededCheck | None:
     """Return the check that waits for this person; None while checks are switched off."""
     rows = waiting_checks().filter(person=person.pk).select_related("case", "requested_by")
     return rows.first() if permissions.decides_everything(person) else None
 
 
-def may_be_checked(person: User) -> bool:
+def may_be_checked(person: Standing) -> bool:
     """Return whether checks are switched on, and this person decides without limits: checks are in no scope."""
     return permissions.decides_everything(person) and CheckSettings.objects.exists()
 

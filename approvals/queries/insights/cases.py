@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from approvals.access.standing import Standing
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.attention.people import Made, by_people, made, on_pages
 from approvals.queries.insights.figures import AUTOMATIC, LIMIT, decisions_for, period_of
@@ -52,10 +52,10 @@ class Cases:
 
 
 def cases_of(
-    user: User, figure: str, *, days: int, now: datetime, names: Mapping[str, str], day: date | None, skip: int
+    viewer: Standing, figure: str, *, days: int, now: datetime, names: Mapping[str, str], day: date | None, skip: int
 ) -> Cases:
     """Return the cases of a figure among what this person may see, narrowed by names of `NAMES` and to a day of the site."""
-    decisions = decisions_for(user, period_of(now, days)).filter(
+    decisions = decisions_for(viewer, period_of(now, days)).filter(
         **{NAMES[name]: value for name, value in names.items()}
     )
     if day is not None:
@@ -64,22 +64,22 @@ def cases_of(
         decisions = decisions.filter(decided_at__gte=begin, decided_at__lt=end)
     if figure == HASTY:
         hasty = [each for each in made(_latest(decisions.filter(on_pages()))) if each.is_hasty]
-        return _shown(user, [each.request_id for each in hasty], skip, {each.request_id: each for each in hasty})
+        return _shown(viewer, [each.request_id for each in hasty], skip, {each.request_id: each for each in hasty})
     ids = _latest(decisions.filter(FIGURES[figure])).values_list("request_id", flat=True)
-    return _shown(user, list(ids[skip : skip + PAGE + 1]), 0)
+    return _shown(viewer, list(ids[skip : skip + PAGE + 1]), 0)
 
 
-def shown_cases(user: User, decisions: Sequence[Made], skip: int) -> Cases:
+def shown_cases(viewer: Standing, decisions: Sequence[Made], skip: int) -> Cases:
     """Return some of these decisions as cases, in their order."""
-    return _shown(user, [each.request_id for each in decisions], skip, {each.request_id: each for each in decisions})
+    return _shown(viewer, [each.request_id for each in decisions], skip, {each.request_id: each for each in decisions})
 
 
 def _latest(decisions: QuerySet[Decision]) -> QuerySet[Decision]:
     return decisions.order_by("-decided_at", "-id")[:LIMIT]
 
 
-def _shown(user: User, ids: Sequence[UUID], skip: int, paces: Mapping[UUID, Made] | None = None) -> Cases:
+def _shown(viewer: Standing, ids: Sequence[UUID], skip: int, paces: Mapping[UUID, Made] | None = None) -> Cases:
     page = ids[skip : skip + PAGE]
-    visible = {each.pk: each for each in requests_for(user).filter(pk__in=page)}
+    visible = {each.pk: each for each in requests_for(viewer).filter(pk__in=page)}
     requests = [visible[pk] for pk in page if pk in visible]
     return Cases(requests=requests, paces=paces or {}, more=len(ids) > skip + PAGE)

@@ -12,13 +12,13 @@ from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import Case, Count, F, FloatField, Func, IntegerField, Min, Q, QuerySet, TextField, Value, When
 from django.utils import timezone
 
-from approvals.access import permissions, scopes
+from approvals.access import permissions
+from approvals.access.standing import Standing
 from approvals.db.literal import literal
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.attention.people import by_keys, by_people, made, on_pages
@@ -118,13 +118,13 @@ class Day(Func):
         return self.as_sql(compiler, connection, template=template)
 
 
-def insights_for(user: User, *, days: int, now: datetime) -> Insights:
+def insights_for(viewer: Standing, *, days: int, now: datetime) -> Insights:
     """Return the figures of the requests that ended in the last `days` days and that this person may see."""
     since = period_of(now, days)
-    paces = _paces(user, since)
+    paces = _paces(viewer, since)
     rows: dict[str, list[Measure]] = {}
     names: dict[str, int] = {}
-    for row in _rows(_ended(user, since)):
+    for row in _rows(_ended(viewer, since)):
         rows.setdefault(row["axis"], []).append(_measure(row, paces))
         names[row["axis"]] = row["names"]
     total = rows["all"][0] if "all" in rows else Measure(name="", ended=0)
@@ -147,9 +147,9 @@ def period_of(now: datetime, days: int) -> datetime:
     return timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
 
 
-def ages_for(user: User, *, now: datetime) -> Ages:
+def ages_for(viewer: Standing, *, now: datetime) -> Ages:
     """Return how long the waiting requests that this person may see have waited."""
-    waiting = _seen_by(user, ApprovalRequest.objects.filter(status=literal(Status.PENDING)))
+    waiting = _seen_by(viewer, ApprovalRequest.objects.filter(status=literal(Status.PENDING)))
     # Count at most LIMIT rows of the index.
     moments = waiting.order_by().values("created_at")[:LIMIT]
     older = {f"n{place}": Count("created_at", filter=Q(created_at__lte=now - age)) for place, age in enumerate(AGES)}
@@ -159,36 +159,38 @@ def ages_for(user: User, *, now: datetime) -> Ages:
     return Ages(counts=counts, oldest=ages["oldest"], capped=ages["total"] == LIMIT)
 
 
-def _seen_by(user: User, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
-    if not user.is_active:
+def _seen_by(viewer: Standing, rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+    if not viewer.is_active:
         return rows.none()
-    return rows if permissions.sees_everything(user) else rows.filter(seen_by(user))
+    return rows if permissions.sees_everything(viewer) else rows.filter(seen_by(viewer))
 
 
-def decisions_for(user: User, since: datetime) -> QuerySet[Decision]:
+def decisions_for(viewer: Standing, since: datetime) -> QuerySet[Decision]:
     """Return the decisions that this person may see: all, or those on their own, on assigned and on requests in their scopes.
 
     Each of these is read by an index.
     """
     decisions = Decision.objects.filter(decided_at__gte=since)
-    if not user.is_active:
+    if not viewer.is_active:
         return decisions.none()
-    if permissions.sees_everything(user):
+    if permissions.sees_everything(viewer):
         return decisions
     # A request changes for the last time when it is decided.
     ended = ApprovalRequest.objects.filter(changed_at__gte=since).exclude(status=Status.PENDING)
-    sides = [ended.filter(**{side: user.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")]
-    if scopes.scope_sets_of(user):
-        sides.append(ended.filter(scopes.in_scope(user)).order_by("-changed_at", "-id"))
+    sides = [
+        ended.filter(**{side: viewer.pk}).order_by("-changed_at", "-id") for side in ("requested_by", "assigned_to")
+    ]
+    if viewer.scope_sets:
+        sides.append(ended.filter(permissions.in_scope(viewer)).order_by("-changed_at", "-id"))
     own, *more = (ApprovalRequest.objects.filter(pk__in=side.values("pk")[:LIMIT]).values("pk") for side in sides)
     return decisions.filter(request__in=own.union(*more))
 
 
-def _ended(user: User, since: datetime) -> QuerySet[Any]:
+def _ended(viewer: Standing, since: datetime) -> QuerySet[Any]:
     def flag(condition: Q) -> Case:
         return Case(When(condition, then=Value(1)), default=Value(0), output_field=IntegerField())
 
-    shown = decisions_for(user, since).values(
+    shown = decisions_for(viewer, since).values(
         "verdict",
         tool=F("request__tool_name"),
         canonical_tool=F("request__canonical_tool"),
@@ -222,12 +224,12 @@ def _measure(row: Mapping[str, Any], paces: Paces) -> Measure:
     return Measure(**{name: row[name] for name in _READ}, hasty=hasty, readable=readable)
 
 
-def _paces(user: User, since: datetime) -> Paces:
+def _paces(viewer: Standing, since: datetime) -> Paces:
     """Return how many decisions on pages were faster than reading, and of how many that can be said, by axis and name.
 
     Tools by their canonical names.
     """
-    latest = decisions_for(user, since).filter(on_pages()).order_by("-decided_at", "-id")[:LIMIT]
+    latest = decisions_for(viewer, since).filter(on_pages()).order_by("-decided_at", "-id")[:LIMIT]
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for each in made(latest):
         if not each.is_readable:

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from approvals.access.standing import Standing
 from approvals.db.cursors import Cursor
 from approvals.db.literal import literal
 from approvals.models import ApprovalRequest, Workflow
@@ -48,13 +48,13 @@ class _SortKey(NamedTuple):
         return EndedCursor(self.at, self.key)
 
 
-def ended_in_scope(user: User, *, after: EndedCursor | None, limit: int) -> tuple[list[int], EndedCursor | None]:
+def ended_in_scope(viewer: Standing, *, after: EndedCursor | None, limit: int) -> tuple[list[int], EndedCursor | None]:
     """Return the ids of the next workflows, latest first, and the cursor of those that follow.
 
     Every workflow is on one page. A page is short, even empty, if so many requests of the person are in few workflows.
     """
-    keys, reached = _in_scope(user, after, limit)
-    keys = sorted([*keys, *_own(user, after, limit)], reverse=True)
+    keys, reached = _in_scope(viewer, after, limit)
+    keys = sorted([*keys, *_own(viewer, after, limit)], reverse=True)
     if reached is not None:
         # What comes later may stand behind requests that were not read yet.
         keys = [key for key in keys if key >= reached]
@@ -63,8 +63,8 @@ def ended_in_scope(user: User, *, after: EndedCursor | None, limit: int) -> tupl
     return [key.workflow for key in shown], following and following.cursor
 
 
-def _own(user: User, after: EndedCursor | None, limit: int) -> Iterable[_SortKey]:
-    workflows = Workflow.objects.filter(owner=user.pk, ended_at__isnull=False)
+def _own(viewer: Standing, after: EndedCursor | None, limit: int) -> Iterable[_SortKey]:
+    workflows = Workflow.objects.filter(owner=viewer.pk, ended_at__isnull=False)
     if after is not None:
         same = Q(ended_at=after.at, pk__lt=after.key) if isinstance(after.key, int) else Q(pk__in=[])
         workflows = workflows.filter(ended_at__lte=after.at).filter(Q(ended_at__lt=after.at) | same)
@@ -72,7 +72,7 @@ def _own(user: User, after: EndedCursor | None, limit: int) -> Iterable[_SortKey
     return [_SortKey(at, True, pk, pk) for at, pk in rows if at is not None]
 
 
-def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_SortKey], _SortKey | None]:
+def _in_scope(viewer: Standing, after: EndedCursor | None, limit: int) -> tuple[list[_SortKey], _SortKey | None]:
     """Return more than `limit` workflows of others by their last request, if there are, and the last request that was read.
 
     None in place of that if all were read.
@@ -80,10 +80,10 @@ def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_
     keys: list[_SortKey] = []
     reached: _SortKey | None = None
     for _ in range(ROUNDS):
-        rows = list(next_requests(user, after))
+        rows = list(next_requests(viewer, after))
         for at, pk, workflow, ended_at, owner, followed in rows:
             reached = _SortKey(at, False, pk, workflow)
-            if ended_at is not None and owner != user.pk and not followed:
+            if ended_at is not None and owner != viewer.pk and not followed:
                 keys.append(reached)
         if len(rows) < CHUNK or reached is None:
             return keys, None
@@ -93,7 +93,7 @@ def _in_scope(user: User, after: EndedCursor | None, limit: int) -> tuple[list[_
     return keys, reached
 
 
-def next_requests(user: User, after: EndedCursor | None) -> QuerySet[ApprovalRequest, _Row]:
+def next_requests(viewer: Standing, after: EndedCursor | None) -> QuerySet[ApprovalRequest, _Row]:
     """Return the next requests that ended, latest first, with their workflows, and whether the person sees a later one in it."""
     ended = ~Q(status=literal(Status.PENDING))
     if after is not None:
@@ -102,8 +102,8 @@ def next_requests(user: User, after: EndedCursor | None) -> QuerySet[ApprovalReq
         if isinstance(after.key, UUID):
             ended &= Q(changed_at__lt=after.at) | Q(pk__lt=after.key)
     requests = ApprovalRequest.objects.order_by()
-    page = first_of(requests.filter(ended), reader(user), _ORDER, CHUNK, waiting=False, reasons=[ASSIGNED, IN_SCOPE])
-    later = requests.filter(steps_for(user), workflow=OuterRef("workflow"), changed_at__gte=OuterRef("changed_at"))
+    page = first_of(requests.filter(ended), reader(viewer), _ORDER, CHUNK, waiting=False, reasons=[ASSIGNED, IN_SCOPE])
+    later = requests.filter(steps_for(viewer), workflow=OuterRef("workflow"), changed_at__gte=OuterRef("changed_at"))
     later = later.filter(Q(changed_at__gt=OuterRef("changed_at")) | Q(pk__gt=OuterRef("pk")))
     columns = ("changed_at", "pk", "workflow", "workflow__ended_at", "workflow__owner")
     return requests.filter(page).order_by(*_ORDER).values_list(*columns, Exists(later))

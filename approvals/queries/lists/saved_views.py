@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Case, Q, Value, When
 from django.http import QueryDict
 
+from approvals.access.standing import Standing
 from approvals.exceptions import Invalid
 from approvals.models import SavedView
 from approvals.models.preferences import ListPage
@@ -35,13 +36,15 @@ def filters_of(view: SavedView) -> Filters | None:
         return None
 
 
-def counts_of(user: User, views: list[SavedView]) -> dict[int, int]:
+def counts_of(viewer: Standing, views: list[SavedView]) -> dict[int, int]:
     """Return how many requests each view shows this person, at most `queries.COUNT_LIMIT`, by the id of the view."""
     filters_by_view = {view.pk: filters_of(view) for view in views}
-    return {pk: request_list.count_of(user, filters) for pk, filters in filters_by_view.items() if filters is not None}
+    return {
+        pk: request_list.count_of(viewer, filters) for pk, filters in filters_by_view.items() if filters is not None
+    }
 
 
-def suggested_values(user: User, filters: Filters, name: str, limit: int = 50) -> list[tuple[str, int]]:
+def suggested_values(viewer: Standing, filters: Filters, name: str, limit: int = 50) -> list[tuple[str, int]]:
     """Return the most frequent values of a filter among the requests that the others match, with how many have each.
 
     Only as many requests as a count counts are looked at.
@@ -49,7 +52,7 @@ def suggested_values(user: User, filters: Filters, name: str, limit: int = 50) -
     column = {"tool": "tool_name", "agent": "agent", "person": "requested_by__username", "by": "decision__by_name"}[
         name
     ]
-    requests = request_list.matching(user, replace(filters, after=None, **{name: ""}))
+    requests = request_list.matching(viewer, replace(filters, after=None, **{name: ""}))
     values = requests.order_by().values_list(column, flat=True)[:COUNT_LIMIT]
     counted = Counter(filter(None, values))
     if name == "tool":

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, Min, QuerySet
 from django.utils import timezone
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.db.prepared import Parameter
 from approvals.models import Snooze
 from approvals.states import Status
@@ -26,9 +26,9 @@ def snoozed_by(person: int | Parameter, now: Parameter | None = None) -> QuerySe
     return _active(now).filter(person=person).values("request")
 
 
-def snoozes_of(user: Person) -> tuple[int, datetime | None]:
+def snoozes_of(viewer: Standing) -> tuple[int, datetime | None]:
     """Return how many waiting requests a person has snoozed, and when the first of them comes back."""
-    snoozed = _active().filter(person=user.pk, request__status=Status.PENDING).aggregate(Count("pk"), Min("until"))
+    snoozed = _active().filter(person=viewer.pk, request__status=Status.PENDING).aggregate(Count("pk"), Min("until"))
     return snoozed["pk__count"], snoozed["until__min"]
 
 

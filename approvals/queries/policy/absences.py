@@ -9,23 +9,25 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from approvals.access import permissions, standing_in
+from approvals.access.standing import Standing, standings_of
 from approvals.db.many import any_of
 from approvals.models import Absence, ApprovalRequest, TeamSettings
 from approvals.policy.terms import terms_of
 
 
-def absences_seen_by(user: User) -> QuerySet[Absence]:
+def absences_seen_by(viewer: Standing) -> QuerySet[Absence]:
     """Return the absences that have not ended: all for administrators, else one's own and those one stands in for."""
     rows = Absence.objects.filter(until__gt=Now()).select_related("person", "delegate").order_by("starts_at", "pk")
-    return rows if permissions.may_administer(user) else rows.filter(Q(person=user) | Q(delegate=user))
+    return rows if permissions.may_administer(viewer) else rows.filter(Q(person=viewer.pk) | Q(delegate=viewer.pk))
 
 
 def default_delegate_of(person: User) -> User | None:
     """Return who decides for the absent members of the first team of this person that has someone else for it."""
     rows = TeamSettings.objects.filter(team__user=person, default_delegate__is_active=True)
     rows = rows.exclude(default_delegate=person).select_related("default_delegate").order_by("team__name")
-    delegates = (row.default_delegate for row in rows)
-    return next((each for each in delegates if each is not None and permissions.decides_some(each)), None)
+    delegates = [row.default_delegate for row in rows if row.default_delegate is not None]
+    standings = standings_of({each.pk for each in delegates})
+    return next((each for each in delegates if permissions.decides_some(standings[each.pk])), None)
 
 
 def delegates(person: User, by: User) -> QuerySet[User]:
@@ -42,22 +44,18 @@ def away_from(request: ApprovalRequest) -> list[Absence]:
     rows = list(standing_in.delegations().select_related("person", "delegate").order_by("pk"))
     if not rows:
         return []
-    permissions.load_permissions([row.person for row in rows])
+    standings = standings_of({row.person_id for row in rows})
     groups = [group for stage in terms_of(request.terms).stages for group in stage.groups]
     named = {person for group in groups for person in group.people}
     if teams := {team for group in groups for team in group.teams}:
         members = User.groups.through._default_manager.filter(group__in=any_of(teams, int))
         named |= set(members.values_list("user", flat=True))
-    return [row for row in rows if _waits_for(request, row, named)]
+    return [row for row in rows if _waits_for(request, row, standings[row.person_id], named)]
 
 
-def _waits_for(request: ApprovalRequest, absence: Absence, named: Collection[int]) -> bool:
+def _waits_for(request: ApprovalRequest, absence: Absence, person: Standing, named: Collection[int]) -> bool:
     if not request.interested.isdisjoint({absence.person_id, absence.delegate_id}):
         return False
-    if not permissions.may_close(absence.person, request):
+    if not permissions.may_close(person, request):
         return False
-    return (
-        absence.person_id == request.assigned_to_id
-        or absence.person_id in named
-        or permissions.is_limited(absence.person)
-    )
+    return absence.person_id == request.assigned_to_id or absence.person_id in named or person.is_limited

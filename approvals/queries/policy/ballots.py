@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.auth.models import Group as Team
+from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from approvals.access import permissions
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Vote
-from approvals.models.actors import key_and_username, person_behind
+from approvals.models.actors import key_and_username
 from approvals.policy.terms import Group, Stage, Terms, terms_of
 from approvals.policy.votes import Cast, Electorate, Tally, has_enough_people, missing, progress, seat_for
 from approvals.queries.policy.electorate import (
@@ -123,17 +123,17 @@ class Ballot:
         values = {"number": (self.tally.current or 0) + 1, "all": len(self.stages), "progress": self.current.words}
         return _("Stage %(number)d of %(all)d: %(progress)s") % values
 
-    def admits(self, person: Person) -> bool:
+    def admits(self, person: Standing) -> bool:
         """Return whether someone among those who were looked up may vote now, or change their vote."""
         return self._seat(person) is not None
 
-    def votes_for(self, person: Person) -> str:
+    def votes_for(self, person: Standing) -> str:
         """Return the name of the one who is away and for whom this person votes now; empty if they do not, or as themselves."""
         return self.absent.get(self._seat(person) or 0, "")
 
-    def _seat(self, person: Person) -> int | None:
-        seats = permissions.seats(person, self.request) if person.pk is not None else ()
-        place = seat_for(self.terms, seats, self.tally, self.electorate) if seats else None
+    def _seat(self, person: Standing) -> int | None:
+        seats = permissions.seats(person, self.request)
+        place = seat_for(self.terms, seats, self.tally, self.electorate)
         return place and place[0]
 
     @property
@@ -142,11 +142,11 @@ class Ballot:
         votes = [(cast.vote.pk, cast.vote.voted_at, cast.counts) for cast in self.votes]
         return self.words, tuple(votes)
 
-    def vote_of(self, person: Person) -> CastVote | None:
+    def vote_of(self, person: Standing) -> CastVote | None:
         """Return the vote that this person gave, whether or not it counts."""
         return next((cast for cast in self.votes if cast.vote.person_id == person.pk), None)
 
-    def standing_vote_of(self, person: Person) -> CastVote | None:
+    def standing_vote_of(self, person: Standing) -> CastVote | None:
         """Return the vote of this person that counts while others are awaited."""
         cast = self.vote_of(person)
         return cast if cast is not None and cast.counts and self.request.pending else None
@@ -175,7 +175,7 @@ def votes_by_request(ids: Iterable[UUID]) -> dict[UUID, list[Vote]]:
     return votes
 
 
-def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None) -> dict[UUID, Ballot]:
+def ballots_of(requests: Iterable[ApprovalRequest], viewer: Standing | None = None) -> dict[UUID, Ballot]:
     """Return the ballots of those requests that are decided by votes; nothing is read if none of them is."""
     terms = {request: terms_of(request.terms) for request in requests if takes_votes(request)}
     if not terms:
@@ -184,6 +184,7 @@ def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None
     cast = [vote for of_request in votes.values() for vote in of_request]
     voters = {pk for vote in cast for pk in (vote.person_id, vote.for_id) if pk is not None}
     known = people_among(voters, viewer, terms)
+    displayed = _displayed({vote.person_id for vote in cast})
     electorates = electorates_among(known, terms)
     away = seats_of(viewer, terms)
     names = _names_of(terms.values(), away)
@@ -198,13 +199,13 @@ def ballots_of(requests: Iterable[ApprovalRequest], viewer: Person | None = None
             tally=tally,
             electorate=electorate,
             stages=stages_of(of_request, tally, names),
-            votes=_cast_votes(request, votes[request.pk], tally, known),
+            votes=_cast_votes(request, votes[request.pk], tally, displayed),
             absent=absent,
         )
     return ballots
 
 
-def ballot_of(request: ApprovalRequest, viewer: Person | None = None) -> Ballot | None:
+def ballot_of(request: ApprovalRequest, viewer: Standing | None = None) -> Ballot | None:
     """Return the ballot of a request; None if it is not decided by votes."""
     return ballots_of([request], viewer).get(request.pk)
 
@@ -239,7 +240,7 @@ def wanted_voters(request: ApprovalRequest) -> set[int] | None:
 
 
 def _cast_votes(
-    request: ApprovalRequest, votes: Sequence[Vote], tally: Tally, known: Mapping[int, Person]
+    request: ApprovalRequest, votes: Sequence[Vote], tally: Tally, displayed: Mapping[tuple[int, str], str]
 ) -> list[CastVote]:
     """Return votes with whether they count: for the outcome as it was stored then, before it as things are now."""
     counting = [vote for vote in votes if (vote.person_id in tally.voters if request.pending else vote.counted)]
@@ -250,17 +251,24 @@ def _cast_votes(
             counts=vote in counting or (vote.counted is None and not request.pending),
             other_input=vote.digest != request.voted_digest,
             replaced=vote not in counting and vote.for_id in seats,
-            **_names_of_voter(vote, known.get(vote.person_id)),
+            **_names_of_voter(vote, displayed),
         )
         for vote in votes
     ]
 
 
-def _names_of_voter(vote: Vote, person: Person | None) -> dict[str, str]:
+def _displayed(people: Collection[int]) -> dict[tuple[int, str], str]:
+    """Return the display names of these people, each by their id and username."""
+    if not people:
+        return {}
+    rows = User.objects.filter(pk__in=any_of(people, int), is_active=True).values_list("pk", "username", "first_name")
+    return {(pk, username): display_name for pk, username, display_name in rows}
+
+
+def _names_of_voter(vote: Vote, displayed: Mapping[tuple[int, str], str]) -> dict[str, str]:
     """Return the names of who gave a vote; the display name only if they still have the username that is on record."""
     key, username = key_and_username(vote.person_name)
-    user = None if person is None or isinstance(person, AnonymousUser) else person_behind(person)
-    display_name = user.first_name if user is not None and user.username == username else ""
+    display_name = displayed.get((vote.person_id, username), "")
     return {"username": username, "display_name": display_name, "key": visible(key)}
 
 

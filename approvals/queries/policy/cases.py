@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from approvals.access import permissions
 from approvals.access.keys import KEY_SCOPE
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.asking.asks import most_urgent
 from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.policy.grants import Bar, Case, Limits, bar_of
@@ -38,7 +38,7 @@ class AskedNow:
         """The name of the rule; empty if none matches."""
         return "" if self.verdict.rule is None else self.verdict.rule.name
 
-    def bar(self, giver: Person, terms: Terms = NO_TERMS) -> Bar | None:
+    def bar(self, giver: Standing, terms: Terms = NO_TERMS) -> Bar | None:
         """Return why a grant of this person would not approve the call; None if it would.
 
         `terms` are those of the request that it is given with, as long as that waits.
@@ -82,7 +82,7 @@ def asked_now(
     return AskedNow(call, verdict)
 
 
-def case_of(request: ApprovalRequest, workflow: Workflow, giver: Person, rules: Policy | None = None) -> Case:
+def case_of(request: ApprovalRequest, workflow: Workflow, giver: Standing, rules: Policy | None = None) -> Case:
     """Return what has to be known of a request for a grant that this person gives; `rules` are the live ones, if they were read.
 
     Two statements, or one if the rules were read; one more if a rule has a condition about who asks.

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from approvals.access.permissions import Person, may_close
+from approvals.access.permissions import may_close
+from approvals.access.standing import Standing
 from approvals.asking.digests import fingerprints_of
 from approvals.db.canonical_json import canonical
 from approvals.models import ApprovalRequest, Grant
@@ -74,13 +75,13 @@ def coverage_of(request: ApprovalRequest, terms: GrantTerms, pointers: Sequence[
     return Coverage(given_with=request, width=terms.width, audience=terms.audience, pointers=pointers)
 
 
-def waiting_under(user: Person, coverage: Coverage) -> Waiting:
+def waiting_under(viewer: Standing, coverage: Coverage) -> Waiting:
     """Return the waiting requests that a grant covers and that this person may decide now, the oldest first."""
-    rows = requests_for(user).filter(coverage.condition, status=Status.PENDING).exclude(pk=coverage.given_with.pk)
+    rows = requests_for(viewer).filter(coverage.condition, status=Status.PENDING).exclude(pk=coverage.given_with.pk)
     # What is overdue expires in a moment.
     rows = rows.filter(Q(deadline_at__isnull=True) | Q(deadline_at__gt=Now())).order_by("created_at", "id")
     looked_at = list(rows.select_related("workflow", "requested_by")[: LOOKED_AT + 1])
-    covered = [each for each in looked_at[:LOOKED_AT] if _is_covered(each, coverage) and may_close(user, each)]
+    covered = [each for each in looked_at[:LOOKED_AT] if _is_covered(each, coverage) and may_close(viewer, each)]
     return Waiting(covered[:OFFERED], len(looked_at) <= LOOKED_AT and len(covered) <= OFFERED)
 
 
@@ -88,15 +89,15 @@ def _is_covered(request: ApprovalRequest, coverage: Coverage) -> bool:
     return bar_of_waiting(request) is None and coverage.has_fields(request.input)
 
 
-def waiting_with_grant_of(user: Person, request: ApprovalRequest) -> Waiting:
+def waiting_with_grant_of(viewer: Standing, request: ApprovalRequest) -> Waiting:
     """Return what waits though the grant that was given with a request covers it; nothing if none was given, or it has ended."""
     grant = Grant.objects.filter(request=request.pk, ended_at=None).first()
-    return NONE_WAITING if grant is None else waiting_under(user, _coverage_with(request, grant))
+    return NONE_WAITING if grant is None else waiting_under(viewer, _coverage_with(request, grant))
 
 
-def waiting_with(user: Person, grant: Grant) -> Waiting:
+def waiting_with(viewer: Standing, grant: Grant) -> Waiting:
     """Return what waits though a grant covers it; nothing if it has ended."""
-    return NONE_WAITING if grant.ended_at is not None else waiting_under(user, _coverage_with(grant.request, grant))
+    return NONE_WAITING if grant.ended_at is not None else waiting_under(viewer, _coverage_with(grant.request, grant))
 
 
 def _coverage_with(request: ApprovalRequest, grant: Grant) -> Coverage:

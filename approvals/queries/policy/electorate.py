@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.db.models import prefetch_related_objects
 
 from approvals.access import permissions, standing_in
-from approvals.access.permissions import Person
 from approvals.access.scopes import Change
+from approvals.access.standing import Standing, standings_of
 from approvals.db.many import any_of
 from approvals.models import ApprovalRequest, Vote
 from approvals.policy.absence import seats
@@ -34,7 +34,7 @@ def electorate_of(request: ApprovalRequest, terms: Terms, votes: Iterable[Vote] 
     may = set(deciders.values_list("pk", flat=True))
     change = _proposed([request]).get(request.pk)
     if change is not None:
-        may = {user.pk for user in _with_rights(may) if _may_decide(user, request, change)}
+        may = {pk for pk, person in _active(may).items() if _may_decide(person, request, change)}
     delegates = {vote.person_id for vote in votes if vote.for_id is not None}
     if delegates:
         deciders = permissions.deciders().filter(pk__in=any_of(delegates - request.interested, int))
@@ -56,17 +56,17 @@ def delegates_for(request: ApprovalRequest, absent: Collection[int]) -> set[int]
 
 
 def people_among(
-    people: Collection[int], viewer: Person | None, requests: Iterable[ApprovalRequest]
-) -> dict[int, Person]:
+    people: Collection[int], viewer: Standing | None, requests: Iterable[ApprovalRequest]
+) -> dict[int, Standing]:
     """Return those of these people who are active, the viewer, and those for whom the viewer may vote, with their rights."""
     prefetch_related_objects([*requests], "workflow")
-    known: dict[int, Person] = {user.pk: user for user in _with_rights({*people, *seats_of(viewer, requests)})}
-    if viewer is not None and viewer.pk is not None:
-        known[viewer.pk] = viewer
-    return known
+    known = _active({*people, *seats_of(viewer, requests)})
+    return known if viewer is None else known | {viewer.pk: viewer}
 
 
-def electorates_among(known: Mapping[int, Person], requests: Mapping[ApprovalRequest, Terms]) -> dict[Any, Electorate]:
+def electorates_among(
+    known: Mapping[int, Standing], requests: Mapping[ApprovalRequest, Terms]
+) -> dict[Any, Electorate]:
     """Return which of these people may vote on these requests, by id of the request.
 
     In as many statements for many requests as for one. Someone who is not among them may be missing in the electorates.
@@ -106,7 +106,7 @@ def electorates_of(
         | (_named_by(terms, members, anyone) | request.interested if request.pk in rejected else set())
         for request, terms in requests.items()
     }
-    known = {user.pk: user for user in _with_rights(set[int]().union(*looked_at.values()))}
+    known = _active(set[int]().union(*looked_at.values()))
     changes = _proposed(requests)
     electorates = {}
     for request, terms in requests.items():
@@ -130,18 +130,16 @@ def _named_by(terms: Terms, members: Mapping[int, Set[int]], anyone: Set[int]) -
     return named | anyone if _is_open(terms) else named
 
 
-def seats_of(viewer: Person | None, requests: Iterable[ApprovalRequest]) -> set[int]:
+def seats_of(viewer: Standing | None, requests: Iterable[ApprovalRequest]) -> set[int]:
     """Return for whom a viewer may vote on some of these requests, without the viewer."""
-    if viewer is None or viewer.pk is None:
+    if viewer is None:
         return set()
     return {seat for request in requests for seat in permissions.seats(viewer, request)[1:]}
 
 
-def _with_rights(people: Collection[int]) -> list[User]:
-    users = list(User.objects.filter(pk__in=any_of(people, int), is_active=True)) if people else []
-    if users:
-        permissions.load_permissions(users)
-    return users
+def _active(people: Collection[int]) -> dict[int, Standing]:
+    """Return the standing of each of these people who has an active account."""
+    return {pk: standing for pk, standing in standings_of(people).items() if standing.is_active}
 
 
 def _proposed(requests: Iterable[ApprovalRequest]) -> dict[UUID, Change]:
@@ -150,14 +148,14 @@ def _proposed(requests: Iterable[ApprovalRequest]) -> dict[UUID, Change]:
     return changes_of({request: (request.proposal or {})["input"] for request in scoped})
 
 
-def _may_decide(user: Person, request: ApprovalRequest, change: Change | None) -> bool:
+def _may_decide(viewer: Standing, request: ApprovalRequest, change: Change | None) -> bool:
     """Return whether someone may decide a request with the input that is voted on, and not only because others are away."""
-    may = change is None or permissions.may_change_input(user, request, change)
-    return may and permissions.may_decide(user, request) and permissions.decides_for(user, request, change) is None
+    may = change is None or permissions.may_change_input(viewer, request, change)
+    return may and permissions.may_decide(viewer, request) and permissions.decides_for(viewer, request, change) is None
 
 
-def _may_stand_in(user: Person, request: ApprovalRequest) -> bool:
-    return permissions.decides_some(user) and not permissions.is_interested(user, request)
+def _may_stand_in(viewer: Standing, request: ApprovalRequest) -> bool:
+    return permissions.decides_some(viewer) and not permissions.is_interested(viewer, request)
 
 
 def _members_of(teams: Collection[int], among: Iterable[int] | None = None) -> dict[int, set[int]]:

@@ -21,8 +21,8 @@ from django.db.models.lookups import LessThanOrEqual
 from django.utils.translation import gettext as _
 
 from approvals.access.keys import KEY_SCOPE
-from approvals.access.permissions import Person, decides_everything, may_administer, may_decide, sees_everything
-from approvals.access.scopes import in_scope
+from approvals.access.permissions import decides_everything, in_scope, may_administer, may_decide, sees_everything
+from approvals.access.standing import Standing
 from approvals.db.cursors import Cursor
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AskAlways, Grant
@@ -53,7 +53,7 @@ class GrantCursor(Cursor):
         return Q(given_at__lte=self.given_at) & (Q(given_at__lt=self.given_at) | Q(pk__lt=self.pk))
 
 
-def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
+def grants_for(viewer: Standing, *, tool: str = "", agent: str = "", key_id: int | None = None) -> QuerySet[Grant]:
     """Return the grants that this person may see, newest first; of one tool, agent or key if that is named.
 
     Who sees every request sees all of them; others see those for their calls, those that they gave, and those that were given
@@ -62,12 +62,12 @@ def grants_for(user: Person, *, tool: str = "", agent: str = "", key_id: int | N
     wanted = {"canonical_tool": tool, "agent": agent, "scope": "" if key_id is None else f"{KEY_SCOPE}{key_id}"}
     grants = Grant.objects.filter(**{name: value for name, value in wanted.items() if value})
     grants = grants.order_by("-given_at", "-id")
-    if not user.is_active:
+    if not viewer.is_active:
         return grants.none()
-    if sees_everything(user):
+    if sees_everything(viewer):
         return grants
-    own = Q(requested_by_id=user.pk) | Q(given_by_id=user.pk)
-    return grants.filter(own | in_scope(user, "request__"))
+    own = Q(requested_by_id=viewer.pk) | Q(given_by_id=viewer.pk)
+    return grants.filter(own | in_scope(viewer, "request__"))
 
 
 def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
@@ -79,17 +79,17 @@ def shown_grants(grants: QuerySet[Grant]) -> QuerySet[Grant]:
     )
 
 
-def find_grant(user: Person, grant_id: UUID) -> Grant:
+def find_grant(viewer: Standing, grant_id: UUID) -> Grant:
     """Return a grant that this person may see. NotFound."""
-    grant = shown_grants(grants_for(user)).filter(pk=grant_id).first()
+    grant = shown_grants(grants_for(viewer)).filter(pk=grant_id).first()
     if grant is None:
         raise NotFound(_("Grant not found. It may not exist, or you may not have access."))
     return grant
 
 
-def uses_of(grant: Grant, user: Person) -> QuerySet[ApprovalRequest]:
+def uses_of(grant: Grant, viewer: Standing) -> QuerySet[ApprovalRequest]:
     """Return the requests that a grant has approved, of those that this person may see, the latest first."""
-    return requests_for(user).filter(decision__grant=grant).order_by("-decision__grant_use")
+    return requests_for(viewer).filter(decision__grant=grant).order_by("-decision__grant_use")
 
 
 def use_words(grant: Grant, number: int) -> str:
@@ -106,15 +106,15 @@ def use_words(grant: Grant, number: int) -> str:
     return _("use %(number)s of %(uses)s until %(time)s") % words
 
 
-def may_end(user: Person, grant: Grant) -> bool:
+def may_end(viewer: Standing, grant: Grant) -> bool:
     """Return whether this person may revoke a grant: who gave it, who may decide or administer, and for whose calls it is."""
-    own = user.is_active and user.pk in {grant.given_by_id, grant.requested_by_id}
-    return own or may_administer(user) or may_decide(user, grant.request)
+    own = viewer.is_active and viewer.pk in {grant.given_by_id, grant.requested_by_id}
+    return own or may_administer(viewer) or may_decide(viewer, grant.request)
 
 
-def may_stop_grants(user: Person) -> bool:
+def may_stop_grants(viewer: Standing) -> bool:
     """Return whether this person may switch *Ask about everything* on and off."""
-    return decides_everything(user) or may_administer(user)
+    return decides_everything(viewer) or may_administer(viewer)
 
 
 def asking_always() -> AskAlways | None:
@@ -134,7 +134,7 @@ class Preview:
     complete: bool
 
 
-def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Preview:
+def preview(viewer: Standing, request: ApprovalRequest, terms: GrantTerms) -> Preview:
     """Return what a grant with this request would have approved in the last 30 days, of what the user may see.
 
     One statement, or two for key fields. The requests have no messages and no conversation.
@@ -144,8 +144,8 @@ def preview(user: Person, request: ApprovalRequest, terms: GrantTerms) -> Previe
     earlier = ApprovalRequest.objects.filter(coverage.condition, created_at__gte=Now() - PREVIEWED)
     # What the policy allows, denies or repeats does not get to a grant.
     earlier = earlier.exclude(Q(pk=request.pk) | Q(status=Status.PENDING) | Q(decision__via=Door.RULE))
-    if not sees_everything(user):
-        earlier = earlier.filter(seen_by(user))
+    if not sees_everything(viewer):
+        earlier = earlier.filter(seen_by(viewer))
     short = LessThanOrEqual(Length(Cast("input", TextField())), MAX_INPUT)
     text = Case(When(short, then=Cast("input", TextField())), default=Value(""), output_field=TextField())
     compared = Value("") if terms.width != Width.FIELDS else text

@@ -19,7 +19,7 @@ from django.db.models import F, Q, Value, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.asking.reading_time import WORDS_PER_SECOND
 from approvals.policy.rules import Policy, Requester, Rule, RuleFacts, Then, Verdict, Why, evaluate
 from approvals.queries.attention.people import by_keys, by_people
@@ -190,7 +190,7 @@ class Replay:
         return sum(count.then[then] for count in self.rules.values())
 
 
-def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure: str = "") -> Replay:
+def replay(policy: Policy, viewer: Standing, *, days: int, most: int = MOST, figure: str = "") -> Replay:
     """Return what a policy would have done to the requests of the last days, of those that this person may see.
 
     With the latest cases of a `figure`: a `Figure`, or one of a rule (`RuleCount.figure`).
@@ -199,7 +199,7 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
     rules: list[Rule | None] = [*policy.rules, None]
     counts = [RuleCount(rule, number) for number, rule in enumerate(rules)]
     done.rules = {None if count.rule is None else count.rule.name: count for count in counts}
-    for row, verdict in judged(policy, user, since=done.since, most=most + 1):
+    for row, verdict in judged(policy, viewer, since=done.since, most=most + 1):
         if done.total == most:
             done.complete = False
             break
@@ -208,9 +208,9 @@ def replay(policy: Policy, user: Person, *, days: int, most: int = MOST, figure:
     return done
 
 
-def judged(policy: Policy, user: Person, *, since: datetime, most: int) -> Iterator[tuple[_Row, Verdict]]:
+def judged(policy: Policy, viewer: Standing, *, since: datetime, most: int) -> Iterator[tuple[_Row, Verdict]]:
     """Yield the requests since a moment, the newest first, each with what a policy says about it."""
-    requests = requests_for(user).filter(created_at__gte=since).order_by("-created_at", "-id")
+    requests = requests_for(viewer).filter(created_at__gte=since).order_by("-created_at", "-id")
     asked_with = Coalesce(F("asked_priority"), F("priority"))
     known_of = {"asked_with": asked_with, "has_files": HAS_FILES}
     known_of |= {"by_person": _flag(by_people("decision__")), "by_key": _flag(by_keys("decision__"))}

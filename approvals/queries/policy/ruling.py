@@ -16,7 +16,8 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Person, may_administer, reads_record
+from approvals.access.permissions import may_administer, reads_record
+from approvals.access.standing import Standing
 from approvals.db.many import any_of
 from approvals.exceptions import NotAllowed, NotFound
 from approvals.models import ApprovalRequest, PolicyVersion, Role, ToolSettings
@@ -35,14 +36,14 @@ EMPTY: Mapping[str, Any] = {"rules": []}
 HAS_FILES = ExpressionWrapper(Q(attachments__isnull=False), output_field=BooleanField())
 
 
-def may_read_policy(user: Person) -> bool:
+def may_read_policy(viewer: Standing) -> bool:
     """Return whether this person may read the rules and what they would say: administrators, and who reads the audit log."""
-    return may_administer(user) or reads_record(user)
+    return may_administer(viewer) or reads_record(viewer)
 
 
-def require_reader(user: Person) -> None:
+def require_reader(viewer: Standing) -> None:
     """Raise NotAllowed for who may not read the policy."""
-    if not may_read_policy(user):
+    if not may_read_policy(viewer):
         raise NotAllowed(_("Only administrators and auditors can read the policy."))
 
 

@@ -13,8 +13,7 @@ from django.db import connections
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 
-from approvals.access import scopes
-from approvals.access.permissions import Person
+from approvals.access.standing import Standing
 from approvals.db.literal import literal
 from approvals.db.many import any_of
 from approvals.db.prepared import Parameter
@@ -49,8 +48,8 @@ class Reader:
         return functools.reduce(operator.or_, map(self.rows, self.reasons))
 
 
-def reader(user: Person) -> Reader:
-    return Reader(user.pk, scopes.scope_sets_of(user))
+def reader(viewer: Standing) -> Reader:
+    return Reader(viewer.pk, viewer.scope_sets)
 
 
 def first_of(

@@ -16,7 +16,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from approvals.access.permissions import Person, may_close
+from approvals.access.permissions import may_close
+from approvals.access.standing import Standing
 from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest
 from approvals.policy import grants
@@ -74,7 +75,7 @@ class SuggestedGrant:
     evidence: Evidence
 
 
-def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]:
+def suggestions_for(viewer: Standing, taken: Iterable[str] = ()) -> list[Suggestion]:
     """Return what the decisions of the last days suggest, of those that this person may see, the most useful first.
 
     `taken` are the names of the rules that exist.
@@ -82,7 +83,7 @@ def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
     by_tool: dict[str, list[Decided]] = defaultdict(list)
     # A rule fits names of tools that differ in case alone, so decisions on all of them count. It has the latest of the names.
     tools: dict[str, str] = {}
-    for tool, each in _decided(_decisions(user)):
+    for tool, each in _decided(_decisions(viewer)):
         by_tool[tools.setdefault(fold(tool), tool)].append(each)
     names = set(taken)
     rules = [(tool, best) for tool, decided in by_tool.items() if (best := rule_for(tool, decided)) is not None]
@@ -95,47 +96,47 @@ def suggestions_for(user: Person, taken: Iterable[str] = ()) -> list[Suggestion]
         Suggestion(
             tool=tool,
             rule=rule,
-            evidence=_evidence(user, cases),
+            evidence=_evidence(viewer, cases),
             total=len(by_tool[tool]),
-            grant_with=_grant_with(user, tool, rule, by_tool[tool], live),
+            grant_with=_grant_with(viewer, tool, rule, by_tool[tool], live),
         )
         for tool, rule, cases in free[:MAX_SUGGESTIONS]
     ]
 
 
-def decisions_behind(user: Person, tool: str, *, only_for: bool) -> tuple[list[ApprovalRequest], int]:
+def decisions_behind(viewer: Standing, tool: str, *, only_for: bool) -> tuple[list[ApprovalRequest], int]:
     """Return the decisions that a suggestion for a tool is made of, the latest first, and how many there are.
 
     With `only_for`, those that speak for it: the approvals that its rule would have allowed.
     """
-    decided = [each for name, each in _decided(_decisions(user)) if fold(name) == fold(tool)]
+    decided = [each for name, each in _decided(_decisions(viewer)) if fold(name) == fold(tool)]
     if only_for:
         best = rule_for(tool, decided)
         decided = [] if best is None else list(best[1])
     latest = [each.pk for each in decided[:LISTED]]
-    shown = requests_for(user).filter(pk__in=latest).select_related("decision").order_by("-created_at", "-id")
+    shown = requests_for(viewer).filter(pk__in=latest).select_related("decision").order_by("-created_at", "-id")
     return list(shown), len(decided)
 
 
-def suggested_grant(user: Person, request: ApprovalRequest, case: grants.Case) -> SuggestedGrant | None:
+def suggested_grant(viewer: Standing, request: ApprovalRequest, case: grants.Case) -> SuggestedGrant | None:
     """Return the grant that earlier decisions suggest to give with a request; None if there is none, or none can be given."""
     if grants.impossible(case) is not None:
         return None
-    same = _decisions(user).filter(canonical_tool=request.tool_name, requested_by=request.requested_by_id)
+    same = _decisions(viewer).filter(canonical_tool=request.tool_name, requested_by=request.requested_by_id)
     terms = _terms_of(request, case, [each for _tool, each in _decided(same)])
     if terms is None:
         return None
     width, audience, cases = terms
-    return SuggestedGrant(width=width, audience=audience, evidence=_evidence(user, cases))
+    return SuggestedGrant(width=width, audience=audience, evidence=_evidence(viewer, cases))
 
 
-def _decisions(user: Person) -> QuerySet[ApprovalRequest]:
+def _decisions(viewer: Standing) -> QuerySet[ApprovalRequest]:
     """Return the decisions on approvals that speak for or against a suggestion, of those that this person may see.
 
     Only people's approvals speak for one. What a program has rejected or changed with an API key speaks against it all the same.
     """
     return (
-        requests_for(user)
+        requests_for(viewer)
         .filter(
             by_people("decision__") | (by_keys("decision__") & ~Q(decision__verdict=Verdict.APPROVE)),
             created_at__gte=timezone.now() - timedelta(days=DAYS),
@@ -185,18 +186,18 @@ def _decided(decisions: QuerySet[ApprovalRequest]) -> Iterator[tuple[str, Decide
         )
 
 
-def _evidence(user: Person, cases: Sequence[Decided]) -> Evidence:
+def _evidence(viewer: Standing, cases: Sequence[Decided]) -> Evidence:
     latest = [each.pk for each in cases[:SHOWN]]
-    shown = requests_for(user).filter(pk__in=latest).select_related("decision").order_by("-created_at", "-id")
+    shown = requests_for(viewer).filter(pk__in=latest).select_related("decision").order_by("-created_at", "-id")
     return Evidence(approved=len(cases), people=len({each.by_id for each in cases}), shown=list(shown))
 
 
 def _grant_with(
-    user: Person, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided], live: Policy
+    viewer: Standing, tool: str, rule: Mapping[str, Any], decided: Sequence[Decided], live: Policy
 ) -> ApprovalRequest | None:
     """Return the request that has waited longest of those that a rule fits and with which this person can give a grant."""
     policy = policy_of(stored_form({"rules": [rule]}, Directory()))
-    waiting = requests_for(user).filter(status=Status.PENDING, kind=Kind.APPROVAL, canonical_tool=tool)
+    waiting = requests_for(viewer).filter(status=Status.PENDING, kind=Kind.APPROVAL, canonical_tool=tool)
     for request in waiting.select_related("workflow", "requested_by").order_by("created_at", "id")[:MAX_WAITING]:
         facts = rule_facts(
             agent=request.agent,
@@ -211,9 +212,9 @@ def _grant_with(
             who=partial(requester_of, request.requested_by),
             has_files=bool(request.attachments),
         )
-        if evaluate(policy, facts).then != Then.ALLOW or not may_close(user, request):
+        if evaluate(policy, facts).then != Then.ALLOW or not may_close(viewer, request):
             continue
-        case = case_of(request, request.workflow, user, live)
+        case = case_of(request, request.workflow, viewer, live)
         if grants.impossible(case) is None and _terms_of(request, case, decided) is not None:
             return request
     return None

@@ -9,10 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.contrib.auth.models import User
-
-from approvals.access import permissions
-from approvals.db.many import any_of
+from approvals.access.standing import Standing, standings_of
 from approvals.models import ApprovalRequest, Grant, ToolSettings
 from approvals.policy.grants import Bar
 from approvals.policy.rules import Policy, Requester
@@ -82,8 +79,7 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
         "workflow__source",
     )
     given_with = requests.in_bulk({grant.request_id for grant in live})
-    givers = {user.pk: user for user in User.objects.filter(pk__in=any_of({grant.given_by_id for grant in live}, int))}
-    permissions.load_permissions(list(givers.values()))
+    givers = standings_of({grant.given_by_id for grant in live})
     reasons = {}
     for grant in live:
         giver, request = givers.get(grant.given_by_id), given_with.get(grant.request_id)
@@ -99,7 +95,7 @@ def why_unusable(grants: Sequence[Grant]) -> Mapping[UUID, str]:
 def _reason(
     grant: Grant,
     settings: ToolSettings,
-    giver: User,
+    giver: Standing,
     request: ApprovalRequest,
     rules: Policy,
     who: Callable[[int], Requester],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q
 
-from approvals.access.permissions import Person
+from approvals.access.permissions import in_scope
 from approvals.access.rights import DECIDE
-from approvals.access.scopes import in_scope, scope_sets_of
+from approvals.access.standing import Standing
 from approvals.db.literal import literal
 from approvals.models import ApprovalRequest
 from approvals.queries.policy.sides import IN_SCOPE, first_of, reader
@@ -16,44 +16,44 @@ from approvals.states import ASKS, Status
 IN_LISTS = 200
 
 
-def seen_by(user: Person) -> Q:
+def seen_by(viewer: Standing) -> Q:
     """Return the condition of requests that someone sees who does not see all: their own, and those that their scopes fit."""
-    own = Q(requested_by=user.pk) | Q(assigned_to=user.pk)
-    return own | in_scope(user) if scope_sets_of(user) else own
+    own = Q(requested_by=viewer.pk) | Q(assigned_to=viewer.pk)
+    return own | in_scope(viewer) if viewer.scope_sets else own
 
 
-def steps_for(user: Person) -> Q:
+def steps_for(viewer: Standing) -> Q:
     """Return the condition of requests that someone may see in the workflow of another person."""
-    assigned = Q(assigned_to=user.pk)
-    return assigned | in_scope(user) if scope_sets_of(user) else assigned
+    assigned = Q(assigned_to=viewer.pk)
+    return assigned | in_scope(viewer) if viewer.scope_sets else assigned
 
 
-def has_steps_for(user: Person, listed: Q | None = None, *order: str) -> Q:
+def has_steps_for(viewer: Standing, listed: Q | None = None, *order: str) -> Q:
     """Return the condition of workflows of other people with a request that someone may see.
 
     In a list, of the requests in scope only those count that are `listed`: a database looks for their workflows, instead of at
     all workflows. With an order, only the first ones count, because those that have ended are too many.
     """
-    assigned = Q(pk__in=ApprovalRequest.objects.filter(assigned_to=user.pk).values("workflow"))
-    if not scope_sets_of(user):
+    assigned = Q(pk__in=ApprovalRequest.objects.filter(assigned_to=viewer.pk).values("workflow"))
+    if not viewer.scope_sets:
         return assigned
     requests = ApprovalRequest.objects.order_by()
     if listed is None:
-        return assigned | Q(Exists(requests.filter(in_scope(user), workflow=OuterRef("pk"))))
+        return assigned | Q(Exists(requests.filter(in_scope(viewer), workflow=OuterRef("pk"))))
     if order:
-        first = first_of(requests.filter(listed), reader(user), order, IN_LISTS, waiting=False, reasons=[IN_SCOPE])
+        first = first_of(requests.filter(listed), reader(viewer), order, IN_LISTS, waiting=False, reasons=[IN_SCOPE])
         return assigned | Q(pk__in=requests.filter(first).values("workflow"))
-    return assigned | Q(pk__in=requests.filter(listed, in_scope(user)).values("workflow"))
+    return assigned | Q(pk__in=requests.filter(listed, in_scope(viewer)).values("workflow"))
 
 
-def waiting_count(user: Person, limit: int) -> int:
+def waiting_count(viewer: Standing, limit: int) -> int:
     """Return how many requests wait for someone who does not decide all of them, up to a limit.
 
     These are questions of their own and those assigned to them, and what their scopes fit if they may decide.
     """
-    theirs = Q(assigned_to=user.pk) | Q(requested_by=user.pk)
+    theirs = Q(assigned_to=viewer.pk) | Q(requested_by=viewer.pk)
     wanted = Q(theirs, kind__in=ASKS)
-    if scope_sets_of(user) and user.has_perm(DECIDE):
-        wanted |= in_scope(user)
+    if viewer.scope_sets and viewer.holds(DECIDE):
+        wanted |= in_scope(viewer)
     waiting = ApprovalRequest.objects.filter(wanted, status=literal(Status.PENDING))
     return waiting[:limit].count()

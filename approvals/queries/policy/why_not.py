@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from approvals.access import permissions, scopes
-from approvals.access.permissions import Person
-from approvals.access.scopes import Change
-from approvals.models import ApprovalRequest, ApproverScope
+from approvals.access import permissions
+from approvals.access.scopes import Change, NamedScope
+from approvals.access.standing import Standing
+from approvals.models import ApprovalRequest
 from approvals.models.policy.scopes import May
 from approvals.policy.documents import match_from
 from approvals.policy.match import Facts, Match, Reason
@@ -23,23 +24,23 @@ from approvals.text.translation import quoted, translated
 NAMED = 3
 
 
-def why_not(user: Person, request: ApprovalRequest) -> str:
+def why_not(viewer: Standing, request: ApprovalRequest) -> str:
     """Return why this person may not decide or answer a request that they see; empty if they may.
 
     It reads something only for people whom scopes limit by more than an amount: the scopes that name them, once for each call.
     """
-    if permissions.may_close(user, request):
+    if permissions.may_close(viewer, request):
         return ""
-    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.is_interested(user, request):
+    if request.control == Control.FOUR_EYES and request.kind not in ASKS and permissions.is_interested(viewer, request):
         return _("This tool needs four eyes: someone other than the person who runs the agent has to decide.")
-    if not permissions.is_limited(user) or not permissions.decides_some(user):
+    if not viewer.is_limited or not permissions.decides_some(viewer):
         return _("You can see this request, but you cannot decide it.")
-    reach = scopes.reach_of(user)
+    reach = viewer.reach
     fitting = {term.scope: term for term in reach.terms.get(request.scope_set_id or 0, ())} if reach else {}
     limits = [term.limit for term in fitting.values() if term.may == May.DECIDE and term.limit is not None]
     if limits and request.kind not in ASKS:
         return limit_words(max(limits), missing=request.amount is None)
-    own = scopes.scopes_naming(user)
+    own = reach.own if reach else ()
     if fitting:
         listed = _quoted([scope for scope in own if scope.pk in fitting])
         return _("Your approver scopes let you see this request, but not decide it: %(names)s.") % {"names": listed}
@@ -59,9 +60,9 @@ def limit_words(limit: float, *, missing: bool) -> str:
     return _("You cannot decide this request: its amount is above your limit of %(limit)s.") % values
 
 
-def edit_words(user: Person, request: ApprovalRequest, change: Change) -> str:
+def edit_words(viewer: Standing, request: ApprovalRequest, change: Change) -> str:
     """Return why a person who may decide a request may not do so with a changed input."""
-    reach = scopes.reach_of(user)
+    reach = viewer.reach
     terms = reach.terms.get(request.scope_set_id or 0, ()) if reach else ()
     if not any(term.may == May.DECIDE and term.scope in change.scopes for term in terms):
         return _("You cannot approve these changes: no approver scope of yours fits the changed input.")
@@ -100,5 +101,5 @@ def amount_words(amount: float) -> str:
     return grouped(Decimal(f"{amount:.10g}"))
 
 
-def _quoted(named: list[ApproverScope]) -> str:
+def _quoted(named: Sequence[NamedScope]) -> str:
     return ", ".join(quoted(visible(scope.name)) for scope in named[:NAMED])

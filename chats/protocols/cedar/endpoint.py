@@ -73,7 +73,7 @@ def suspended(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Return the pending runs, the oldest first, for a page that was reloaded: `{object: [humanInTheLoop...]}`."""
     thread = Listing.read({"threadId": request.GET.get("threadId", "") or own_thread(caller)}).thread_id
     confine(caller, thread)
-    pending = runs.pending_runs(caller.user, thread=thread)
+    pending = runs.pending_runs(caller.standing, thread=thread)
     return JsonResponse({"object": suspensions(request, pending)}, headers={"Cache-Control": "no-store"})
 
 
@@ -150,7 +150,7 @@ def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> 
 
     Of several requests asked at once, only the last decision follows the turn, so that a chat shows nothing twice.
     """
-    if not runs.may_follow(caller.user, turn.chat):
+    if not runs.may_follow(caller.standing, turn.chat):
         return Reply(None, opening=[encode.notice("Recorded.")])
     waiting = runs.still_pending(decision)
     turn.refresh_from_db(fields=["state"])
@@ -164,7 +164,7 @@ def _reply_after(caller: Caller, turn: Turn, after: int, decision: Decision) -> 
 
 
 def _run(caller: Caller, run_id: UUID) -> Run:
-    run = runs.run_for(caller.user, run_id)
+    run = runs.run_for(caller.standing, run_id)
     chat = run.call.turn.top.chat
     if not reaches(caller, chat.public_id, owner=chat.owner_id):
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))

@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from approvals.access.permissions import Person, sees_everything
+from approvals.access.permissions import sees_everything
+from approvals.access.standing import Standing
 from approvals.exceptions import NotFound
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.queries import get_request_for
@@ -41,9 +42,9 @@ class Run:
         return "\n\n".join(filter(None, texts))
 
 
-def run_for(user: Person, request_id: UUID) -> Run:
+def run_for(viewer: Standing, request_id: UUID) -> Run:
     """Return the run of a request. NotFound if it is absent, hidden from this person, or was not asked by a chat."""
-    runs = runs_of([get_request_for(user, request_id)])
+    runs = runs_of([get_request_for(viewer, request_id)])
     if not runs:
         raise NotFound(_("Run not found. It may not exist, or you may not have access."))
     return runs[0]
@@ -59,7 +60,7 @@ def runs_of(requests: Sequence[ApprovalRequest]) -> list[Run]:
     return [Run(request, by_request[request.pk]) for request in requests if request.pk in by_request]
 
 
-def pending_runs(owner: Person, *, thread: str = "") -> list[Run]:
+def pending_runs(owner: Standing, *, thread: str = "") -> list[Run]:
     """Return the pending runs of the owner's chat with that id; without one, of all turns that Cedar-OS started."""
     pending = ApprovalRequest.objects.select_related("workflow").filter(
         status=Status.PENDING, workflow__owner=owner.pk, workflow__source__in=TURN_SOURCES if thread else {CEDAR}
@@ -69,9 +70,9 @@ def pending_runs(owner: Person, *, thread: str = "") -> list[Run]:
     return runs_of(list(pending.order_by("created_at", "id")[:LISTED]))
 
 
-def may_follow(user: Person, chat: Chat) -> bool:
+def may_follow(viewer: Standing, chat: Chat) -> bool:
     """Return whether this person may read the chat. A person who may only decide a request may not."""
-    return sees_everything(user) or chat.owner_id == user.pk
+    return sees_everything(viewer) or chat.owner_id == viewer.pk
 
 
 def still_pending(decision: Decision) -> list[ApprovalRequest]:

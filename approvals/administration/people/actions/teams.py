@@ -8,9 +8,9 @@ from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from approvals.access import standing_in
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
+from approvals.access.standing import standing_of
 from approvals.actions.changes import Kind, record_alone
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.standing_changes import standing_changed
@@ -67,8 +67,9 @@ def join_and_leave(person: User, value: Mapping[str, Collection[int]], *, by: Us
 
 def require_no_own_teams(person: User, joined: Collection[int], *, by: User) -> None:
     """Raise NotAllowed if `by` would widen what they decide: by a team of their own, or of someone for whom they decide."""
-    decides_as = {by.pk, *standing_in.away_for(by)}
-    widens = person.pk in decides_as and not by.is_superuser and by.has_perm(DECIDE)
+    standing = standing_of(by)
+    decides_as = {by.pk, *standing.away_for}
+    widens = person.pk in decides_as and not standing.is_superuser and standing.holds(DECIDE)
     if not widens or not set(joined) & _teams_that_count():
         return
     if person.pk != by.pk:
