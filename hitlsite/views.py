@@ -54,6 +54,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     # Programs and people without a log-in have none.
     standing = getattr(request, "standing", NOBODY)
     return {
+        "standing": standing,
         "preferences": SimpleLazyObject(lambda: getattr(request, "preferences", None) or preferences_of(request.user)),
         "page_state": getattr(request, "state", None),
         "section": SECTIONS.get(request.path.split("/")[1], ""),

@@ -168,11 +168,12 @@ def caller_by_token(token: str) -> Caller | None:
     """Return the caller behind a Bearer token; None if it is unknown, revoked or expired."""
     if token.startswith(_TOKEN_PREFIX):
         return _by_client_token(token.removeprefix(_TOKEN_PREFIX))
-    found = keys.find_key(token)
-    if found is None:
+    live_key = keys.find_key(token)
+    if live_key is None:
         return None
-    keys.record_use(found.key)
-    return Caller(user=found.key.user, standing=found.standing, scopes=found.key.allowed_scopes, key=found.key)
+    key = live_key.key
+    keys.record_use(key)
+    return Caller(user=key.user, standing=live_key.standing, scopes=key.allowed_scopes, key=key)
 
 
 def client_token(caller: Caller, *, thread: str, seconds: int = TOKEN_SECONDS) -> str:

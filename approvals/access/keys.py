@@ -37,14 +37,14 @@ _LIVE: Prepared[ApiKey] = Prepared(
 
 
 @dataclass(frozen=True, slots=True)
-class FoundKey:
+class LiveKey:
     """A key that works, and the standing of its user."""
 
     key: ApiKey
     standing: Standing
 
 
-def find_key(text: str) -> FoundKey | None:
+def find_key(text: str) -> LiveKey | None:
     """Return the live key behind a Bearer token, or None: unknown, revoked, expired, or its user is not active."""
     # A text of another shape is not looked up: it may hold characters that no database accepts.
     shape = KEY.fullmatch(text)
@@ -53,7 +53,7 @@ def find_key(text: str) -> FoundKey | None:
     key = _LIVE.first(prefix=shape["prefix"])
     if key is None or not key.user.is_active or not secrets.compare_digest(key.secret_hash, hash_of(text)):
         return None
-    return FoundKey(key, standing_with(key, key.user_id, by_key=True))
+    return LiveKey(key, standing_with(key, key.user_id, by_key=True))
 
 
 def record_use(key: ApiKey) -> None:

@@ -125,7 +125,9 @@ def with_standing(
     With a basis, for a prepared query that takes the `parameters_of` an actor.
     """
     account = User.objects.filter(pk=person, is_active=True)
-    teams = User.groups.through._default_manager.filter(user=person).values("group")
+    # Of the teams, one query further out.
+    member: Any = OuterRef(person) if isinstance(person, OuterRef) else person
+    teams = User.groups.through._default_manager.filter(user=member).values("group")
     columns: dict[str, Any] = {
         "own_rights": _names_of(User.user_permissions.through._default_manager.filter(user=person)),
         "team_rights": _names_of(Group.permissions.through._default_manager.filter(group__in=teams)),

@@ -59,7 +59,7 @@ def requests_page(request: SignedIn) -> HttpResponse:
         "snoozed_count": snoozed,
         "wakes_at": wakes_at,
         **tab_counts(request.standing, shared),
-        **count(request.user, filters),
+        **count(request.standing, filters),
     }
     return render(request, "approvals/inbox/page.html", context)
 
@@ -89,9 +89,9 @@ def filter_context(request: SignedIn, filters: Filters) -> dict[str, Any]:
     }
 
 
-def count(user: Any, filters: Filters) -> dict[str, int]:
+def count(viewer: Standing, filters: Filters) -> dict[str, int]:
     """Return how many requests match, for the page and its pushes."""
-    return {"found_count": request_list.count_of(user, filters), "count_limit": COUNT_LIMIT}
+    return {"found_count": request_list.count_of(viewer, filters), "count_limit": COUNT_LIMIT}
 
 
 @require_GET

@@ -13,4 +13,4 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def first_run_checklist(context: Any) -> Checklist | None:
-    return checklist_for(context["user"], context["preferences"])
+    return checklist_for(context["standing"], context["preferences"])

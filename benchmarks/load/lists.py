@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from approvals import queries
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import COUNT_LIMIT, PAGE
 from approvals.queries.audit import entries_for
@@ -23,7 +24,10 @@ SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|cha
 
 def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     """By name; `decider` sees everything, `owner` has asked for some of it."""
-    waiting, ended = queries.suspended_workflows_for(decider), queries.ended_workflows_for(decider)
+    waiting, ended = (
+        queries.suspended_workflows_for(standing_of(decider)),
+        queries.ended_workflows_for(standing_of(decider)),
+    )
     every = ApprovalRequest.objects.order_by("-created_at", "-id")
     middle = every[every.count() // 2]
     deep_waiting = waiting[waiting.count() // 2]
@@ -33,17 +37,19 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     return {
         "desk: first page of what waits": waiting[: PAGE + 1],
         "desk: deep page of what waits": queries.suspended_workflows_for(
-            decider, after=cursor_of(deep_waiting, SUSPENDED)
+            standing_of(decider), after=cursor_of(deep_waiting, SUSPENDED)
         )[: PAGE + 1],
         "desk: first page of what ended": ended[: PAGE + 1],
-        "desk: deep page of what ended": queries.ended_workflows_for(decider, after=cursor_of(deep_ended, ENDED))[
-            : PAGE + 1
-        ],
+        "desk: deep page of what ended": queries.ended_workflows_for(
+            standing_of(decider), after=cursor_of(deep_ended, ENDED)
+        )[: PAGE + 1],
         "desk: count of what waits": waiting.order_by()[:COUNT_LIMIT].values("pk"),
         "desk: count of what ended": ended.order_by()[:COUNT_LIMIT].values("pk"),
-        "desk: an asker's own, waiting": queries.suspended_workflows_for(owner)[: PAGE + 1],
-        "desk: an asker's own, ended": queries.ended_workflows_for(owner)[: PAGE + 1],
-        "desk: changed since a moment": queries.changed_since(decider, middle.created_at + timedelta(hours=1))[:51],
+        "desk: an asker's own, waiting": queries.suspended_workflows_for(standing_of(owner))[: PAGE + 1],
+        "desk: an asker's own, ended": queries.ended_workflows_for(standing_of(owner))[: PAGE + 1],
+        "desk: changed since a moment": queries.changed_since(
+            standing_of(decider), middle.created_at + timedelta(hours=1)
+        )[:51],
         "requests: first page": asked(decider)[: PAGE + 1],
         "requests: deep page": asked(decider, after=cursor)[: PAGE + 1],
         "requests: that wait": asked(decider, status="pending")[: PAGE + 1],
@@ -58,7 +64,7 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
         "requests: an asker's own": asked(owner)[: PAGE + 1],
         "audit: first page": AuditEntry.objects.order_by("pk")[:50],
         "audit: deep page": AuditEntry.objects.filter(pk__gt=AuditEntry.objects.count() // 2).order_by("pk")[:50],
-        "audit: of one workflow": queries.trail_of(decider, Workflow.objects.get(pk=middle.workflow_id)),
+        "audit: of one workflow": queries.trail_of(standing_of(decider), Workflow.objects.get(pk=middle.workflow_id)),
         "audit: of one tool": AuditEntry.objects.filter(tool_name="tool-7", pk__gt=100).order_by("pk")[:50],
         "audit: of one tool, none": AuditEntry.objects.filter(tool_name="nothing").order_by("pk")[:50],
         **{f"audit: amounts, {name}": found for name, found in _amounts().items()},

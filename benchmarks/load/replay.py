@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.actions.asking import ask_for_client
 from approvals.actions.policy import write_policy
 from approvals.asking.asks import Ask
@@ -44,7 +45,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = {"replay": [], "judge": []}
     for _round in range(rounds):
         began = time.perf_counter()
-        done = replay(rules, person, days=366)
+        done = replay(rules, standing_of(person), days=366)
         taken["replay"].append((time.perf_counter() - began) * 1000)
         assert done.total, "there are no requests"
     match = Facts(agent="billing", tool="refund", kind="approval", source="api", requester=1, input={"amount": 120})

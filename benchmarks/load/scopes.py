@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from approvals import queries
 from approvals.access.keys import SCOPES as SCOPES_OF_KEYS
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.models import ApproverScope, ScopeSet, ScopeSetMember
 from approvals.queries import PAGE, request_list, sections
@@ -78,7 +79,9 @@ def _measure_pages(rounds: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {name: [] for name in NAMES}
     for _round in range(rounds):
         for name in NAMES:
-            found[name].append(_timed(name, lambda person: sections.sections_of(person, Filters()), time.process_time))
+            found[name].append(
+                _timed(name, lambda person: sections.sections_of(standing_of(person), Filters()), time.process_time)
+            )
     return found
 
 
@@ -115,21 +118,25 @@ def _lists() -> dict[str, Callable[[User], Any]]:
     plain, over = Filters(), Filters(status=OVER)
 
     def second(person: User, filters: Filters) -> Any:
-        _rows, after = request_list.page_of(person, filters)
-        return request_list.page_of(person, replace(filters, after=after)) if after else None
+        _rows, after = request_list.page_of(standing_of(person), filters)
+        return request_list.page_of(standing_of(person), replace(filters, after=after)) if after else None
 
     return {
-        "inbox, first page": lambda person: sections.sections_of(person, plain),
+        "inbox, first page": lambda person: sections.sections_of(standing_of(person), plain),
         "inbox, two pages": lambda person: second(person, plain),
-        "inbox, of one tool": lambda person: request_list.page_of(person, replace(plain, tool="tool-7")),
-        "inbox, count": lambda person: request_list.count_of(person, plain),
-        "decided, first page": lambda person: request_list.page_of(person, over),
+        "inbox, of one tool": lambda person: request_list.page_of(standing_of(person), replace(plain, tool="tool-7")),
+        "inbox, count": lambda person: request_list.count_of(standing_of(person), plain),
+        "decided, first page": lambda person: request_list.page_of(standing_of(person), over),
         "decided, two pages": lambda person: second(person, over),
-        "decided, count": lambda person: request_list.count_of(person, over),
-        "REST, first page": lambda person: list(queries.matching_requests_for(person)[: PAGE + 1]),
-        "REST, search": lambda person: list(queries.matching_requests_for(person, text="no777")[: PAGE + 1]),
-        "workflows, suspended": lambda person: page_of_workflows(person, SUSPENDED),
-        "workflows, suspended, count": lambda person: queries.capped_count(queries.suspended_workflows_for(person)),
-        "workflows, ended": lambda person: page_of_workflows(person, ENDED),
-        "insights, ages": lambda person: ages_for(person, now=timezone.now()),
+        "decided, count": lambda person: request_list.count_of(standing_of(person), over),
+        "REST, first page": lambda person: list(queries.matching_requests_for(standing_of(person))[: PAGE + 1]),
+        "REST, search": lambda person: list(
+            queries.matching_requests_for(standing_of(person), text="no777")[: PAGE + 1]
+        ),
+        "workflows, suspended": lambda person: page_of_workflows(standing_of(person), SUSPENDED),
+        "workflows, suspended, count": lambda person: queries.capped_count(
+            queries.suspended_workflows_for(standing_of(person))
+        ),
+        "workflows, ended": lambda person: page_of_workflows(standing_of(person), ENDED),
+        "insights, ages": lambda person: ages_for(standing_of(person), now=timezone.now()),
     }

@@ -7,6 +7,7 @@ from django.test import Client
 
 from approvals.access.callers import Caller, caller_by_token, client_token
 from approvals.access.keys import SCOPES
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.models import ApiKey
 from approvals.models.actors import SessionActor
@@ -51,7 +52,7 @@ def test_who_acts_with_the_token_of_a_session_is_known_by_that_session():
     client, person = Client(), bob()
     client.force_login(person)
     session = client.session.session_key or ""
-    maker = Caller(user=person, scopes=frozenset(SCOPES), session_key=session)
+    maker = Caller(user=person, standing=standing_of(person), scopes=frozenset(SCOPES), session_key=session)
     caller = caller_by_token(client_token(maker, thread="chat-1"))
     assert caller is not None
     assert isinstance(caller.actor, SessionActor)

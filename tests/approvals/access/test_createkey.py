@@ -24,7 +24,7 @@ def test_the_command_prints_the_key_alone_and_the_key_works():
     alice = people.alice()
     printed = createkey("--user", "alice", "--name", "billing agent", "--scopes", "ask,decide,read")
     (text,) = printed.splitlines()
-    key = find_key(text)
+    key = find_key(text).key
     assert (key.user, key.name, key.scopes) == (alice, "billing agent", ["ask", "decide", "read"])
 
 

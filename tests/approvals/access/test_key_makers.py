@@ -12,6 +12,7 @@ from django.utils import timezone
 from approvals import actions
 from approvals.access.keys import SCOPES
 from approvals.access.permissions import seats
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import NewKey, create_key, make_key, replace_key
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.asking.answers import Answer
@@ -157,10 +158,10 @@ def test_to_confirm_ones_own_calls_is_not_for_who_made_the_key():
 def test_the_reason_is_said_and_nobody_stands_in_for_who_made_the_key(ann):
     store_tool_settings("refund", {"control": "four_eyes"}, by=ann)
     request = request_of(ann, alice())
-    assert why_not(again(ann), request).startswith("This tool needs four eyes")
+    assert why_not(standing_of(again(ann)), request).startswith("This tool needs four eyes")
     delegate = bob()
     away(ann, delegate)
-    assert seats(again(delegate), request) == (delegate.pk,)
+    assert seats(standing_of(again(delegate)), request) == (delegate.pk,)
 
 
 def test_a_key_that_takes_the_place_of_another_one_keeps_its_scopes_and_lists_and_ends_it_in_a_day(ann):

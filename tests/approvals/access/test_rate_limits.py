@@ -11,6 +11,7 @@ from approvals.access import rate_limits
 from approvals.access.callers import Caller, caller_by_token, client_token
 from approvals.access.keys import SCOPES
 from approvals.access.rate_limits import Limit, TooMany, client_address, network_of
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.api.frame import counted
 from approvals.models import ApprovalRequest
@@ -107,14 +108,21 @@ def test_client_tokens_share_the_limit_of_their_key():
 
 def test_a_client_token_where_it_does_not_work_costs_its_key_nothing():
     machine = Machine(alice())
-    token = client_token(Caller(user=machine.key.user, scopes=frozenset({"ask"}), key=machine.key), thread="c1")
+    token = client_token(
+        Caller(
+            user=machine.key.user, standing=standing_of(machine.key.user), scopes=frozenset({"ask"}), key=machine.key
+        ),
+        thread="c1",
+    )
     stranger = Machine(authorization=f"Bearer {token}")
     assert {stranger.post("/requests", APPROVAL).refusal for _ in range(4)} == {(403, "not_allowed")}
     assert [machine.post("/requests", APPROVAL).status for _ in range(4)] == [201] * 3 + [429]
 
 
 def test_people_in_a_browser_are_counted_as_themselves():
-    first, second = (Caller(user=user, scopes=SCOPES, session_key="s") for user in (alice(), bob()))
+    first, second = (
+        Caller(user=user, standing=standing_of(user), scopes=SCOPES, session_key="s") for user in (alice(), bob())
+    )
     for _ in range(3):
         counted(first)
     with pytest.raises(TooMany):

@@ -16,6 +16,8 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.access.keys import SCOPES
+from approvals.access.rights import DECIDE
+from approvals.access.standing import standing_of
 from approvals.actions.closing import Result, close_workflow, report_result
 from approvals.actions.policy import ask_about_everything, revoke_grant
 from approvals.actions.policy.absences import Away, set_absence
@@ -161,7 +163,7 @@ def test_what_a_program_does_ends_with_its_key_and_the_rights_of_its_user(loss, 
 def check(make: Callable[[], Actor], via: Door, loss: Callable[[Actor], None], deciding_is: str, own_is: str) -> None:
     works, actor = deciding(via), make()
     # The call has begun: what it goes by was read.
-    assert actor.has_perm("approvals.decide_approvalrequest")
+    assert standing_of(actor).holds(DECIDE)
     loss(actor)
     expected = dict.fromkeys(works, deciding_is) | {"be away": own_is}
     assert {name: outcome(act, actor) for name, act in works.items()} == expected
@@ -209,7 +211,7 @@ def test_a_client_token_that_ends_meanwhile_decides_nothing(seconds, told):
 def test_a_right_that_came_while_the_call_waited_counts():
     alice()
     request, person = pending(), make_person("hal", "view_approvalrequest")
-    assert not person.has_perm("approvals.decide_approvalrequest")
+    assert not standing_of(person).holds(DECIDE)
     person.user_permissions.add(Permission.objects.get(codename="decide_approvalrequest"))
     assert (
         outcome(lambda by: actions.decide(request.pk, Answer(Verdict.APPROVE), by=by, via=Door.DASHBOARD), person)

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.background import sweep
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
@@ -164,12 +165,15 @@ def test_settle_ends_a_recovery_with_its_answer_and_names_nobody():
 
 def test_anonymous_users_see_nothing():
     nobody, request = AnonymousUser(), make_request(alice())
-    assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
+    assert (list(queries.requests_for(standing_of(nobody))), list(queries.workflows_for(standing_of(nobody)))) == (
+        [],
+        [],
+    )
     assert [may(nobody, request) for may in (permissions.may_see, permissions.may_answer, permissions.may_close)] == [
         False
     ] * 3
-    assert permissions.may_decide(nobody, request) is False
-    assert permissions.may_cancel(nobody, request) is False
+    assert permissions.may_decide(standing_of(nobody), request) is False
+    assert permissions.may_cancel(standing_of(nobody), request) is False
 
 
 def test_an_invalid_answer_after_the_deadline_expires_the_request_too():

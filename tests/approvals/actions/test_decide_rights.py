@@ -8,6 +8,7 @@ import pytest
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, NotAllowed, NotFound
 from approvals.models import ApprovalRequest
@@ -66,7 +67,7 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
     # Old rows may have an assignee who may not decide.
     ApprovalRequest.objects.update(assigned_to=people["assignee"])
     person = people[who]
-    assert queries.get_request_for(person, one.pk) == one
+    assert queries.get_request_for(standing_of(person), one.pk) == one
     for act, right in (
         (lambda: decide(one, person, Verdict.REJECT), deciding),
         (lambda: cancel(two, person), withdrawing),
@@ -81,13 +82,16 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
     for act in (lambda: decide(three, person, Verdict.REJECT), lambda: cancel(three, person)):
         refused(NotFound, act)
     assert not any(may(person, three) for may in (permissions.may_see, permissions.may_close))
-    assert (list(queries.requests_for(person)), list(queries.workflows_for(person))) == ([], [])
+    assert (list(queries.requests_for(standing_of(person))), list(queries.workflows_for(standing_of(person)))) == (
+        [],
+        [],
+    )
 
 
 def test_a_right_that_is_taken_away_after_the_request_was_read_counts():
     dora = make_person("dora")
     request = make_request(alice(), Kind.QUESTION, assigned_to=dora)
-    assert queries.get_request_for(dora, request.pk) == request
+    assert queries.get_request_for(standing_of(dora), request.pk) == request
     actions.assign(request.pk, by=bob(), via=Door.DASHBOARD, to=None, instead_of="dora")
     answer = Answer(Verdict.RESPOND, answer="Yes")
     refused(NotFound, actions.decide, request.pk, answer, by=dora, via=Door.DASHBOARD)
@@ -96,7 +100,7 @@ def test_a_right_that_is_taken_away_after_the_request_was_read_counts():
 
 def test_a_decision_that_was_made_after_the_request_was_read_wins():
     request, decider = make_request(alice()), bob()
-    assert queries.get_request_for(decider, request.pk).pending
+    assert queries.get_request_for(standing_of(decider), request.pk).pending
     first = decide(request, make_person("dora", "decide_approvalrequest"), Verdict.REJECT).decision
     late = {"by": decider, "via": Door.DASHBOARD}
     assert refused(AlreadyDecided, actions.decide, request.pk, Answer(Verdict.APPROVE), **late).decision == first

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db.models import F
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.access.tool_lists import Ruling, ToolLists
 from approvals.actions.attention.flooding import SETTLED, find_floods, tell_of
 from approvals.administration.tools.actions import store_tool_settings
@@ -92,7 +93,7 @@ def test_a_grant_holds_for_every_spelling_and_ends_beyond_the_limits_of_the_tool
     asker, decider = alice(), bob()
     given = give(decider, asker, terms(Width.TOOL), tool="Wire")
     assert (given.tool_name, asked(asker, tool).status) == ("Wire", "approved")
-    assert list(grants_for(decider, tool=tool)) == [given]
+    assert list(grants_for(standing_of(decider), tool=tool)) == [given]
     store_tool_settings(tool, {"no_grants": True}, by=administrator())
     assert asked(asker, "Wire").status == "pending"
 
@@ -111,13 +112,15 @@ def test_lists_precedents_and_statistics_count_every_spelling_as_one_tool(tool):
     for spelling in SPELLINGS:
         reject(asked(asker, spelling), decider)
     waiting = asked(asker, tool)
-    assert len(page_of(decider, Filters(status="decided", tool=tool))[0]) == len(SPELLINGS)
-    assert precedents_of(decider, waiting).total == len(SPELLINGS)
+    assert len(page_of(standing_of(decider), Filters(status="decided", tool=tool))[0]) == len(SPELLINGS)
+    assert precedents_of(standing_of(decider), waiting).total == len(SPELLINGS)
     assert last_messages(decider, tool) == ["no"]
-    assert [count for _name, count in suggested_values(decider, Filters(status="decided"), "tool")] == [len(SPELLINGS)]
-    figures = insights_for(decider, days=1, now=waiting.created_at).tools
+    assert [count for _name, count in suggested_values(standing_of(decider), Filters(status="decided"), "tool")] == [
+        len(SPELLINGS)
+    ]
+    figures = insights_for(standing_of(decider), days=1, now=waiting.created_at).tools
     assert [measure.ended for measure in figures.measures] == [len(SPELLINGS)]
-    assert [seen.name for seen in tools_seen(administrator())[0]] == [tool]
+    assert [seen.name for seen in tools_seen(standing_of(administrator()))[0]] == [tool]
     assert tools_with("IR") == [tool]
     entries = entries_for(AuditFilters(tool=tool)).filter(event="request.created")
     assert set(entries.values_list("tool_name", flat=True)) == set(SPELLINGS)
@@ -127,7 +130,7 @@ def test_a_page_of_one_group_has_every_spelling():
     asker, decider = alice(), bob()
     for tool in (*SPELLINGS, "other"):
         asked(asker, tool)
-    rows, _after = page_of(decider, Filters(group="tool"))
+    rows, _after = page_of(standing_of(decider), Filters(group="tool"))
     assert [request.canonical_tool for request in rows] == ["other", *["wire"] * len(SPELLINGS)]
 
 

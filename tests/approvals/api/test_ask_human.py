@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from approvals import actions
 from approvals.access import callers
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.asking import answers
 from approvals.background import sweep
@@ -202,7 +203,7 @@ def test_a_caller_without_permission_is_told_why():
     owner = alice()
     reader, asker, stranger = machine(owner, "read"), machine(owner, "ask"), machine(mallory())
     key = create_key(owner, name="app")[0]
-    caller = callers.Caller(user=owner, scopes=callers.ALL, key=key)
+    caller = callers.Caller(user=owner, standing=standing_of(owner), scopes=callers.ALL, key=key)
     token = Machine(callers.client_token(caller, thread="c1"))
     assert asker.post(ADDRESS, QUESTION).status == 202
     one = f"{ADDRESS}/{only().pk}"

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
 from approvals.states import Verdict
@@ -58,5 +59,5 @@ def test_many_at_once_are_read_at_once_and_each_under_its_lock():
     owner, approver = people.alice(), people.bob()
     made = [make_request(owner) for _ in range(3)]
     order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
-    assert len(reads(lambda: bulk.decide_all(approver, order))) == 1 + len(made)
+    assert len(reads(lambda: bulk.decide_all(approver, standing_of(order)))) == 1 + len(made)
     assert set(ApprovalRequest.objects.values_list("status", flat=True)) == {"approved"}

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals.access import callers
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.api.agentforge import feed, followers
 from approvals.api.agentforge.encode import StreamCursor
@@ -26,7 +27,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def token(owner: User, thread: str) -> Machine:
-    caller = callers.Caller(user=owner, scopes=callers.ALL, key=create_key(owner, name="app")[0])
+    caller = callers.Caller(
+        user=owner, standing=standing_of(owner), scopes=callers.ALL, key=create_key(owner, name="app")[0]
+    )
     return Machine(callers.client_token(caller, thread=thread))
 
 
@@ -160,7 +163,7 @@ def test_a_follower_is_closed_as_soon_as_its_session_ends(monkeypatch):
 def test_a_follower_is_closed_at_the_next_read_after_its_token_expires(monkeypatch):
     monkeypatch.setattr(followers, "POLL", 0.2)
     owner = alice()
-    caller = callers.Caller(user=owner, scopes=callers.ALL)
+    caller = callers.Caller(user=owner, standing=standing_of(owner), scopes=callers.ALL)
     short = Machine(callers.client_token(caller, thread="t-1", seconds=3600))
     now = timezone.now()
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApprovalRequest, AuditEntry, Grant
 from approvals.queries.policy.covered import coverage_of, waiting_under
@@ -63,8 +64,8 @@ def test_a_call_with_files_is_not_said_to_be_covered_by_such_a_grant(width):
         ApprovalRequest.objects.get(pk=agent.ask(attachments=files)["id"]) for files in ([], [], [attachment()])
     )
     wanted = terms(width, Audience.KEY)
-    shown = preview(giver, request, wanted)
-    waiting = waiting_under(giver, coverage_of(request, wanted, ["/amount"]))
+    shown = preview(standing_of(giver), request, wanted)
+    waiting = waiting_under(standing_of(giver), coverage_of(request, wanted, ["/amount"]))
     assert (shown.count, [each.pk for each in waiting.requests]) == (1, [plain.pk])
 
 
@@ -75,6 +76,9 @@ def test_a_replay_asks_about_calls_with_files_too(asked):
     live = live_version()
     since = timezone.now() - timedelta(days=1)
     verdicts = [
-        verdict for _row, verdict in judged(rules_of(live.number, live.digest), administrator(), since=since, most=10)
+        verdict
+        for _row, verdict in judged(
+            rules_of(live.number, live.digest), standing_of(administrator()), since=since, most=10
+        )
     ]
     assert [(verdict.then, verdict.why) for verdict in verdicts] == [("allow", None), ("ask", "files")]

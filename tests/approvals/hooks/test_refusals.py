@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from approvals.access import callers, rate_limits
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.models import ApprovalRequest, AuditEntry
 from benchmarks.load.budgets import over
@@ -34,7 +35,10 @@ def test_mallory_can_neither_ask_without_the_scope_nor_read_the_decisions_of_oth
     outsider = mallory()
     assert Machine(outsider, scopes=("read", "decide")).post(CLAUDE_CODE + NOW, BASH).refusal == (403, "scope_missing")
     assert Machine(authorization="Bearer pp_00000000_wrong").post(CLAUDE_CODE, BASH).refusal[0] == 401
-    token = callers.client_token(callers.Caller(user=agent.key.user, scopes=callers.ALL, key=agent.key), thread="t")
+    token = callers.client_token(
+        callers.Caller(user=agent.key.user, standing=standing_of(agent.key.user), scopes=callers.ALL, key=agent.key),
+        thread="t",
+    )
     assert Machine(authorization=f"Bearer {token}").post(CLAUDE_CODE, BASH).refusal == (403, "not_allowed")
     # With the same ids she asks for herself: what was decided for alice is not hers.
     reply = Machine(outsider).post(CLAUDE_CODE + NOW, BASH)

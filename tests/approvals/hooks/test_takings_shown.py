@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.pages import assignee_pushes
 from approvals.states import Door, Verdict
@@ -25,7 +26,9 @@ def test_a_taking_is_shown_wherever_the_request_is():
     assert "Used by" not in page.get(request.get_absolute_url()).text
     agent.post(f"{CLAUDE_CODE}?wait=0", PERMISSION)
     words = f"Used by Claude Code, session {PERMISSION['session_id']}, API key a machine of alice"
-    push = assignee_pushes.render_change(approver, BatchCache(), "request.taken", str(request.pk), None, Door.DASHBOARD)
+    push = assignee_pushes.render_change(
+        standing_of(approver), BatchCache(), "request.taken", str(request.pk), None, Door.DASHBOARD
+    )
     for html in (page.get(request.get_absolute_url()).text, push):
         (line,) = [one for one in parse(html).find("div") if one.attributes.get("id") == f"taking-{request.pk}"]
         assert line.words.startswith(words)

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core import mail
 from django.test import Client
 
+from approvals.access.standing import standing_of
 from approvals.administration.preferences.own_address import confirmation
 from approvals.outbound import mailing
 from approvals.outbound.messages import mail as mail_about
@@ -49,7 +50,7 @@ def sent() -> list[dict[str, str | None]]:
 
 def test_mails_about_requests_and_addresses_say_so():
     person, request = with_address(bob()), make_request(alice())
-    messages = [mail_about(person, [request]), confirmation(person, "new@example.org")]
+    messages = [mail_about(person, standing_of([request])), confirmation(person, "new@example.org")]
     assert [said(message) for message in messages] == [HEADERS] * 2
 
 

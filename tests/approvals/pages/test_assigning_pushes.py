@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals import actions
-from approvals.access.permissions import load_permissions
+from approvals.access.standing import standing_of
 from approvals.db.pool import run
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
@@ -111,18 +111,18 @@ def test_page_catches_up_with_missed_assignments_and_notes():
     request, before = make_request(owner), timezone.now() - timedelta(seconds=1)
     act(actions.claim, request, by)
     act(actions.comment, request, by, text="I am at it.")
-    html = assignee_pushes.render_missed(owner, before, limit=50)
+    html = assignee_pushes.render_missed(standing_of(owner), before, limit=50)
     assert list(holders(html)) == [f"assignee-{request.pk}"]
     assert [one.words.split(" ")[0] for one in parse(html).find("li", class_="internal-note")] == ["bob"]
-    assert assignee_pushes.render_missed(mallory(), before, limit=50) == ""
-    assert assignee_pushes.render_missed(by, timezone.now() + timedelta(seconds=1), limit=50) == ""
+    assert assignee_pushes.render_missed(standing_of(mallory()), before, limit=50) == ""
+    assert assignee_pushes.render_missed(standing_of(by), timezone.now() + timedelta(seconds=1), limit=50) == ""
 
 
 def test_page_that_missed_too_much_is_asked_to_reload():
     owner, by = alice(), bob()
     for _ in range(3):
         act(actions.claim, make_request(owner), by)
-    assert assignee_pushes.render_missed(by, timezone.now() - timedelta(minutes=1), limit=2) is None
+    assert assignee_pushes.render_missed(standing_of(by), timezone.now() - timedelta(minutes=1), limit=2) is None
 
 
 def test_notifications_are_only_for_people_who_may_decide():
@@ -130,7 +130,7 @@ def test_notifications_are_only_for_people_who_may_decide():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, allow_text=True, input={})
     told = {
         person.username: [
-            "data-title" in assignee_pushes.render_notification(person, BatchCache(), str(one.pk))
+            "data-title" in assignee_pushes.render_notification(standing_of(person), BatchCache(), str(one.pk))
             for one in (request, question)
         ]
         for person in (owner, by, auditor, mallory())
@@ -138,8 +138,8 @@ def test_notifications_are_only_for_people_who_may_decide():
     assert told == {"alice": [False, True], "bob": [True, True], "carol": [False, False], "mallory": [False, False]}
     decide(request, by, Verdict.APPROVE)
     assert [
-        assignee_pushes.render_notification(by, BatchCache(), str(request.pk)),
-        assignee_pushes.render_notification(by, BatchCache(), ""),
+        assignee_pushes.render_notification(standing_of(by), BatchCache(), str(request.pk)),
+        assignee_pushes.render_notification(standing_of(by), BatchCache(), ""),
     ] == ["", ""]
 
 
@@ -154,16 +154,17 @@ def test_push_and_catch_up_take_constant_queries(rows):
     said = request.comments.get()
 
     def cost(work) -> int:
-        user = User.objects.get(pk=by.pk)
-        load_permissions([user])
-        return len(queries(lambda: work(user)))
+        viewer = standing_of(by)
+        return len(queries(lambda: work(viewer)))
 
     def push(event: str, comment: int | None = None):
-        return lambda user: assignee_pushes.render_change(
-            user, BatchCache(), event, str(request.pk), comment, DeskConsumer.door
+        return lambda viewer: assignee_pushes.render_change(
+            viewer, BatchCache(), event, str(request.pk), comment, DeskConsumer.door
         )
 
     assert cost(push("request.claimed")) == 1
     assert cost(push("request.commented", said.pk)) == 2
     assert cost(push("request.assigned")) == 1
-    assert cost(lambda user: assignee_pushes.render_missed(user, timezone.now() - timedelta(hours=1), limit=50)) == 2
+    assert (
+        cost(lambda viewer: assignee_pushes.render_missed(viewer, timezone.now() - timedelta(hours=1), limit=50)) == 2
+    )

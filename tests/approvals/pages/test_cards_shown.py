@@ -12,6 +12,7 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.access.standing import standing_of
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, Decision
 from approvals.pages.cards import Card, card_for, refused_card
@@ -215,12 +216,15 @@ def test_card_shows_each_person_their_own_buttons_and_none_after_the_decision():
     request, question = make_request(owner), make_request(owner, Kind.QUESTION, assigned_to=assignee)
     ApprovalRequest.objects.filter(pk=request.pk).update(assigned_to=assignee)
     people = (owner, decider, auditor, assignee)
-    offered = [(card.may_close, card.may_cancel) for card in (card_for(person, stored(request)) for person in people)]
+    offered = [
+        (card.may_close, card.may_cancel)
+        for card in (card_for(standing_of(person), stored(request)) for person in people)
+    ]
     assert offered == [(False, True), (True, True), (False, False), (False, False)]
-    assert card_for(assignee, stored(question)).may_close
-    before = card_for(decider, stored(request))
+    assert card_for(standing_of(assignee), stored(question)).may_close
+    before = card_for(standing_of(decider), stored(request))
     decision = decide(request, decider, Verdict.APPROVE).decision
-    after = [card_for(person, stored(request)) for person in people]
+    after = [card_for(standing_of(person), stored(request)) for person in people]
     assert {(card.may_close, card.may_cancel, card.decision) for card in after} == {(False, False, decision)}
     assert before.version != after[0].version
 
@@ -230,7 +234,7 @@ def test_refused_edit_keeps_the_input_including_cleared_checkboxes():
     request = make_request(alice(), input={"amount": 5, "dry": True, "sure": False, "note": "x"})
     typed = QueryDict("verdict=edit&input.amount=lots&input.sure=0&input.note=")
     refusal = Invalid("The changed input could not be read.", {"edited_input.amount": "must be a number"})
-    card = refused_card(bob(), request, refusal, typed, Door.CHAT)
+    card = refused_card(standing_of(bob()), request, refusal, typed, Door.CHAT)
     fields = [(field.name, field.value, sorted(field.chosen), field.error) for field in card.edit_form.children]
     assert fields == [
         ("input.amount", "lots", [], "must be a number"),
@@ -245,7 +249,7 @@ def test_refused_edit_keeps_the_input_including_cleared_checkboxes():
 def test_refusal_of_another_button_resets_the_edit_form():
     request = make_request(alice(), input={"amount": 5, "dry": True})
     typed = QueryDict("verdict=reject&comment=c")
-    card = refused_card(bob(), request, Invalid("No.", {}), typed, Door.DASHBOARD)
+    card = refused_card(standing_of(bob()), request, Invalid("No.", {}), typed, Door.DASHBOARD)
     assert [(field.name, field.value, sorted(field.chosen)) for field in card.edit_form.children] == [
         ("input.amount", "5", []),
         ("input.dry", "", [0]),

@@ -8,6 +8,7 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.db.pool import run
 from approvals.models import ApprovalRequest
 from approvals.pages.cards import card_for
@@ -53,7 +54,7 @@ async def test_a_page_that_missed_more_than_a_message_can_hold_is_asked_to_reloa
             make_request(owner, tool_call_id=f"call-{number}", input={"text": "a " * 20_000})
 
     await run(ask)
-    cards = await run(lambda: [card_for(decider, request) for request in ApprovalRequest.objects.all()])
+    cards = await run(lambda: [card_for(standing_of(decider), request) for request in ApprovalRequest.objects.all()])
     sizes = await run(lambda: [len(render_to_string("approvals/request/_card.html", {"card": card})) for card in cards])
     assert (max(sizes) < MAX_CARD, sum(sizes) > MAX_PUSH) == (True, True)
     async with line(f"/ws/desk/?since={since}", decider) as page:

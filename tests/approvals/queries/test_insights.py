@@ -13,6 +13,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.access.standing import standing_of
 from approvals.asking.reading_time import words_to_read
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.attention.signs import own_signs, signs_of_all
@@ -65,7 +66,7 @@ def past(
 
 
 def total(user: User, days: int = 30) -> Measure:
-    return insights_for(user, days=days, now=NOW).total
+    return insights_for(standing_of(user), days=days, now=NOW).total
 
 
 def nearest(times: list[float], part: float) -> float:
@@ -81,7 +82,7 @@ def test_figures_of_a_month_match_manual_counts():
     past(owner, Verdict.REJECT, 60, by=owner, kind=Kind.QUESTION, tool="", agent="ops")
     past(owner, Verdict.EXPIRE, 9000)
     past(owner, Verdict.CANCEL, 70, by=owner)
-    found = insights_for(by, days=30, now=NOW)
+    found = insights_for(standing_of(by), days=30, now=NOW)
     measure = found.total
     assert (measure.ended, measure.decided) == (8, 6)
     assert (measure.approved, measure.edited, measure.rejected, measure.approval_rate) == (2, 1, 1, 75)
@@ -149,7 +150,7 @@ def test_programs_rules_and_grants_are_no_people():
     assert (measure.ended, measure.decided, measure.automatic) == (7, 1, 6)
     assert (measure.approved, measure.edited, measure.rejected, measure.settled) == (1, 0, 0, 0)
     assert (round(measure.median), measure.readable, measure.hasty) == (100, 1, 0)
-    assert [one.name for one in insights_for(by, days=30, now=NOW).people.measures] == ["bob"]
+    assert [one.name for one in insights_for(standing_of(by), days=30, now=NOW).people.measures] == ["bob"]
 
 
 def test_words_are_counted_when_a_request_is_created():
@@ -199,14 +200,14 @@ def test_waiting_requests_are_counted_by_age():
     for minutes in (1, 4, 6, 90, 60 * 25, 60 * 24 * 8):
         made = make_request(owner)
         ApprovalRequest.objects.filter(pk=made.pk).update(created_at=NOW - timedelta(minutes=minutes))
-    found = ages_for(by, now=NOW)
+    found = ages_for(standing_of(by), now=NOW)
     assert (found.counts, found.total, found.oldest) == ([2, 1, 1, 1, 1], 6, NOW - timedelta(days=8))
-    assert ages_for(mallory(), now=NOW).total == 0
+    assert ages_for(standing_of(mallory()), now=NOW).total == 0
 
 
 def test_insights_work_without_requests():
     for user in (alice(), bob()):
-        found = insights_for(user, days=7, now=NOW)
+        found = insights_for(standing_of(user), days=7, now=NOW)
         assert (found.total, found.tools.measures, found.capped) == (Measure(name="", ended=0), [], False)
         assert browser(user).get("/insights/").status_code == 200
 
@@ -218,7 +219,7 @@ def test_insights_of_others_cover_their_own_and_assigned_requests():
     ApprovalRequest.objects.filter(pk=handed.pk).update(assigned_to=stranger)
     past(by, Verdict.REJECT, 5, by=by)
     assert [total(user).ended for user in (owner, by, auditor, stranger)] == [1, 3, 3, 1]
-    assert [one.name for one in insights_for(stranger, days=30, now=NOW).tools.measures] == ["pay"]
+    assert [one.name for one in insights_for(standing_of(stranger), days=30, now=NOW).tools.measures] == ["pay"]
     User.objects.filter(pk=by.pk).update(is_active=False)
     assert total(User.objects.get(pk=by.pk)).ended == 0
 
@@ -228,7 +229,7 @@ def test_page_says_when_figures_are_capped(monkeypatch):
     owner, by = alice(), bob()
     for days_ago in (1, 2, 3, 4):
         past(owner, Verdict.APPROVE, 5, by=by, days_ago=days_ago)
-    found = insights_for(by, days=7, now=NOW)
+    found = insights_for(standing_of(by), days=7, now=NOW)
     assert (found.capped, found.total.ended) == (True, 3)
     assert [one.ended for one in found.per_day] == [1, 1, 1, 0]
 
@@ -238,7 +239,7 @@ def test_rare_names_are_left_out_and_counted(monkeypatch):
     owner, by = alice(), bob()
     for tool in ("a", "a", "b", "b", "c", "d"):
         past(owner, Verdict.APPROVE, 5, by=by, tool=tool)
-    found = insights_for(by, days=7, now=NOW).tools
+    found = insights_for(standing_of(by), days=7, now=NOW).tools
     assert ([one.name for one in found.measures], found.names) == (["a", "b"], 4)
 
 
@@ -289,6 +290,6 @@ def test_insights_take_constant_queries(rows):
 
 
 def test_latest_requests_are_found_by_an_index():
-    query = figures._ended(bob(), NOW - timedelta(days=7))
+    query = figures._ended(standing_of(bob()), NOW - timedelta(days=7))
     explained = query.explain()
     assert connection.vendor != "sqlite" or "decision_age" in explained

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, ApproverScope, ScopeSet, ScopeSetMember, Workflow
 from approvals.pages.lists.workflows_consumer import _changed
@@ -72,8 +73,8 @@ def test_a_search_of_one_workflow_reads_its_requests_only(found, django_assert_n
     permissions.is_limited(decider)  # and what else one statement reads of a person
     one = Workflow.objects.order_by("pk")[ROWS // 2]
     with django_assert_num_queries(0):
-        among = queries.workflows_for(decider).filter(pk=one.pk)
-        few = searched(decider, among, "refund", latest=False, among={one.pk})
+        among = queries.workflows_for(standing_of(decider)).filter(pk=one.pk)
+        few = searched(standing_of(decider), among, "refund", latest=False, among={one.pk})
     # The plan neither reads a table to its end nor all hits of the word.
     assert (scanned(few), re.findall(r"approvals_search VIRTUAL|Index Scan on approvals_search\b", plan(few))) == (
         set(),
@@ -86,7 +87,7 @@ def test_a_push_of_a_searched_page_looks_into_no_index_of_words(found):
     decider = User.objects.get(username="bob")
     one = ApprovalRequest.objects.filter(status=Status.PENDING).latest("created_at")
     with CaptureQueriesContext(connection) as statements:
-        html = _changed(decider, BatchCache(), "refund", one.workflow_id)
+        html = _changed(standing_of(decider), BatchCache(), "refund", one.workflow_id)
     assert f'id="workflow-{one.workflow_id}"' in html
     assert [sql["sql"] for sql in statements if re.search(r" MATCH |@@", sql["sql"])] == []
 
@@ -101,7 +102,7 @@ def test_a_deep_page_of_completed_workflows_in_scope_reads_its_requests_only(fou
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     middle = ApprovalRequest.objects.exclude(status=Status.PENDING).order_by("-changed_at")[ROWS // 4]
-    query = next_requests(again(person), EndedCursor(middle.changed_at, middle.pk))
+    query = next_requests(standing_of(again(person)), EndedCursor(middle.changed_at, middle.pk))
     said = plan(query)
     assert (len(query), scanned(query)) == (CHUNK, set())
     assert re.search(r"request_latest_scope_set\W", said)

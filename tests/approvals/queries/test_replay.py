@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest
 from approvals.policy.rules import Then
@@ -35,7 +36,7 @@ def test_what_it_would_have_allowed_and_a_person_rejected_comes_first():
     approve(approved, decider)
     reject(rejected, decider)
     approve(large, decider)
-    done = replay(policy(SMALL, REST), administrator(), days=7)
+    done = replay(policy(SMALL, REST), standing_of(administrator()), days=7)
     assert (done.total, done.complete) == (3, True)
     assert {name: count.then for name, count in done.rules.items()} == {
         "Small": {"allow": 2},
@@ -56,7 +57,7 @@ def test_what_is_asked_again_and_by_more_people_takes_time():
     apply_policy()
     approve(ask(asker), decider)
     twice = {"stages": [{"groups": [{"votes": 2}, {"votes": 1}]}]}
-    done = replay(policy({"then": "ask", "ask": twice}), administrator(), days=7)
+    done = replay(policy({"then": "ask", "ask": twice}), standing_of(administrator()), days=7)
     seconds = done.added.seconds / (3 + 2)
     assert (done.saved.requests, done.worries, seconds > 10) == (0, {Worry.ASKED_AGAIN: 1}, True)
     assert (done.added.requests, done.net) == (2, -done.added.seconds)
@@ -66,8 +67,8 @@ def test_what_is_asked_again_and_by_more_people_takes_time():
 def test_of_groups_joined_by_or_only_the_time_of_the_fewest_people_is_added(joined, more):
     approve(ask(alice()), bob())
     stage = {"groups": [{"votes": 2}, {"votes": 3}]}
-    done = replay(policy({"then": "ask", "ask": {"stages": [stage | joined]}}), administrator(), days=7)
-    one = replay(policy({"then": "allow"}), administrator(), days=7).saved.seconds
+    done = replay(policy({"then": "ask", "ask": {"stages": [stage | joined]}}), standing_of(administrator()), days=7)
+    one = replay(policy({"then": "allow"}), standing_of(administrator()), days=7).saved.seconds
     # One person has decided it as it was.
     assert (done.added.requests, done.added.seconds) == (1, one * more)
 
@@ -79,7 +80,9 @@ def test_what_an_earlier_no_answered_counts_as_denied_while_the_policy_repeats_r
     ask(asker)
     found = [
         (done.of(Then.DENY), done.of(Then.ASK), dict(done.worries))
-        for done in (replay(policy(**more), administrator(), days=7) for more in ({"repeat_rejections": True}, {}))
+        for done in (
+            replay(policy(**more), standing_of(administrator()), days=7) for more in ({"repeat_rejections": True}, {})
+        )
     ]
     assert found == [(1, 1, {}), (0, 2, {Worry.ASKED_AGAIN: 1})]
 
@@ -92,10 +95,11 @@ def test_it_is_bounded_by_days_by_number_and_by_what_one_may_see():
     ask(asker)
     rules, person = policy(SMALL), administrator()
     totals = [
-        (each.total, each.complete) for each in (replay(rules, person, days=1), replay(rules, person, days=7, most=2))
+        (each.total, each.complete)
+        for each in (replay(rules, standing_of(person), days=1), replay(rules, standing_of(person), days=7, most=2))
     ]
     assert totals == [(1, True), (2, False)]
-    assert replay(rules, make_person("mallory"), days=7).total == 0
+    assert replay(rules, standing_of(make_person("mallory")), days=7).total == 0
 
 
 #: By what a replay evaluates requests, and what the policy has said of them.

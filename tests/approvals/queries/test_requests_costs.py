@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals import queries
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages import bulk
@@ -71,14 +72,14 @@ def test_inbox_of_people_who_see_only_their_own_takes_more_but_constant_queries(
 
 
 def test_inbox_push_takes_constant_queries(desk):
-    missed = list(request_list.listed(queries.requests_for(desk), whole=True)[:30])
+    missed = list(request_list.listed(queries.requests_for(standing_of(desk)), whole=True)[:30])
     desk.get_all_permissions()
-    few = cost(lambda: render_push(desk, BatchCache(), Filters(), missed[:1]))
-    assert few == cost(lambda: render_push(desk, BatchCache(), Filters(), missed)) <= 6
+    few = cost(lambda: render_push(standing_of(desk), BatchCache(), Filters(), missed[:1]))
+    assert few == cost(lambda: render_push(standing_of(desk), BatchCache(), Filters(), missed)) <= 6
 
 
 def test_bulk_preview_takes_one_query(desk):
     made = ApprovalRequest.objects.all()
     order = bulk.Order({one.pk: one.input_digest for one in made}, Verdict.APPROVE, "")
     permissions.is_limited(desk)  # and what else one statement reads of a person
-    assert cost(lambda: bulk.plan(desk, order)) <= 1
+    assert cost(lambda: bulk.plan(standing_of(desk), order)) <= 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from approvals.access.standing import standing_of
 from approvals.actions.policy.judging import judge
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, Role, Workflow
@@ -76,7 +77,7 @@ def live(asker, workflow: Workflow) -> Verdict:
 
 
 def replayed(policy: Policy) -> Verdict:
-    [(_row, verdict)] = judged(policy, administrator(), since=AT - timedelta(days=1), most=10)
+    [(_row, verdict)] = judged(policy, standing_of(administrator()), since=AT - timedelta(days=1), most=10)
     return verdict
 
 

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.policy.rules import evaluate
@@ -50,7 +51,7 @@ def outcome(suggestion, value: dict, **more) -> str:
 def test_mail_to_one_domain_is_suggested_with_its_evidence():
     ours = [({"to": [f"p{number}@ours.com"], "text": "x"}, True) for number in range(22)]
     decide([*ours, ({"to": ["a@evil.com"], "text": "x"}, False), ({"to": ["a@other.com"], "text": "x"}, True)])
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     assert (suggestion.rule["name"], suggestion.evidence.approved, suggestion.total) == (
         "sendEmail to @ours.com: approved every time",
         22,
@@ -71,7 +72,7 @@ def test_mail_to_one_domain_is_suggested_with_its_evidence():
 
 def test_numbers_are_suggested_below_the_first_that_was_not_approved():
     decide([({"amount": number}, number < 90) for number in range(0, 100, 3)], tool="refund")
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     assert suggestion.rule["match"] == {
         "tools": ["refund"],
         "input": [{"pointer": "", "members": ["amount"]}, {"pointer": "/amount", "at_least": 0, "at_most": 87}],
@@ -84,7 +85,7 @@ def test_neither_a_whole_tool_is_suggested_nor_one_that_runs_what_it_is_told():
     decide([({"text": f"{number}"}, True) for number in range(20)], tool="remember")
     for tool in ("lookUp", "bash", "pwsh", "Write"):
         decide([({"q": "x"}, True)] * 20, tool=tool)
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     assert (suggestion.tool, suggestion.rule["match"]["input"][1:]) == (
         "lookUp",
         [{"pointer": "/q", "one_of": ["x"]}],
@@ -96,10 +97,10 @@ def test_decisions_of_programs_speak_against_a_suggestion_but_never_for_it():
     machine = Machine(decider)
     for number in range(24):
         machine.decide({"id": ask(asker, {"amount": number}, tool="byProgram").pk}, "approve")
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []
     decide([({"amount": number}, True) for number in range(24)], tool="refund")
     machine.decide({"id": ask(asker, {"amount": 24}, tool="refund").pk}, "reject")
-    [suggestion] = suggestions_for(administrator("eve"))
+    [suggestion] = suggestions_for(standing_of(administrator("eve")))
     assert (suggestion.tool, suggestion.evidence.approved, suggestion.total) == ("refund", 24, 25)
     assert outcome(suggestion, {"amount": 23}) == "allow"
     assert outcome(suggestion, {"amount": 24}) == "ask"
@@ -121,10 +122,10 @@ def test_the_numbers_of_a_suggestion_lead_to_the_decisions_that_they_count():
 def test_too_few_critical_ones_and_what_one_may_not_see_suggest_nothing():
     decide([({"q": 1}, True)] * 19)
     decide([({"q": 1}, True)] * 25, tool="pay", priority=Priority.CRITICAL)
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []
     decide([({"q": 1}, True)])
-    assert len(suggestions_for(administrator())) == 1
-    assert suggestions_for(make_person("mallory")) == []
+    assert len(suggestions_for(standing_of(administrator()))) == 1
+    assert suggestions_for(standing_of(make_person("mallory"))) == []
 
 
 def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
@@ -137,7 +138,7 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
     [text] = re.findall(r'name="document" value="([^"]*)"', page)
     draft = client.post("/settings/policy/change/", {"document": html.unescape(text), "step": "preview", "days": "60"})
     assert (draft.status_code, "What it would have done" in draft.content.decode()) == (200, True)
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     apply_policy(dict(suggestion.rule))
     assert "approved unchanged" not in client.get("/settings/policy/").content.decode()
 
@@ -148,19 +149,19 @@ def test_a_suggestion_leads_to_a_draft_with_its_replay_and_is_not_made_twice():
 def test_no_suggestion_names_a_value_that_is_hidden(name, good, bad):
     ToolSettings.objects.create(tool_name="login", secret_fields=["/code"])
     decide([({name: good}, True)] * 25 + [({name: bad}, False)], tool="login")
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []
 
 
 def test_no_suggestion_names_a_key_in_a_text():
     key = f"ghp_{'a1B2' * 9}"
     decide([({"text": key}, True)] * 25 + [({"text": "other"}, False)], tool="post")
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []
 
 
 @pytest.mark.parametrize("between", [",", ";", " ", "\t", "\r", "\n"])
 def test_a_list_of_addresses_in_a_text_is_no_address(between):
     decide([({"to": f"p{number}@ours.com"}, True) for number in range(22)] + [({"to": "a@evil.com"}, False)])
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     assert outcome(suggestion, {"to": "new@ours.com"}) == "allow"
     assert outcome(suggestion, {"to": f"a@evil.com{between}b@ours.com"}) == "ask"
 
@@ -170,7 +171,7 @@ def test_values_at_deeper_levels_are_suggested_by_pointer_and_nothing_is_let_thr
         ({"mail": {"to": [f"p{n}@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": n % 2}]}, True) for n in range(22)
     ]
     decide([*ours, ({"mail": {"to": ["a@evil.com"], "meta": None}, "rows": []}, False)])
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     assert suggestion.rule["name"] == "sendEmail to @ours.com: approved every time"
     good = {"mail": {"to": ["x@ours.com"], "meta": {"tag": "a"}}, "rows": [{"k": 1}]}
     assert outcome(suggestion, good) == "allow"
@@ -189,7 +190,7 @@ def test_values_at_deeper_levels_are_suggested_by_pointer_and_nothing_is_let_thr
 
 def test_a_value_of_a_customer_is_suggested_by_its_pointer():
     decide([({"customer": {"country": "DE" if n % 2 else "US"}}, bool(n % 2)) for n in range(44)], tool="refund")
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     assert suggestion.rule["name"] == "refund by customer.country: approved every time"
     assert suggestion.rule["match"]["input"] == [
         {"pointer": "", "members": ["customer"]},
@@ -215,16 +216,16 @@ def test_secrets_and_what_is_too_deep_or_too_wide_suggest_nothing():
     deep = {"a": {"b": {"c": {"d": {"e": 1}}}}}
     decide([(deep, True)] * 20, tool="deep")
     decide([({f"m{n}": 1 for n in range(40)}, True)] * 20, tool="wide")
-    assert [each.tool for each in suggestions_for(administrator())] == ["ok-tool"]
+    assert [each.tool for each in suggestions_for(standing_of(administrator()))] == ["ok-tool"]
     # A name that a condition would have to escape is none of these.
     decide([({"in": 1, "not/plain": 1}, True)] * 20, tool="odd")
-    assert {each.tool for each in suggestions_for(administrator())} == {"ok-tool", "odd"}
+    assert {each.tool for each in suggestions_for(standing_of(administrator()))} == {"ok-tool", "odd"}
 
 
 def test_the_evidence_names_how_many_people_decided_and_the_latest_decisions():
     decide([({"q": "x"}, True)] * 20, tool="lookUp")
     approve(ask(asker_and_decider()[0], {"q": "x"}, tool="lookUp"), make_person("eve", "decide_approvalrequest"))
-    [suggestion] = suggestions_for(administrator())
+    [suggestion] = suggestions_for(standing_of(administrator()))
     evidence = suggestion.evidence
     assert (evidence.approved, evidence.people, len(evidence.shown), evidence.more) == (21, 2, 10, 11)
     assert [request.decision.by_name for request in evidence.shown] == ["eve", *["bob"] * 9]
@@ -233,17 +234,17 @@ def test_the_evidence_names_how_many_people_decided_and_the_latest_decisions():
 @pytest.mark.parametrize("tool", ["*", "send*"])
 def test_a_tool_whose_name_would_be_a_pattern_suggests_nothing(tool):
     decide([({"a": 1}, True)] * 25, tool=tool)
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []
 
 
 def test_decisions_on_a_name_in_another_case_count_because_the_rule_fits_it():
     decide([({"a": 1}, True)] * 25, tool="send")
-    assert [each.tool for each in suggestions_for(administrator())] == ["send"]
+    assert [each.tool for each in suggestions_for(standing_of(administrator()))] == ["send"]
     decide([({"a": 1}, False)], tool="Send")
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []
 
 
 def test_calls_with_files_suggest_nothing():
     decide([({"a": 1}, True)] * 25, tool="send")
     ApprovalRequest.objects.update(attachments=[{"id": "1", "name": "a.pdf"}])
-    assert suggestions_for(administrator()) == []
+    assert suggestions_for(standing_of(administrator())) == []

@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.models import Decision
 from approvals.queries.insights.figures import insights_for
 from approvals.states import Verdict
@@ -35,14 +36,14 @@ def test_times_count_only_working_hours(settings, hours_ago, seconds):
     settings.HITL_WORKING_HOURS = OFFICE
     past(alice(), Verdict.APPROVE, seconds, by=bob(), days_ago=hours_ago / 24)
     end = Decision.objects.get().decided_at
-    total = insights_for(carol(), days=30, now=NOW).total
+    total = insights_for(standing_of(carol()), days=30, now=NOW).total
     assert total.median == pytest.approx(counted(end - timedelta(seconds=seconds), end), abs=1)
 
 
 def test_hasty_decisions_are_measured_in_all_hours(settings):
     settings.HITL_WORKING_HOURS = OFFICE
     past(alice(), Verdict.APPROVE, 3600, by=bob(), days_ago=0.5, words=100)
-    total = insights_for(carol(), days=7, now=NOW).total
+    total = insights_for(standing_of(carol()), days=7, now=NOW).total
     assert (total.median, total.hasty) == (0, 0)
 
 
@@ -50,7 +51,7 @@ def test_days_are_those_of_the_time_zone_of_the_site(settings):
     past(alice(), Verdict.APPROVE, 60, by=bob(), days_ago=13 / 24)
     reader = carol()
     with timezone.override("Pacific/Auckland"):
-        found = insights_for(reader, days=7, now=NOW)
+        found = insights_for(standing_of(reader), days=7, now=NOW)
     assert Decision.objects.get().decided_at == datetime(2026, 11, 20, 23, tzinfo=UTC)
     assert [measure.name for measure in found.per_day if measure.ended] == ["2026-11-21"]
     assert found.per_day[-1].name == "2026-11-22"

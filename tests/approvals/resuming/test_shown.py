@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.background import sweep
 from approvals.db.pool import run
 from approvals.live.batching import BatchCache
@@ -95,10 +96,10 @@ def test_a_page_that_was_away_catches_up():
     owner, approver = alice(), bob()
     request, before = approved(owner, approver), timezone.now()
     take(request, owner)
-    missed = assignee_pushes.render_missed(approver, before, limit=50)
+    missed = assignee_pushes.render_missed(standing_of(approver), before, limit=50)
     assert missed is not None
     assert shown(missed, request).startswith("Being resumed by alice (worker-1)")
     change = assignee_pushes.render_change(
-        approver, BatchCache(), "resume.taken", str(request.pk), None, Door.DASHBOARD
+        standing_of(approver), BatchCache(), "resume.taken", str(request.pk), None, Door.DASHBOARD
     )
     assert shown(change, request).startswith("Being resumed by alice (worker-1)")

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, AuditEntry, Decision, OutboxEvent, Workflow
 from approvals.models.search import SearchText
 from approvals.outbound import messages, push
@@ -177,7 +178,10 @@ def test_no_outgoing_message_and_no_event_contains_a_secret(planted, settings):
     person = User.objects.get(username="bob")
     requests = list(ApprovalRequest.objects.select_related("workflow"))
     mentions = [messages.Mention(request, "alice") for request in requests]
-    mails = [messages.mail(person, requests, mentions), *(messages.mail(person, [each]) for each in requests)]
+    mails = [
+        messages.mail(person, standing_of(person), requests, mentions),
+        *(messages.mail(person, standing_of(person), [each]) for each in requests),
+    ]
     texts = [f"{mail.subject}\n{mail.body}" for mail in mails] + [messages.slack(requests).decode()]
     texts += [
         str(push._message([each], [])) + str(push._message([], [messages.Mention(each, "alice")])) for each in requests

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from approvals import actions as desk
 from approvals import signals
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.db import pool
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
@@ -252,7 +253,7 @@ def test_a_sub_agents_chat_takes_no_message_and_is_not_listed():
     below = Chat.objects.get(agent="accountant")
     with pytest.raises(actions.posting.BadMessage, match="the chat that started it"):
         say(below, "and me?")
-    assert [chat.agent for chat in queries.filtered_chats_for(asker(), queries.ChatFilters())] == ["boss"]
+    assert [chat.agent for chat in queries.filtered_chats_for(standing_of(asker()), queries.ChatFilters())] == ["boss"]
     assert (below.title, below.shown.count()) == ("ask", 2)
 
 

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from django.contrib.auth.models import User
 
+from approvals.access.standing import standing_of
 from approvals.db import pool
 from approvals.exceptions import NotAllowed
 from approvals.models import AuditEntry, Decision, Workflow
@@ -142,7 +143,7 @@ def test_an_approver_whom_scopes_limit_stops_only_turns_of_their_own():
 def test_a_scope_that_comes_while_an_approver_has_a_chat_open_keeps_them_from_stopping_it():
     alice, bob, root = people.alice(), people.bob(), User.objects.create_superuser("root")
     turn = converse(alice, "ask")
-    chat = queries.get_chat_for(bob, turn.chat_id)
+    chat = queries.get_chat_for(standing_of(bob), turn.chat_id)
     make_scope(bob, by=root)
     with pytest.raises(NotAllowed):
         actions.stop_turn(chat, by=bob, via=Door.CHAT)

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.access.standing import standing_of
 from approvals.states import Door, Verdict
 from chats import actions, checkpoints, queries
 from chats.exceptions import ChatNotFound
@@ -165,8 +166,8 @@ def test_only_readers_of_the_chat_may_read_a_checkpoint():
     chat, _ = asked(people.alice())
     (row,) = queries.checkpoints_of(chat)
     for person in (chat.owner, people.bob(), people.carol()):
-        assert queries.get_checkpoint_for(person, row.pk)[2] == queries.parts_at(row)
+        assert queries.get_checkpoint_for(standing_of(person), row.pk)[2] == queries.parts_at(row)
     mallory = people.mallory()
     for pk in (row.pk, row.pk + 1):
         with pytest.raises(ChatNotFound):
-            queries.get_checkpoint_for(mallory, pk)
+            queries.get_checkpoint_for(standing_of(mallory), pk)

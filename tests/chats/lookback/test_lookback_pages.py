@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals.access.callers import ALL, Caller, client_token
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, AuditEntry
 from approvals.record import audit
 from approvals.states import Verdict
@@ -210,8 +211,16 @@ def test_only_readers_of_a_chat_may_export_it(paid):
 
 def test_a_client_token_is_good_for_the_export_of_its_chat_only(paid):
     theirs = Chat.objects.create(owner=bob_again(), public_id=paid.chat.public_id, agent="oddball")
-    mine = Machine(client_token(Caller(user=paid.chat.owner, scopes=ALL), thread=paid.chat.public_id))
-    bobs = Machine(client_token(Caller(user=bob_again(), scopes=ALL), thread=paid.chat.public_id))
+    mine = Machine(
+        client_token(
+            Caller(user=paid.chat.owner, standing=standing_of(paid.chat.owner), scopes=ALL), thread=paid.chat.public_id
+        )
+    )
+    bobs = Machine(
+        client_token(
+            Caller(user=bob_again(), standing=standing_of(bob_again()), scopes=ALL), thread=paid.chat.public_id
+        )
+    )
     assert mine.get(f"/api/chats/{paid.chat_id}/export").status == 200
     assert bobs.get(f"/api/chats/{theirs.pk}/export").status == 200
     assert bobs.get(f"/api/chats/{paid.chat_id}/export").status == 404

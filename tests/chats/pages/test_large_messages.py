@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from django.test import Client
 
+from approvals.access.standing import standing_of
 from approvals.db.pool import run
 from approvals.pages.consumers import MAX_PUSH
 from chats.agent.agent import Agent
@@ -57,7 +58,7 @@ def test_a_large_part_of_an_answer_is_fetched_by_the_pages_and_the_others_are_pu
     # As HTML, each is four times as long.
     completed(chat, "hello", text("<" * 49_000 + "first"), text("<" * 49_000 + "second"), text(SMALL))
     question, reply = Message.objects.order_by("position")
-    pushed = render_push(chat.owner, chat)
+    pushed = render_push(standing_of(chat.owner), chat)
     # The first part of an answer says that a step begins.
     begin, large, fits, small = (f"part-{reply.pk}-{number}" for number in range(4))
     address = f"/chats/{chat.pk}/messages/{reply.pk}/parts/1/"
@@ -74,7 +75,7 @@ def test_an_open_page_that_shows_a_large_part_already_does_not_fetch_it_again():
     paused(chat)
     shown = versions(browser(chat.owner).get(f"/chats/{chat.pk}/").text)
     # A page keeps what has the same version.
-    assert versions(render_push(chat.owner, chat, limit=CATCH_UP)) == shown
+    assert versions(render_push(standing_of(chat.owner), chat, limit=CATCH_UP)) == shown
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_a_person_wrote_is_fetched_too_if_it_is_large():
     completed(chat, "hello")
     Message.objects.filter(role="user").update(parts=[{"type": "text", "text": LARGE}])
     message = Message.objects.get(role="user")
-    pushed = render_push(chat.owner, chat)
+    pushed = render_push(standing_of(chat.owner), chat)
     assert fetched(pushed) == {f"part-{message.pk}-0": f"/chats/{chat.pk}/messages/{message.pk}/parts/0/"}
     assert "Hello back." in pushed
 
@@ -108,7 +109,7 @@ def test_many_parts_that_are_too_large_together_are_fetched_the_earlier_ones_fir
     chat = make_chat(alice())
     completed(chat, "hello", *(text(f"{number} {LARGE[:49_000]}") for number in range(8)))
     reply = Message.objects.get(role="assistant")
-    pushed = render_push(chat.owner, chat)
+    pushed = render_push(standing_of(chat.owner), chat)
     assert len(pushed.encode()) < MAX_PUSH
     assert list(fetched(pushed)) == [f"part-{reply.pk}-{number}" for number in range(1, 4)]
 
@@ -128,7 +129,7 @@ def test_the_card_of_a_large_call_is_fetched_with_its_part():
     agent = Agent(name="support", tools=[publish])
     answer(say(chat, "please"), use("publish", {"page": "<" * 180_000}), agent=agent)
     reply = Message.objects.get(role="assistant")
-    addresses = fetched(render_push(chat.owner, chat))
+    addresses = fetched(render_push(standing_of(chat.owner), chat))
     assert addresses == {f"part-{reply.pk}-1": f"/chats/{chat.pk}/messages/{reply.pk}/parts/1/"}
     for person, decides in ((chat.owner, False), (bob(), True)):
         page = browser(person).get(*addresses.values()).text

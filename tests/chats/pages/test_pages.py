@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from approvals.access.standing import standing_of
 from approvals.models import Decision
 from approvals.states import Verdict
 from chats import actions
@@ -138,9 +139,9 @@ def test_a_message_while_an_approval_is_open_is_refused_and_names_it(chat):
 
 def test_the_refusal_goes_when_the_chat_goes_on(chat):
     turn = paused(chat)
-    assert parse(render_push(chat.owner, chat)).find(id="composer-refusal") == []
+    assert parse(render_push(standing_of(chat.owner), chat)).find(id="composer-refusal") == []
     decide(only_request(turn), bob(), Verdict.APPROVE)
-    (emptied,) = parse(render_push(chat.owner, chat)).find(id="composer-refusal")
+    (emptied,) = parse(render_push(standing_of(chat.owner), chat)).find(id="composer-refusal")
     assert (emptied.attributes["hx-swap-oob"], emptied.words) == ("outerHTML", "")
 
 

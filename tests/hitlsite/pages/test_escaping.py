@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from approvals import actions as desk
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
@@ -157,7 +158,7 @@ def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}
-    html = render_push_of_inbox(bob, BatchCache(), Filters(status="any"), listed_requests())
+    html = render_push_of_inbox(standing_of(bob), BatchCache(), Filters(status="any"), listed_requests())
     assert_harmless(html)
     assert parse(html).find("a", class_="row-title")[0].text == evil
     live = WorkflowsConsumer()
@@ -214,7 +215,7 @@ def test_pages_of_chats_escape_it(bob, evil_chat):
 
 
 def test_pushes_of_chats_escape_it(bob, evil_chat, evil):
-    assert_harmless(render_push(bob, evil_chat))
+    assert_harmless(render_push(standing_of(bob), evil_chat))
     delta = render_to_string("chats/chat/_delta.html", {"turn_id": 1, "step": 0, "text": evil})
     assert_harmless(delta)
     (shown,) = parse(delta).find("div")

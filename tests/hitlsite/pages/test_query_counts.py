@@ -9,6 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from approvals import actions as desk
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest, Workflow
 from approvals.pages import consumers
@@ -203,7 +204,7 @@ def test_a_chat_costs_the_same_for_any_length(rows):
     assert of_page(user, f"{page}checkpoints/") <= SIGNED_IN + 3
     assert of_page(user, f"/chats/checkpoints/{TurnCheckpoint.objects.last().pk}/") <= SIGNED_IN + 3
     user = User.objects.get(pk=user.pk)
-    assert len(queries(lambda: render_push(user, found))) <= 13 + results
+    assert len(queries(lambda: render_push(standing_of(user), found))) <= 13 + results
 
 
 @pytest.mark.parametrize("rows", [FEW, MANY])

@@ -84,8 +84,6 @@ WRITING_SQL = re.compile(r"\s*(INSERT|UPDATE|DELETE|TRUNCATE|REPLACE|MERGE)\b")
 UNDECLARED = {
     "approvals/access/callers.py request.caller": "put there by the middleware for the views behind it",
     "approvals/access/callers.py request._dont_enforce_csrf_checks": "where Django's CSRF check looks",
-    "approvals/access/permissions.py user._perm_cache": "where Django's ModelBackend looks",
-    "approvals/access/rights.py user._perm_cache": "where Django's ModelBackend looks",
     "approvals/api/rest/operations.py caller": "set by ninja: the caller that `Bearer` has returned",
     "approvals/api/rest/urls.py wrapped.csrf_exempt": "where Django's CSRF check looks",
     "hitlsite/server/handler.py chain": "ends with a method of Django's handlers that its stubs leave out",
@@ -101,6 +99,7 @@ MAY_LACK = {
     "login_required": "views have it if they say whether",
     "model_admin": "only views of the admin have it",
     "preferences": "only requests of people for pages, which the middleware has read them for",
+    "standing": "only requests of people for pages, which the middleware has read it for",
     "problems": "only some providers know what their models refuse",
     "process_exception": "only some middleware looks at errors",
     "process_view": "only some middleware looks at views",

@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from approvals import actions
+from approvals.access.rights import ADMINISTER, DECIDE
+from approvals.access.standing import standing_of
 from approvals.actions.locking import lock_known_workflow
 from approvals.actions.recounting import recount_votes
 from approvals.administration.people.actions import change_person, give_roles, set_active
@@ -96,9 +98,9 @@ LOSSES = [
 def test_whoever_loses_it_while_their_call_waits_for_the_lock_does_nothing(make, loss, code, needs_votes):
     owner, actor = alice(), make()
     request = make_voted(owner, both(group(votes=2))) if needs_votes else make_request(owner, tool_name="pay")
-    assert actor.has_perm("approvals.decide_approvalrequest")
+    assert standing_of(actor).holds(DECIDE)
     acts = {name: Act(lambda work=work: work(actor)) for name, work in works(request).items()}
-    # One after the other: a `User` is read for one call.
+    # One after the other.
     told = {}
     with transaction.atomic():
         lock_known_workflow(request.workflow_id)
@@ -118,7 +120,7 @@ def test_whoever_loses_it_while_their_call_waits_for_the_lock_does_nothing(make,
 def test_an_administrator_who_is_removed_while_waiting_changes_no_one(dora):
     root, erin = User.objects.create_superuser("root"), make_person("erin")
     waiting = again(dora)
-    assert waiting.has_perm("approvals.administer")
+    assert standing_of(waiting).holds(ADMINISTER)
     with transaction.atomic():
         change_person(dora.pk, email="", roles=[RoleName.APPROVER], team_ids=[], by=root)
         act = Act(lambda: set_active(erin.pk, active=False, by=waiting)).begun()

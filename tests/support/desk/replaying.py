@@ -12,6 +12,7 @@ from uuid import uuid4
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.actions.policy.judging import answer_of, priority_of
 from approvals.asking.asks import Ask
 from approvals.db.prepared import Insert
@@ -144,7 +145,9 @@ def differences() -> list[Any]:
     live = live_version()
     wrong, replayed = [], 0
     since = timezone.now() - timedelta(days=DAYS + 1)
-    for row, verdict in judged(rules_of(live.number, live.digest), administrator(), since=since, most=10**6):
+    for row, verdict in judged(
+        rules_of(live.number, live.digest), standing_of(administrator()), since=since, most=10**6
+    ):
         replayed += 1
         now = (verdict.then.value, [rule.name for rule in verdict.rules], live.number)
         if asked[row.pk] != now:

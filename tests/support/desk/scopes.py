@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.models import Group, User
 
 from approvals.access import permissions
+from approvals.access.standing import Standing, standing_of, standings_of
 from approvals.actions.policy.scoping import compare_earlier_requests
 from approvals.administration.scopes.actions import ScopeTerms, store_scope
 from approvals.models import ApprovalRequest, ApproverScope
@@ -31,26 +33,25 @@ def make_scope(
 
 
 def again(person: User) -> User:
-    """The person as the next call reads them: rights and scopes are read once for each call."""
+    """The person as the database has them now."""
     return User.objects.get(pk=person.pk)
 
 
 def people_allowed(request: ApprovalRequest) -> tuple[set[str], set[str]]:
     """Who may see a request, and who may decide it, by the rights of each person, read for each alone."""
-    return _people_allowed(request, [again(person) for person in User.objects.all()])
+    return _people_allowed(request, {person.pk: standing_of(person) for person in User.objects.all()})
 
 
 def people_allowed_together(request: ApprovalRequest) -> tuple[set[str], set[str]]:
     """The same by rights that are read for everyone at once."""
-    people = list(User.objects.all())
-    permissions.load_permissions(people)
-    return _people_allowed(request, people)
+    return _people_allowed(request, standings_of(User.objects.values_list("pk", flat=True)))
 
 
-def _people_allowed(request: ApprovalRequest, people: list[User]) -> tuple[set[str], set[str]]:
+def _people_allowed(request: ApprovalRequest, standings: Mapping[int, Standing]) -> tuple[set[str], set[str]]:
+    people = {person.username: standings[person.pk] for person in User.objects.all()}
     return (
-        {person.username for person in people if permissions.may_see(person, request)},
-        {person.username for person in people if permissions.may_decide(person, request)},
+        {name for name, standing in people.items() if permissions.may_see(standing, request)},
+        {name for name, standing in people.items() if permissions.may_decide(standing, request)},
     )
 
 

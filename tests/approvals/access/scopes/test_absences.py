@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from approvals import actions, queries
 from approvals.access import permissions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, NotFound
 from approvals.models import Absence, ApprovalRequest, AuditEntry, ToolSettings
@@ -44,8 +45,12 @@ def refund(owner: User, amount: int = 120, **changes: object) -> ApprovalRequest
 def rights(person: User, request: ApprovalRequest) -> tuple[bool, bool, bool]:
     """Whether the person sees, may decide, and finds the request."""
     person = again(person)
-    listed = queries.requests_for(person).filter(pk=request.pk).exists()
-    return permissions.may_see(person, request), permissions.may_close(person, request), listed
+    listed = queries.requests_for(standing_of(person)).filter(pk=request.pk).exists()
+    return (
+        permissions.may_see(standing_of(person), request),
+        permissions.may_close(standing_of(person), request),
+        listed,
+    )
 
 
 def test_a_delegate_decides_for_who_is_away_and_it_is_on_record(absent):
@@ -102,7 +107,7 @@ def test_an_absence_that_has_ended_meanwhile_does_not_count(absent):
     erin, request = make_person("erin", DECIDER), refund(alice())
     away(absent, erin)
     before = again(erin)
-    assert permissions.may_close(before, request)
+    assert permissions.may_close(standing_of(before), request)
     Absence.objects.all().delete()
     with pytest.raises(NotFound):
         decide(request, before, Verdict.APPROVE)

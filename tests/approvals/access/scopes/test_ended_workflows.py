@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, Workflow
 from approvals.queries.lists import ended
 from approvals.queries.lists.ended import EndedCursor
@@ -46,7 +47,7 @@ def pages(person: User, limit: int) -> list[list[int]]:
     """The ids of the workflows of each page."""
     found, after = [], None
     while True:
-        page = page_of_workflows(again(person), ENDED, after=after, limit=limit)
+        page = page_of_workflows(standing_of(again(person)), ENDED, after=after, limit=limit)
         found.append([workflow.pk for workflow in page.workflows])
         if page.after is None:
             return found
@@ -94,11 +95,11 @@ def test_a_page_costs_as_many_statements_with_many_workflows_as_with_few(root):
             make_scope(person, by=root, tools=["a"])
     few, many = [], []
     for limit, costs in ((3, few), (10, many)):
-        after, person = None, again(person)
-        list(page_of_workflows(person, ENDED, limit=limit).workflows)
+        after, reader = None, standing_of(person)
+        list(page_of_workflows(reader, ENDED, limit=limit).workflows)
         for _ in range(2):
             with CaptureQueriesContext(connection) as statements:
-                after = page_of_workflows(person, ENDED, after=after, limit=limit).after
+                after = page_of_workflows(reader, ENDED, after=after, limit=limit).after
             costs.append(len(statements))
     assert few == many == [4, 4]
 
@@ -108,7 +109,7 @@ def test_a_cursor_of_another_list_gives_the_first_page(root):
     workflow = end(asker, "a", ended_at=1)
     make_scope(person, by=root, tools=["a"])
     for reader, cursor in ((person, WorkflowCursor(0, THEN, 1)), (root, EndedCursor(THEN, workflow.pk))):
-        rows = page_of_workflows(again(reader), ENDED, after=cursor).workflows
+        rows = page_of_workflows(standing_of(again(reader)), ENDED, after=cursor).workflows
         assert [row.pk for row in rows] == [workflow.pk]
 
 

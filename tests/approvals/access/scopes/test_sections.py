@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest
 from approvals.queries.filters import Filters
 from approvals.queries.policy import visible
@@ -50,7 +51,7 @@ def expected(person: User, tools: list[str]) -> dict[str, list[str]]:
     rows: dict[str, list[ApprovalRequest]] = {name: [] for name in SECTIONS}
     for request in ApprovalRequest.objects.order_by("urgency", "created_at", "id"):
         if request.tool_name in tools or person.pk in {request.requested_by_id, request.assigned_to_id}:
-            rows[section_of(person, request)].append(request)
+            rows[section_of(standing_of(person), request)].append(request)
     rows[EXPIRING].sort(key=lambda request: (request.deadline_at, request.pk))
     rows[RECENT].sort(key=lambda request: (request.changed_at, request.pk), reverse=True)
     limits = {EXPIRING: PAGE, MINE: PAGE, WAITING: PAGE, RECENT: RECENT_SHOWN}
@@ -58,7 +59,10 @@ def expected(person: User, tools: list[str]) -> dict[str, list[str]]:
 
 
 def shown(person: User) -> dict[str, list[str]]:
-    return {name: [str(row.pk) for row in rows] for name, rows in sections_of(again(person), Filters()).rows.items()}
+    return {
+        name: [str(row.pk) for row in rows]
+        for name, rows in sections_of(standing_of(again(person)), Filters()).rows.items()
+    }
 
 
 @pytest.mark.parametrize("number", [0, 1, 3, len(TOOLS)])
@@ -95,7 +99,7 @@ def test_suspended_workflows_are_all_listed_however_many_requests_wait(root, mon
     make_scope(person, by=root, tools=TOOLS[:3])
     found, after = [], None
     while True:
-        page = page_of_workflows(again(person), SUSPENDED, after=after, limit=4)
+        page = page_of_workflows(standing_of(again(person)), SUSPENDED, after=after, limit=4)
         found += [workflow.pk for workflow in page.workflows]
         if (after := page.after) is None:
             break

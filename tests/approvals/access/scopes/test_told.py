@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import Group, User
 
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import OutboxEvent
 from approvals.models.subscriptions import NotificationRule
@@ -28,9 +29,13 @@ def test_open_pages_are_pushed_only_what_a_scope_fits():
     for tool in ("refund", "payroll"):
         request = make_request(asker, tool_name=tool)
         told[tool] = [
-            bool(consumers._workflow_changed(again(decider), BatchCache(), request.workflow_id, str(request.pk))),
-            bool(inbox_consumer._changed(again(decider), BatchCache(), Filters(), str(request.pk), True)),
-            bool(workflows_consumer._changed(again(decider), BatchCache(), "", request.workflow_id)),
+            bool(
+                consumers._workflow_changed(
+                    standing_of(again(decider)), BatchCache(), request.workflow_id, str(request.pk)
+                )
+            ),
+            bool(inbox_consumer._changed(standing_of(again(decider)), BatchCache(), Filters(), str(request.pk), True)),
+            bool(workflows_consumer._changed(standing_of(again(decider)), BatchCache(), "", request.workflow_id)),
         ]
     assert told == {"refund": [True] * 3, "payroll": [False] * 3}
 

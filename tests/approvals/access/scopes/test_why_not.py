@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from approvals.access.standing import standing_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApprovalRequest
 from approvals.pages.bulk import Order, plan
@@ -32,7 +33,7 @@ def decider() -> User:
 
 
 def why(person: User, request: ApprovalRequest) -> str:
-    return why_not(again(person), stored(request))
+    return why_not(standing_of(again(person)), stored(request))
 
 
 def test_whoever_may_decide_is_told_nothing(admin, decider):
@@ -98,7 +99,7 @@ def test_the_page_the_api_and_many_at_once_say_why(admin, decider):
     assert (pressed.status_code, ABOVE in pressed.content.decode()) == (403, True)
     answer = Machine(decider).decide({"id": str(request.pk)}, "approve")
     assert (answer.refusal, answer.body["detail"]) == ((403, "not_allowed"), ABOVE)
-    [step] = plan(again(decider), Order({request.pk: request.input_digest}, Verdict.APPROVE, ""))
+    [step] = plan(standing_of(again(decider)), Order({request.pk: request.input_digest}, Verdict.APPROVE, ""))
     assert (step.code, step.message) == ("not_allowed", ABOVE)
 
 
@@ -112,7 +113,6 @@ def test_an_edit_above_the_limit_names_it(admin, decider):
 def test_a_page_of_many_requests_reads_the_scopes_of_a_person_once(admin, decider, django_assert_num_queries):
     make_scope(decider, by=admin, tools=["refund"])
     requests = [stored(make_request(decider, tool_name="payroll")) for _ in range(5)]
-    person = again(decider)
-    why_not(person, requests[0])
+    standing = standing_of(decider)
     with django_assert_num_queries(0):
-        assert len({why_not(person, request) for request in requests}) == 1
+        assert len({why_not(standing, request) for request in requests}) == 1

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from approvals.access.standing import standing_of
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.models import ApprovalRequest, Grant
 from approvals.queries.policy.grants import preview
@@ -48,8 +49,10 @@ def test_a_preview_counts_what_a_grant_would_have_approved_in_few_statements(wid
     request = ApprovalRequest.objects.select_related("workflow").get(pk=ask(asker, {"order": 0}).pk)
     found = []
     # What a person may do is read once for each call.
-    preview(decider, request, terms())
-    statements = cost(lambda: found.append(preview(decider, request, terms(width, Audience.AGENT, until=in_an_hour()))))
+    preview(standing_of(decider), request, terms())
+    statements = cost(
+        lambda: found.append(preview(standing_of(decider), request, terms(width, Audience.AGENT, until=in_an_hour())))
+    )
     [shown] = found
     expected = {Width.INPUT: ([earlier[0]], 2), Width.FIELDS: ([], 0), Width.TOOL: ([earlier[0]], 4)}[width]
     assert ((shown.rejected, shown.count), shown.complete, statements <= 2) == (expected, True, True)
@@ -62,9 +65,9 @@ def test_a_preview_of_key_fields_compares_them_and_says_what_it_could_not_read()
         earlier = ask(asker, value)
         ApprovalRequest.objects.filter(pk=earlier.pk).update(status="approved")
     request = ApprovalRequest.objects.select_related("workflow").get(pk=ask(asker, {"order": 1}).pk)
-    shown = preview(asker, request, terms(Width.FIELDS))
+    shown = preview(standing_of(asker), request, terms(Width.FIELDS))
     assert (shown.count, shown.complete) == (2, True)
     long = ask(asker, {"order": 1, "note": "x" * 20_000})
     ApprovalRequest.objects.filter(pk=long.pk).update(status="approved")
-    shown = preview(asker, request, terms(Width.FIELDS))
+    shown = preview(standing_of(asker), request, terms(Width.FIELDS))
     assert (shown.count, shown.complete) == (2, False)

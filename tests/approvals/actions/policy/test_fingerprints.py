@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from approvals.access.standing import standing_of
 from approvals.asking.digests import fingerprints_of
 from approvals.models import ApprovalRequest, Grant, ToolSettings
 from approvals.policy.grants import GrantTerms
@@ -108,7 +109,7 @@ def test_a_request_without_a_fingerprint_equals_none():
     ApprovalRequest.objects.filter(pk=rejected.pk).update(input_fingerprint=None)
     again = ask(asker)
     assert status_of(again) == "pending"
-    found = precedents_of(bob_again(), again)
+    found = precedents_of(standing_of(bob_again()), again)
     assert found is not None
     assert (list(found.listed), found.same) == ([rejected], set())
 
@@ -123,11 +124,11 @@ def test_precedents_and_the_preview_of_a_grant_know_equal_inputs_whatever_their_
     other = decide(ask(asker, OTHER_PIN), approver, Verdict.REJECT, comment="Another one.").request
     rotate()
     request = ask(asker, HIDDEN)
-    found = precedents_of(bob_again(), request)
+    found = precedents_of(standing_of(bob_again()), request)
     assert found is not None
     assert ([past.pk for past in found.listed], found.same) == ([before.pk, other.pk], {before.pk})
     wanted: GrantTerms = terms()
-    shown = preview(bob_again(), request, wanted)
+    shown = preview(standing_of(bob_again()), request, wanted)
     assert (shown.count, list(shown.rejected)) == (1, [])
 
 

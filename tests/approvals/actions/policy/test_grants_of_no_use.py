@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.actions.policy import ask_about_everything
 from approvals.administration.tools.actions import store_tool_settings
 from approvals.exceptions import AlreadyDecided, GrantMissed, Invalid
@@ -71,7 +72,7 @@ def test_a_grant_that_the_rule_of_its_request_leaves_unused_is_refused(rules, pr
     request, decider = ask(alice()), bob()
     assert refusal_of(request, decider) == problem
     # What the page says is what the refusal says.
-    assert granting_of(decider, request).why_not == f"A grant {problem}."
+    assert granting_of(standing_of(decider), request).why_not == f"A grant {problem}."
 
 
 def test_a_grant_with_files_is_refused_where_files_are_why_people_are_asked(folder):
@@ -198,9 +199,9 @@ def test_what_a_grant_would_not_have_approved_is_not_offered_with_it():
     ask(asker, {"amount": 500})
     small = ask(asker, {"amount": 5})
     plain = ask(asker, {"amount": 6})
-    offered = granting_of(decider, small).why_not
+    offered = granting_of(standing_of(decider), small).why_not
     approve(small, decider, terms(Width.TOOL))
-    waiting = waiting_with_grant_of(decider, stored(small))
+    waiting = waiting_with_grant_of(standing_of(decider), stored(small))
     assert (offered, [each.pk for each in waiting.requests]) == ("", [plain.pk])
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
+from approvals.access.standing import standing_of
 from approvals.api.rest.policy import Evaluation
 from approvals.exceptions import Invalid
 from approvals.models import ApprovalRequest, AuditEntry
@@ -140,7 +141,7 @@ def test_the_replay_says_the_same():
     asker = alice()
     ask(asker, {"amount": 20})
     ask(asker, {"amount": "50000"})
-    done = replay(rules_of(1, live_version().digest), administrator(), days=1)
+    done = replay(rules_of(1, live_version().digest), standing_of(administrator()), days=1)
     assert {name: (dict(count.then), count.unclear) for name, count in done.rules.items()} == {
         "Small": ({"allow": 1, "ask": 1}, 1),
         "Large": ({}, 0),

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from approvals.access import callers
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.api.mcp import calls
 from approvals.db.canonical_json import MAX_BYTES
@@ -161,7 +162,9 @@ def test_sessions_and_client_tokens_are_refused():
     browser = Client()
     browser.force_login(user)
     assert browser.post(ADDRESS, LIST, content_type="application/json").status_code == 403
-    caller = callers.Caller(user=user, scopes=callers.ALL, key=create_key(user, name="app")[0])
+    caller = callers.Caller(
+        user=user, standing=standing_of(user), scopes=callers.ALL, key=create_key(user, name="app")[0]
+    )
     answer = Machine(callers.client_token(caller, thread="t-1")).post(ADDRESS, LIST, headers=ACCEPT)
     assert (answer.status, answer.code) == (403, "not_allowed")
 

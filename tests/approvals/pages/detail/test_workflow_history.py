@@ -13,6 +13,7 @@ from django.db.models.signals import post_init
 from django.test.utils import CaptureQueriesContext
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, AuditEntry, Workflow
 from approvals.queries import workflow_list
 from approvals.queries.workflow_list import history_of
@@ -180,7 +181,7 @@ def test_only_the_bodies_of_results_are_read():
     decide(request, by, Verdict.APPROVE)
     ran = actions.Result(input_digest=request.input_digest, output={"paid": 120})
     actions.report_result(request.pk, ran, scope=request.scope, by=request.requested_by, via=Door.REST)
-    entries = history_of(by, workflow).entries
+    entries = history_of(standing_of(by), workflow).entries
     assert [(entry.event, entry.get_deferred_fields()) for entry in entries] == [
         ("request.created", {"body"}),
         ("request.decided", {"body"}),

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from approvals.access.standing import standing_of
 from approvals.exceptions import Invalid
 from approvals.queries import RequestCursor, WorkflowCursor, request_list
 from approvals.queries.filters import AGES, CHECKS, GROUPS, STATUSES, Filters, ListCursor, filters_from
@@ -67,8 +68,8 @@ def test_any_query_string_shows_a_list_or_errors(query):
     except Invalid as refusal:
         assert set(refusal.errors) <= {name[:40] for name in query}
     else:
-        request_list.page_of(_someone(), filters)
-        request_list.count_of(_someone(), filters)
+        request_list.page_of(standing_of(_someone()), filters)
+        request_list.count_of(standing_of(_someone()), filters)
 
 
 def _someone():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import ApprovalRequest
 from approvals.pages.lists.inbox_consumer import render_push
@@ -124,7 +125,7 @@ def test_push_includes_notification_and_waiting_count():
 
     def pushed_to(person, title: str) -> tuple[list[str], list[str]]:
         changed = list(request_list.listed(ApprovalRequest.objects.filter(title=title), whole=True))
-        html = parse(render_push(person, BatchCache(), Filters(), changed))
+        html = parse(render_push(standing_of(person), BatchCache(), Filters(), changed))
         news = [one.attributes["data-title"] for one in html.find("div", class_="browser-notification")]
         return news, [one.attributes["data-waiting"] for one in html.find("div", id="counts")]
 
@@ -142,5 +143,5 @@ def test_shared_pushes_give_each_person_their_own_count():
     make_request(owner, Kind.QUESTION, workflow=make_workflow(owner), title="one", allow_text=True)
     make_request(owner, workflow=make_workflow(owner), title="two")
     changed, together = list(request_list.listed(ApprovalRequest.objects.filter(title="one"), whole=True)), BatchCache()
-    html = [parse(render_push(person, together, Filters(), changed)) for person in (decider, owner)]
+    html = [parse(render_push(standing_of(person), together, Filters(), changed)) for person in (decider, owner)]
     assert [one.find("div", id="counts")[0].attributes["data-waiting"] for one in html] == ["2", "1"]

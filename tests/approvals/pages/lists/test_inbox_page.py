@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.queries import request_list
 from approvals.queries.filters import Filters, ListCursor
@@ -204,18 +205,18 @@ def test_pages_show_each_request_once_in_order(monkeypatch, filters, status, per
     (everything, none), seen, after = _page(monkeypatch, user, looked, 1000), [], looked
     while after is not None:
         monkeypatch.setattr(request_list, "PAGE", 4)
-        rows, cursor = request_list.page_of(user, after)
+        rows, cursor = request_list.page_of(standing_of(user), after)
         seen += rows
         after = looked.at(ListCursor.parse(str(cursor))) if cursor else None
     assert none is None
     assert [one.title for one in seen] == [one.title for one in everything]
     assert len(seen) == {"pending": 11, "decided": 11, "any": 22}[status]
-    assert request_list.count_of(user, looked) == len(seen)
+    assert request_list.count_of(standing_of(user), looked) == len(seen)
 
 
 def _page(monkeypatch, user, filters, size):
     monkeypatch.setattr(request_list, "PAGE", size)
-    return request_list.page_of(user, filters)
+    return request_list.page_of(standing_of(user), filters)
 
 
 def test_next_page_keeps_the_filters_and_links_back(monkeypatch, desk):

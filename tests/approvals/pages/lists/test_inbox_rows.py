@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, ToolSettings
 from approvals.pages.lists.inbox_rows import InboxRow, rows_for
 from approvals.queries import request_list
@@ -41,11 +42,11 @@ def rows() -> list[InboxRow]:
     make_request(owner, Kind.QUESTION, title=ODD, message=ODD)
     make_request(owner, input={"": 1, "value": "\x01"})
     make_request(owner, input={})
-    return rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))
+    return rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
 
 
 def listed_rows(user: User) -> list[InboxRow]:
-    return rows_for(user, request_list.listed(ApprovalRequest.objects.all()))
+    return rows_for(standing_of(user), request_list.listed(ApprovalRequest.objects.all()))
 
 
 def words_in(row: Element) -> list[str]:
@@ -64,9 +65,9 @@ def test_a_decided_row_shows_the_input_that_was_approved(pad):
     ToolSettings.objects.create(tool_name="refund", key_fields=["/amount"])
     made = make_request(owner, tool_name="refund", input={"note": "n" * pad, "amount": 13})
     decide(made, decider, Verdict.EDIT, edited_input={"note": "n" * pad, "amount": 10})
-    (listed,) = rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))
-    (section,) = request_list.first_rows(decider, OVER_ONES, parts_of(OVER_ONES)[0], 5)
-    assert [listed.values, rows_for(decider, [section])[0].values] == [[("amount", "10")]] * 2
+    (listed,) = rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
+    (section,) = request_list.first_rows(standing_of(decider), OVER_ONES, parts_of(OVER_ONES)[0], 5)
+    assert [listed.values, rows_for(standing_of(decider), [section])[0].values] == [[("amount", "10")]] * 2
 
 
 def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_requested():
@@ -75,7 +76,10 @@ def test_a_decided_row_shows_when_it_was_decided_and_a_waiting_one_when_it_was_r
     decide(decided, decider, Verdict.APPROVE)
     hours_ago = timezone.now() - timedelta(hours=5)
     ApprovalRequest.objects.update(created_at=hours_ago)
-    shown = {row.request.pk: row.shown for row in rows_for(decider, request_list.listed(ApprovalRequest.objects.all()))}
+    shown = {
+        row.request.pk: row.shown
+        for row in rows_for(standing_of(decider), request_list.listed(ApprovalRequest.objects.all()))
+    }
     times = [parse(str(shown[made.pk]["when"])).find("time")[0].words for made in (decided, waiting)]
     assert times == ["just now", "5h ago"]
     assert shown[decided.pk]["outcome"] == "Approved by bob"
@@ -120,7 +124,8 @@ def test_a_title_that_only_names_the_tool_is_quiet_and_a_row_without_values_has_
     ):
         make_request(owner, title=title, tool_name=tool, input=given)
     html = render_to_string(
-        "approvals/inbox/_rows.html", {"rows": rows_for(bob(), request_list.listed(ApprovalRequest.objects.all()))}
+        "approvals/inbox/_rows.html",
+        {"rows": rows_for(standing_of(bob()), request_list.listed(ApprovalRequest.objects.all()))},
     )
     found = {
         row.find("a")[0].words: (

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.actions.lists.saved_views import MAX_QUERY, MAX_VIEWS, save_view
 from approvals.actions.lists.snoozing import LONGEST, snooze
 from approvals.exceptions import Invalid, NotFound
@@ -113,7 +114,7 @@ def test_a_snooze_hides_a_request_from_ones_own_inbox_only():
     assert parse(client.get("/").text).find("span", id="inbox-count")[0].words == "1 waiting · 1 snoozed"
     until = Snooze.objects.get().until
     assert (until.minute, until.second) == (0, 0)
-    pushed = [parse(render_push(who, BatchCache(), Filters(), listed(first))) for who in (by, other)]
+    pushed = [parse(render_push(standing_of(who), BatchCache(), Filters(), listed(first))) for who in (by, other)]
     assert ["data-into" in page.find("li")[0].attributes for page in pushed] == [False, True]
     assert client.post(f"/requests/{first.pk}/snooze/", {"until": "now"}).status_code == 302
     assert rows(client) == ["one", "two"]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.pages.policy.forms import GrantForm
 from approvals.queries.policy.cases import case_of
 from tests.approvals.actions.policy.granting import ask
@@ -19,7 +20,7 @@ def form(now: datetime, **sent: str) -> GrantForm:
     """The form as someone in Berlin sends it."""
     request = ask(alice())
     chosen = {"covers": "input", "audience": "agent", "reason": ""} | sent
-    return GrantForm(request, case_of(request, request.workflow, bob()), now, chosen)
+    return GrantForm(request, case_of(request, request.workflow, standing_of(bob())), now, chosen)
 
 
 @pytest.mark.parametrize(

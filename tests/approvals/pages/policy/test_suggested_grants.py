@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, Grant, ToolSettings
 from approvals.queries.policy.suggested import suggestions_for
@@ -91,7 +92,7 @@ def test_what_people_rejected_or_changed_narrows_it_or_ends_it(people):
 def test_decisions_on_calls_of_others_suggest_no_grant(people):
     approved(people, {"amount": 1})
     other = ask(make_person("eve", "add_approvalrequest"), {"amount": 1})
-    [suggestion] = suggestions_for(people[1])
+    [suggestion] = suggestions_for(standing_of(people[1]))
     assert (suggestion.evidence.approved, suggestion.grant_with) == (20, None)
     assert "approved unchanged" not in suggested(people[1], other)
 
@@ -100,20 +101,20 @@ def test_where_no_grant_can_be_given_none_is_suggested(people):
     approved(people, {"amount": 1})
     apply_policy({"name": "Two", "then": "ask", "ask": {"stages": [{"groups": [{"votes": 2}]}]}}, by=people[1])
     request = ask(people[0], {"amount": 1})
-    assert [each.grant_with for each in suggestions_for(people[1])] == [None]
+    assert [each.grant_with for each in suggestions_for(standing_of(people[1]))] == [None]
     assert "approved unchanged" not in suggested(people[1], request)
     apply_policy(by=people[1])
     request = ask(people[0], {"amount": 1})
-    assert [each.grant_with for each in suggestions_for(people[1])] == [request]
+    assert [each.grant_with for each in suggestions_for(standing_of(people[1]))] == [request]
     ToolSettings.objects.create(tool_name="refund", no_grants=True)
-    assert [each.grant_with for each in suggestions_for(people[1])] == [None]
+    assert [each.grant_with for each in suggestions_for(standing_of(people[1]))] == [None]
     assert "A grant is not possible for this tool" in suggested(people[1], request)
 
 
 def test_whoever_may_not_decide_is_offered_none(people):
     approved(people, {"amount": 1})
     request = ask(people[0], {"amount": 1})
-    assert suggestions_for(make_person("ann", "administer", "view_approvalrequest"))[0].grant_with is None
+    assert suggestions_for(standing_of(make_person("ann", "administer", "view_approvalrequest")))[0].grant_with is None
     for person in (carol(), people[0]):
         answer = browser(person).get(at(request, "grant") + "?suggested=yes")
         assert (answer.status_code, answer.headers["Location"]) == (302, request.get_absolute_url())

@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.actions.policy import absences
 from approvals.actions.policy.absences import Away, changing_absences, end_absence, set_absence
 from approvals.db.pool import run
@@ -37,11 +38,11 @@ def payment_of(owner: User, voter: User):
 
 
 def pushed(person: User, absent: User) -> str:
-    return consumers._absence_changed(again(person), BatchCache(), absent.pk)
+    return consumers._absence_changed(standing_of(again(person)), BatchCache(), absent.pk)
 
 
 def in_inbox(person: User, absent: User) -> str:
-    return inbox_consumer._absence_changed(again(person), BatchCache(), Filters(), absent.pk)
+    return inbox_consumer._absence_changed(standing_of(again(person)), BatchCache(), Filters(), absent.pk)
 
 
 def rows_in(html: str) -> dict[str, str]:

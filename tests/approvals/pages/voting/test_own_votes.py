@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.live.batching import BatchCache
 from approvals.models.actors import KeyActor, key_and_username
@@ -161,8 +162,8 @@ def test_the_section_costs_no_statement(payment, people):
 def test_pushed_rows_differ_between_those_who_have_voted_and_the_others(payment, people):
     vote(payment, people[0])
     shared = BatchCache()
-    changed = list(request_list.listed(requests_for(people[0]), whole=True))
-    pushed = [parse(render_push(person, shared, Filters(), changed)) for person in people]
+    changed = list(request_list.listed(requests_for(standing_of(people[0])), whole=True))
+    pushed = [parse(render_push(standing_of(person), shared, Filters(), changed)) for person in people]
     rows = [page.find("li", id=f"row-{payment.pk}")[0] for page in pushed]
     assert [row.attributes["data-section"] for row in rows] == ["voted", "waiting", "waiting"]
     assert ["You approved" in row.words for row in rows] == [True, False, False]

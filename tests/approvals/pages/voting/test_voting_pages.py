@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import Decision, Vote
 from approvals.pages.cards import card_for
@@ -179,14 +180,14 @@ def test_a_log_in_of_some_time_ago_is_not_fresh(people, settings):
 
 def test_other_open_pages_are_told_of_a_vote_and_forms_in_use_stay(payment, people):
     shared = BatchCache()
-    before = card_for(people[1], payment).version
+    before = card_for(standing_of(people[1]), payment).version
     vote(payment, people[0])
-    pushed = _workflow_changed(people[1], shared, payment.workflow_id, str(payment.pk))
+    pushed = _workflow_changed(standing_of(people[1]), shared, payment.workflow_id, str(payment.pk))
     assert "1 of 2, security missing" in words_of(pushed, "p", "votes-progress")[0]
     assert f'data-version="{before}"' in pushed
     # Whose vote is not wanted gets a card of their own.
     assert "This request waits for security." in _workflow_changed(
-        people[2], shared, payment.workflow_id, str(payment.pk)
+        standing_of(people[2]), shared, payment.workflow_id, str(payment.pk)
     )
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 from django.test import Client as Browser
 
+from approvals.access.standing import standing_of
 from approvals.db import pool
 from approvals.models import ApprovalRequest, Decision
 from chats.models import Chat, Message, Turn, TurnCheckpoint
@@ -64,7 +65,7 @@ def test_open_pages_drop_removed_messages_and_checkpoints_are_marked(client):
     gone = list(Message.objects.order_by("position").values_list("pk", flat=True))
     edit(client, 0, "ask")
     chat = Chat.objects.get()
-    pushed = render_push(chat.owner, chat)
+    pushed = render_push(standing_of(chat.owner), chat)
     deleted = re.findall(r'<article id="message-(\d+)" hx-swap-oob="delete">', pushed)
     assert sorted(map(int, deleted)) == gone
     page = Browser()

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client as Browser
 
 from approvals.access import callers
+from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from chats.models import ToolCall
 from tests.support import people
@@ -53,7 +54,9 @@ def test_a_critical_request_can_only_be_decided_on_its_page(approved):
 def test_a_session_token_acts_as_its_person():
     bob, browser = people.bob(), Browser()
     browser.force_login(bob)
-    session = callers.Caller(user=bob, scopes=callers.ALL, session_key=browser.session.session_key)
+    session = callers.Caller(
+        user=bob, standing=standing_of(bob), scopes=callers.ALL, session_key=browser.session.session_key
+    )
     token = callers.client_token(session, thread="c1")
     paused("approve refund", Machine(token)).rule(False)
     assert Decision.objects.get().by_name == "bob"
