@@ -7,9 +7,10 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from approvals.access.rights import ADMINISTER, holds
+from approvals.access.standing import Standing
 
 
-def needs_second(by: User) -> bool:
+def needs_second(by: Standing) -> bool:
     """Return whether another administrator has to confirm what this one loosens.
 
     Superusers need none, because they can change every row in Django's admin.
@@ -22,7 +23,7 @@ def administrators() -> QuerySet[User]:
     return User.objects.filter(Q(is_superuser=True) | holds(ADMINISTER, "pk"))
 
 
-def _others_administer(by: User) -> bool:
+def _others_administer(by: Standing) -> bool:
     """Return whether someone else has the right to administer.
 
     Deactivated people count: otherwise an administrator could deactivate the others, and then loosen everything alone.

@@ -56,18 +56,18 @@ def protected_roles(names: Collection[str]) -> set[str]:
     return {name for name in names if PROTECTED & set(ROLE_PERMISSIONS[RoleName(name)])}
 
 
-def waits_for_second(person: User, by: User) -> bool:
+def waits_for_second(person: User, by: Standing) -> bool:
     """Return whether a link or another mail address for this person needs another administrator."""
     return needs_second(by) and is_protected(person)
 
 
-def require_changeable(person: User, by: User) -> None:
+def require_changeable(person: User, by: Standing) -> None:
     """Raise NotAllowed if only a superuser may change this person or their keys."""
     if not by.is_superuser and is_beyond_administrators(person):
         raise NotAllowed(_("Only a superuser can change superusers, staff, and people who may change users."))
 
 
-def changeable_person(person_id: int, by: User) -> User:
+def changeable_person(person_id: int, by: Standing) -> User:
     """Return the locked person if this administrator may change them. NotFound, NotAllowed."""
     person = User.objects.select_for_update(no_key=True).filter(pk=person_id).first()
     if person is None:

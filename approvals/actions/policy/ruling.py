@@ -53,7 +53,8 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
     # By digest, as in a match: to Python, `true` is 1.
     stored_digest = digest(stored, max_bytes=2 * MAX_BYTES)
     with transaction.atomic():
-        _require_administrator(lock_standing(by))
+        standing = lock_standing(by)
+        _require_administrator(standing)
         live = live_version()
         _require_current(live, based_on)
         if stored_digest == (live.digest if live is not None else digest(EMPTY)):
@@ -72,9 +73,9 @@ def write_policy(document: Any, *, based_on: int | None, reason: str, by: User, 
             state=VersionState.PROPOSED,
         )
         loosens = policy_loosens(EMPTY if live is None else live.document, stored)
-        waits = loosens and needs_second(by)
+        waits = loosens and needs_second(standing)
         if waits:
-            require_no_own_loosening(version, live, by=by)
+            require_no_own_loosening(version, live, by=standing)
         version.save(force_insert=True)
         if waits:
             _record("policy.proposed", version, by=by, via=via)
@@ -105,10 +106,9 @@ def decline_proposal(number: int, *, by: User, via: Door) -> None:
     _record("policy.declined", version, by=by, via=via)
 
 
-def require_no_own_loosening(version: PolicyVersion, live: PolicyVersion | None, *, by: User) -> None:
+def require_no_own_loosening(version: PolicyVersion, live: PolicyVersion | None, *, by: Standing) -> None:
     """Raise NotAllowed if a version would let someone who decides do what the policy keeps them from."""
-    standing = standing_of(by)
-    if standing.is_superuser or not standing.holds(DECIDE):
+    if by.is_superuser or not by.holds(DECIDE):
         return
     before = EMPTY if live is None else live.document
     if before.get("four_eyes", False) and not version.document.get("four_eyes", False):
@@ -116,7 +116,7 @@ def require_no_own_loosening(version: PolicyVersion, live: PolicyVersion | None,
             _("You decide requests yourself, so you cannot switch four eyes off. Ask another administrator.")
         )
     (old_people, old_teams), (people, teams) = voters_of(before), voters_of(version.document)
-    decides_as = {by.pk, *standing.away_for}
+    decides_as = {by.pk, *by.away_for}
     joins = (people - old_people) & decides_as
     if joins or Group.objects.filter(pk__in=teams - old_teams, user__in=decides_as).exists():
         raise NotAllowed(_("You decide requests yourself, so you cannot become a voter. Ask another administrator."))

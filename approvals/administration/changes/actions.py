@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access import permissions
 from approvals.access.administrators import needs_second
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.changes import record_step
 from approvals.administration.changeable import changeable_person, lock_people
 from approvals.administration.changes.nouns import NOUNS
@@ -32,12 +32,13 @@ def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DAS
     this administrator.
     """
     with transaction.atomic():
-        change = _locked(change_id, by)
+        standing = lock_people(by)
+        change = _locked(change_id)
         noun = NOUNS[change.kind]
         if change.person_id is not None:
-            change.person = changeable_person(change.person_id, by)
-        _require_second(change, by)
-        noun.require_other(change, by)
+            change.person = changeable_person(change.person_id, standing)
+        _require_second(change, standing)
+        noun.require_other(change, standing)
         if shown != shown_digest(change):
             raise ShownOtherwise(
                 _("This change is no longer what you were shown. Nothing was confirmed. Read it again:")
@@ -55,18 +56,18 @@ def confirm_change(change_id: int, *, shown: str, by: User, via: Door = Door.DAS
 def withdraw_change(change_id: int, *, by: User, via: Door = Door.DASHBOARD) -> PendingChange:
     """Remove a change that waits, on record; who requested it always may. NotFound, NotAllowed."""
     with transaction.atomic():
-        change = _locked(change_id, by)
+        standing = lock_people(by)
+        change = _locked(change_id)
         if by.pk != change.requested_by_id and change.person_id is not None:
-            changeable_person(change.person_id, by)
+            changeable_person(change.person_id, standing)
         NOUNS[change.kind].give_up(change, by=by, via=via)
         record_step(change, "withdrawn", by=by, via=via)
         PendingChange.objects.filter(pk=change.pk).delete()
     return change
 
 
-def _locked(change_id: int, by: User) -> PendingChange:
+def _locked(change_id: int) -> PendingChange:
     """Return a locked change that waits, under the locks of what it is about. NotFound."""
-    lock_people(by)
     waiting = PendingChange.objects.select_related("person", "requested_by").filter(pk=change_id)
     kind = waiting.values_list("kind", flat=True).first()
     if kind is not None and NOUNS[kind].lock:
@@ -77,7 +78,7 @@ def _locked(change_id: int, by: User) -> PendingChange:
     return change
 
 
-def _require_second(change: PendingChange, by: User) -> None:
+def _require_second(change: PendingChange, by: Standing) -> None:
     """Raise NotAllowed or Conflict unless this is another administrator, and the request for the change still counts."""
     if by.pk == change.person_id and change.kind != PendingChange.Kind.ROLE_TAKEN:
         raise NotAllowed(_("You cannot confirm a change to your own access. Ask another administrator."))

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from approvals.access.standing import Standing
 from approvals.models import PendingChange
 from approvals.states import Door
 
@@ -40,7 +41,7 @@ class Noun(ABC):
         """Return what it changes line by line, as a difference."""
         return ()
 
-    def require_other(self, change: PendingChange, by: User) -> None:  # noqa: B027 - most limit no one
+    def require_other(self, change: PendingChange, by: Standing) -> None:  # noqa: B027 - most limit no one
         """Raise NotAllowed for an administrator who would loosen what limits themselves."""
 
     def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:  # noqa: B027 - most made nothing

@@ -8,6 +8,7 @@ from django.contrib.auth.models import Group, User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from approvals.access.standing import Standing
 from approvals.actions.policy.standing_changes import standing_changed
 from approvals.administration.account_mails import Change, tell_person
 from approvals.administration.changes.noun import Noun
@@ -134,5 +135,5 @@ class Teams(OfPerson):
     def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
         join_and_leave(person_of(change), change.value, by=by)
 
-    def require_other(self, change: PendingChange, by: User) -> None:
+    def require_other(self, change: PendingChange, by: Standing) -> None:
         require_no_own_teams(person_of(change), change.value["join"], by=by)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from approvals.access.administrators import needs_second
+from approvals.access.standing import standing_of
 from approvals.administration.changes.nouns import NOUNS
 from approvals.administration.people.queries import AccountChange, account_changes
 from approvals.db.canonical_json import digest
@@ -87,6 +88,6 @@ def _row(change: PendingChange, viewer: User, earlier: Sequence[AccountChange]) 
 
 def may_confirm(change: PendingChange, viewer: User) -> bool:
     """Return whether someone is another administrator than the one who requested a change, and not the person concerned."""
-    if viewer.pk == change.requested_by_id and needs_second(viewer):
+    if viewer.pk == change.requested_by_id and needs_second(standing_of(viewer)):
         return False
     return viewer.pk != change.person_id or change.kind == PendingChange.Kind.ROLE_TAKEN

@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from approvals.access.standing import Standing
 from approvals.actions.policy import ruling
 from approvals.actions.policy.scoping import LOCK as SCOPES_LOCK
 from approvals.administration.changes.noun import Noun
@@ -70,7 +71,7 @@ class Tool(Noun):
     def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
         tools.write_tool_settings(change.subject, change.value, by=by)
 
-    def require_other(self, change: PendingChange, by: User) -> None:
+    def require_other(self, change: PendingChange, by: Standing) -> None:
         tools.require_no_own_loosening(change.subject, change.before, change.before | change.value, by=by)
 
 
@@ -130,7 +131,7 @@ class Scope(Noun):
             raise Conflict(_("Whom this scope names no longer exists. Cancel this change, and request it again."))
         scopes.write_scope(scope_id, terms, by=by, via=via)
 
-    def require_other(self, change: PendingChange, by: User) -> None:
+    def require_other(self, change: PendingChange, by: Standing) -> None:
         scopes.require_other(by, change.before, change.value)
 
 
@@ -156,7 +157,7 @@ class Policy(Noun):
     def carry_out(self, change: PendingChange, *, by: User, via: Door) -> None:
         ruling.apply_proposal(int(change.subject), by=by, via=via)
 
-    def require_other(self, change: PendingChange, by: User) -> None:
+    def require_other(self, change: PendingChange, by: Standing) -> None:
         ruling.require_no_own_loosening(_version(change), live_version(), by=by)
 
     def give_up(self, change: PendingChange, *, by: User, via: Door) -> None:

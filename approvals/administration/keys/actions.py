@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
 from approvals.access.keys import DEFAULT_SCOPES, KEY, KEY_SCOPE, hash_of
+from approvals.access.standing import Standing, standing_of
 from approvals.access.tool_lists import ToolLists, lists_from
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
@@ -73,10 +74,10 @@ def make_key(new: NewKey, *, by: User, via: Door) -> tuple[ApiKey | PendingChang
     prefix, secret_hash = _stored_of(text)
     for_other = by.pk != new.user.pk
     with transaction.atomic():
-        lock_standing(by)
+        standing = lock_standing(by)
         if for_other:
-            _require_key_for_other(new.user, new.scopes, by)
-            if needs_second(by):
+            _require_key_for_other(new.user, new.scopes, standing)
+            if needs_second(standing):
                 value = {
                     "name": new.name,
                     "scopes": list(new.scopes),
@@ -105,7 +106,7 @@ def replace_key(key_id: int, *, by: User, via: Door) -> tuple[ApiKey | PendingCh
 def store_key(new: NewKey, prefix: str, secret_hash: str, *, made_by: User | None, by: User | None, via: str) -> ApiKey:
     """Write a key, on record, and let the one that it replaces end within a day. NotAllowed."""
     if by is not None and by.pk != new.user.pk:
-        _require_key_for_other(new.user, new.scopes, by)
+        _require_key_for_other(new.user, new.scopes, standing_of(by))
     old = new.replaces
     key = ApiKey.objects.create(
         user=new.user,
@@ -145,7 +146,7 @@ def _stored_of(text: str) -> tuple[str, str]:
     return shape["prefix"], hash_of(text)
 
 
-def _require_key_for_other(user: User, scopes: Collection[str], by: User) -> None:
+def _require_key_for_other(user: User, scopes: Collection[str], by: Standing) -> None:
     """Raise NotAllowed where a key would let its maker decide as someone else, or act as someone with more rights."""
     require_changeable(user, by)
     if forbidden := [scope for scope in scopes if scope in NOT_FOR_OTHERS]:
@@ -184,15 +185,15 @@ def change_tool_lists(key_id: int, lists: ToolLists, *, by: User, via: Door) -> 
     """
     lists.check()
     with transaction.atomic():
-        lock_standing(by)
+        standing = lock_standing(by)
         key = known_key(key_id)
         if key.user_id != by.pk:
-            require_changeable(key.user, by)
+            require_changeable(key.user, standing)
         before = lists_from(key.tool_lists).document()
         if key.tool_lists is not None and before == lists.document():
             return None
         loosens = lists_loosen(before, lists.document())
-        if loosens and needs_second(by):
+        if loosens and needs_second(standing):
             return request_change(
                 Kind.KEY_LISTS, lists.document(), person=key.user, subject=str(key.pk), before=before, by=by, via=via
             )

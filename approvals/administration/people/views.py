@@ -196,7 +196,7 @@ def send_invitation(request: SignedIn, pk: int) -> HttpResponse:
         message = _("An invitation is on its way to %(address)s.")
         messages.success(request, message % {"address": visible(made.person.email)})
         return redirect("approvals:people")
-    if made.mailed and waits_for_second(made.person, request.user):
+    if made.mailed and waits_for_second(made.person, request.standing):
         message = _("The mail server did not accept the invitation. Check the mail settings and send it again.")
         messages.error(request, message)
         return redirect("approvals:person", pk)

@@ -129,7 +129,7 @@ def version(request: SignedIn, number: int) -> HttpResponse:
 
 def _waits(request: SignedIn, draft: Draft) -> bool:
     """Return whether another administrator has to confirm this draft."""
-    if draft.stored is None or not needs_second(request.user):
+    if draft.stored is None or not needs_second(request.standing):
         return False
     live = ruling.live_version()
     return policy_loosens(ruling.EMPTY if live is None else live.document, draft.stored)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.scoping import LOCK
@@ -39,9 +39,10 @@ class ScopeTerms:
     people: Collection[User] = ()
     teams: Collection[Group] = ()
 
-    def names(self, person: User) -> bool:
-        """Return whether the scope names this person or a team of theirs."""
-        return person in self.people or any(team.user_set.filter(pk=person.pk).exists() for team in self.teams)
+    def names(self, person_id: int) -> bool:
+        """Return whether the scope names the person with this id, or a team of theirs."""
+        own = any(person.pk == person_id for person in self.people)
+        return own or any(team.user_set.filter(pk=person_id).exists() for team in self.teams)
 
 
 def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door) -> ApproverScope | PendingChange:
@@ -50,13 +51,13 @@ def store_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
     Return the change instead if it loosens and waits for another administrator.
     """
     with transaction.atomic():
-        lock_people(by)
+        standing = lock_people(by)
         lock_name(LOCK)
         before = described(scope_id)
         after = _stored(terms)
         loosens = scope_loosens(before, after, others=_others_than(scope_id))
-        if needs_second(by):
-            require_other(by, before, after)
+        if needs_second(standing):
+            require_other(standing, before, after)
             if loosens:
                 subject = str(scope_id) if scope_id is not None else f"new {terms.name}"
                 return request_change(Kind.SCOPE, after, subject=subject, before=before, by=by, via=via)
@@ -92,12 +93,12 @@ def write_scope(scope_id: int | None, terms: ScopeTerms, *, by: User, via: Door)
 def delete_scope(scope_id: int, *, by: User, via: Door) -> PendingChange | None:
     """Delete a scope; return the change if it was the last one, and waits for another administrator. NotFound, NotAllowed."""
     with transaction.atomic():
-        lock_people(by)
+        standing = lock_people(by)
         lock_name(LOCK)
         before = described(scope_id)
         loosens = scope_loosens(before, None, others=_others_than(scope_id))
-        if needs_second(by):
-            require_other(by, before, None)
+        if needs_second(standing):
+            require_other(standing, before, None)
             if loosens:
                 return request_change(Kind.SCOPE, None, subject=str(scope_id), before=before, by=by, via=via)
         erase_scope(scope_id, by=by, via=via)
@@ -161,20 +162,19 @@ def _known(scope_id: int) -> ApproverScope:
     return scope
 
 
-def require_other(by: User, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
+def require_other(by: Standing, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
     """Raise NotAllowed if someone who decides changes what they may decide themselves."""
-    standing = standing_of(by)
-    if standing.is_superuser or not standing.holds(DECIDE) or not ApproverScope.objects.exists():
+    if by.is_superuser or not by.holds(DECIDE) or not ApproverScope.objects.exists():
         return
     if after is None and ApproverScope.objects.count() == 1:
         raise NotAllowed(
             _("Without the last scope, you could decide everything. Ask an administrator who does not decide.")
         )
     terms = [terms_from(stored) for stored in (before, after) if stored is not None]
-    if any(each.names(by) for each in terms):
+    if any(each.names(by.pk) for each in terms):
         raise NotAllowed(_("You cannot change your own scopes. Ask another administrator."))
-    for absent in User.objects.filter(pk__in=standing.away_for):
-        if any(each.names(absent) for each in terms):
+    for absent in User.objects.filter(pk__in=by.away_for):
+        if any(each.names(absent.pk) for each in terms):
             message = _("You cannot change scopes of %(name)s while you decide for them. Ask another administrator.")
             raise NotAllowed(message % {"name": absent.get_username()})
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing
 from approvals.actions.changes import Kind, record_alone, request_change
 from approvals.actions.locking import lock_standing
 from approvals.actions.logins import SUBJECT
@@ -37,11 +37,11 @@ def store_tool_settings(tool_name: str, fields: Mapping[str, Any], *, by: User) 
     """
     chosen = {name: fields[name] for name in FIELDS if name in fields}
     with transaction.atomic():
-        lock_standing(by)
+        standing = lock_standing(by)
         before = described(tool_name)
         loosens = tool_loosens(before, before | chosen)
-        if loosens and needs_second(by):
-            require_no_own_loosening(tool_name, before, before | chosen, by=by)
+        if loosens and needs_second(standing):
+            require_no_own_loosening(tool_name, before, before | chosen, by=standing)
             return request_change(Kind.TOOL, chosen, subject=fold(tool_name), before=before, by=by, via=Door.DASHBOARD)
         write_tool_settings(tool_name, chosen, by=by)
         if loosens:
@@ -56,18 +56,19 @@ def write_tool_settings(tool_name: str, chosen: Mapping[str, Any], *, by: User) 
     audit.record("tool.changed", subject, data=chosen, actor=by, via=Door.DASHBOARD)
 
 
-def require_no_own_loosening(tool_name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, by: User) -> None:
+def require_no_own_loosening(
+    tool_name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, by: Standing
+) -> None:
     """Raise NotAllowed if someone who decides would loosen what keeps themselves from deciding calls of a tool."""
-    standing = standing_of(by)
-    if standing.is_superuser or not standing.holds(DECIDE):
+    if by.is_superuser or not by.holds(DECIDE):
         return
     if before["control"] == Control.FOUR_EYES and after["control"] != Control.FOUR_EYES:
         raise NotAllowed(
             _("You decide requests yourself, so you cannot take four eyes off a tool. Ask another administrator.")
         )
-    if before["key_fields"] == after["key_fields"] or not standing.is_limited:
+    if before["key_fields"] == after["key_fields"] or not by.is_limited:
         return
-    decides_as = {by.pk, *standing.away_for}
+    decides_as = {by.pk, *by.away_for}
     limited = ApproverScope.objects.filter(limit__isnull=False)
     if limited.filter(Q(people__in=decides_as) | Q(teams__user__in=decides_as)).exists():
         raise NotAllowed(
@@ -91,12 +92,12 @@ def store_strict_priorities(priorities: Collection[str], *, by: User) -> Pending
     """
     wanted = [name for name in Priority.values if name in set(priorities)]
     with transaction.atomic():
-        lock_standing(by)
+        standing = lock_standing(by)
         before = sorted_priorities()
         if before == wanted:
             return None
         loosens = priorities_loosen(before, wanted)
-        if loosens and needs_second(by):
+        if loosens and needs_second(standing):
             return request_change(
                 Kind.PRIORITIES, wanted, subject="reason_required", before=before, by=by, via=Door.DASHBOARD
             )

@@ -25,13 +25,13 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
     Return the request for its link where it is not mailed and another administrator has to confirm it.
     """
     with transaction.atomic():
-        lock_people(by)
-        person = changeable_person(person_id, by)
+        standing = lock_people(by)
+        person = changeable_person(person_id, standing)
         if not person.is_active:
             raise Conflict(_("This person is deactivated. Activate them first."))
         if person.has_usable_password():
             raise Conflict(_("This person already has a password. Make a link if they need a new one."))
-        if not mailed and waits_for_second(person, by):
+        if not mailed and waits_for_second(person, standing):
             return request_change(PendingChange.Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD)
         if not mailed and is_protected(person):
             about = {"user": person.get_username(), "user_id": person.pk}
@@ -47,8 +47,8 @@ def invite_person(person_id: int, *, mailed: bool, by: User) -> Invitation | Pen
 def withdraw_invitation(person_id: int, *, by: User) -> User:
     """Make the link of an invitation invalid; the person stays. NotFound, NotAllowed, Conflict if there is none."""
     with transaction.atomic():
-        lock_people(by)
-        person = changeable_person(person_id, by)
+        standing = lock_people(by)
+        person = changeable_person(person_id, standing)
         removed, _rows = Invitation.objects.filter(person=person).delete()
         if not removed:
             raise Conflict(_("There is no open invitation. It may have been accepted or cancelled already."))

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
+from approvals.access.standing import Standing
 from approvals.access.usernames import validate_new_username
 from approvals.actions.changes import record_alone, request_change
 from approvals.actions.logins import SUBJECT, end_all_sessions
@@ -44,7 +45,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
     Roles that decide or administer wait for another administrator.
     """
     with transaction.atomic():
-        lock_people(by)
+        standing = lock_people(by)
         if User.objects.filter(username__iexact=username).exists():
             raise Conflict(_("That username is taken. Choose another one."))
         try:
@@ -55,7 +56,7 @@ def add_person(*, username: str, email: str, roles: Collection[str], by: User) -
         person.set_unusable_password()
         person.save()
         protected = protected_roles(roles)
-        waiting = protected if needs_second(by) else set()
+        waiting = protected if needs_second(standing) else set()
         granted = sorted(set(roles) - waiting)
         give_roles(person, granted)
         _record("person.created", person, {"email": email, "roles": granted}, by)
@@ -82,8 +83,8 @@ def change_person(
     Without `rights`, the additional rights stay. Raises NotFound, NotAllowed, Conflict.
     """
     with transaction.atomic():
-        lock_people(by)
-        person = changeable_person(person_id, by)
+        standing = lock_people(by)
+        person = changeable_person(person_id, standing)
         powers = powers_of_givers([person.pk])
         before, held = _described(person), set(roles_of(person))
         if person.pk == by.pk and set(roles) != held:
@@ -93,13 +94,13 @@ def change_person(
         if person.pk == by.pk and wanted != had:
             raise NotAllowed(_("You cannot change your own rights. Ask another administrator."))
         waiting: dict[Kind, object] = {}
-        roles = _roles_at_once(person, set(roles), held, waiting, by)
+        roles = _roles_at_once(person, set(roles), held, waiting, by, standing)
         if wanted - had:
-            if needs_second(by):
+            if needs_second(standing):
                 waiting[Kind.RIGHTS], wanted = sorted(wanted - had), wanted & had
             else:
                 _record_alone(Kind.RIGHTS, person, by)
-        if email != person.email and person.pk != by.pk and waits_for_second(person, by):
+        if email != person.email and person.pk != by.pk and waits_for_second(person, standing):
             # Whoever reads the mail of a person can log in as them.
             waiting[Kind.EMAIL], email = email, person.email
             tell_person(person, Change.EMAIL_REQUESTED, by=by, detail=str(waiting[Kind.EMAIL]))
@@ -112,7 +113,7 @@ def change_person(
         _tell_of_roles(person, held, set(roles), by)
         give_rights(person, wanted)
         _tell_of_rights(person, had, wanted, by)
-        if (more_teams := change_teams(person, team_ids, by=by)) is not None:
+        if (more_teams := change_teams(person, team_ids, by=by, standing=standing)) is not None:
             waiting[Kind.TEAMS] = more_teams
         require_an_administrator()
         after = _described(person)
@@ -124,15 +125,17 @@ def change_person(
         ]
 
 
-def _roles_at_once(person: User, roles: Set[str], held: Set[str], waiting: dict[Kind, object], by: User) -> Set[str]:
+def _roles_at_once(
+    person: User, roles: Set[str], held: Set[str], waiting: dict[Kind, object], by: User, standing: Standing
+) -> Set[str]:
     """Return the roles that a person gets at once; `waiting` gets those that another administrator gives or takes."""
     protected = protected_roles(roles - held)
-    if protected and not needs_second(by):
+    if protected and not needs_second(standing):
         _record_alone(Kind.ROLES, person, by)
     elif protected:
         waiting[Kind.ROLES] = sorted(protected)
         roles = roles - protected
-    if RoleName.ADMINISTRATOR in held - roles and needs_second(by):
+    if RoleName.ADMINISTRATOR in held - roles and needs_second(standing):
         # Otherwise one administrator could remove the others, and then loosen everything alone.
         waiting[Kind.ROLE_TAKEN] = [RoleName.ADMINISTRATOR.value]
         roles = roles | {RoleName.ADMINISTRATOR.value}
@@ -163,8 +166,8 @@ def write_email(person: User, email: str) -> None:
 def set_active(person_id: int, *, active: bool, by: User) -> User:
     """Activate a person, or deactivate them, which ends their sessions and revokes their keys. NotFound, Conflict."""
     with transaction.atomic():
-        lock_people(by)
-        person = changeable_person(person_id, by)
+        standing = lock_people(by)
+        person = changeable_person(person_id, standing)
         if not active and person.pk == by.pk:
             raise Conflict(_("You cannot deactivate yourself. Ask another administrator."))
         if person.is_active == active:
@@ -191,11 +194,11 @@ def allow_password_link(person_id: int, *, by: User) -> PendingChange | None:
     Return the request for it where another administrator has to confirm it. Raises NotFound, NotAllowed.
     """
     with transaction.atomic():
-        lock_people(by)
-        person = changeable_person(person_id, by)
+        standing = lock_people(by)
+        person = changeable_person(person_id, standing)
         if not person.is_active:
             raise NotFound(_("Person not found."))
-        if waits_for_second(person, by):
+        if waits_for_second(person, standing):
             tell_person(person, Change.LINK_REQUESTED, by=by)
             return request_change(Kind.LINK, None, person=person, by=by, via=Door.DASHBOARD)
         if is_protected(person):

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from approvals.access.administrators import needs_second
 from approvals.access.rights import DECIDE
-from approvals.access.standing import standing_of
+from approvals.access.standing import Standing, standing_of
 from approvals.actions.changes import Kind, record_alone
 from approvals.actions.logins import SUBJECT
 from approvals.actions.policy.standing_changes import standing_changed
@@ -26,7 +26,9 @@ from approvals.record import audit
 from approvals.states import Door
 
 
-def change_teams(person: User, team_ids: Collection[int], *, by: User) -> dict[str, list[int]] | None:
+def change_teams(
+    person: User, team_ids: Collection[int], *, by: User, standing: Standing
+) -> dict[str, list[int]] | None:
     """Let a person be in exactly these teams; return the teams to join and to leave that wait for another administrator.
 
     NotAllowed for a team that gives permissions, unless this is a superuser, and for what widens what `by` decides.
@@ -35,19 +37,19 @@ def change_teams(person: User, team_ids: Collection[int], *, by: User) -> dict[s
     wanted = set(teams().filter(pk__in=team_ids).values_list("pk", flat=True))
     joined, left = wanted - current, current - wanted
     for team in teams().filter(pk__in=joined | left):
-        _require_team_without_rights(team, by)
+        _require_team_without_rights(team, standing)
     named = _teams_that_count() if joined else set[int]()
     read = bool(joined | left) and policy_reads_teams()
     if not teams_loosen(joined, left, named=named, read=read):
         _move(person, joined, left)
         return None
-    if not needs_second(by):
+    if not needs_second(standing):
         _move(person, joined, left)
         names = sorted(teams().filter(pk__in=joined | left).values_list("name", flat=True))
         about = {"user": person.get_username(), "user_id": person.pk, "teams": names}
         record_alone(Kind.TEAMS, **about, by=by, via=Door.DASHBOARD)
         return None
-    require_no_own_teams(person, joined, by=by)
+    require_no_own_teams(person, joined, by=standing)
     if read:
         return {"join": sorted(joined), "leave": sorted(left)}
     _move(person, joined - named, left)
@@ -57,19 +59,19 @@ def change_teams(person: User, team_ids: Collection[int], *, by: User) -> dict[s
 def join_and_leave(person: User, value: Mapping[str, Collection[int]], *, by: User) -> None:
     """Let a person join and leave the teams of a change that was confirmed. NotAllowed."""
     joined = set(teams().filter(pk__in=value["join"]).values_list("pk", flat=True))
+    standing = standing_of(by)
     for team in teams().filter(pk__in={*joined, *value["leave"]}):
-        _require_team_without_rights(team, by)
+        _require_team_without_rights(team, standing)
     powers = powers_of_givers([person.pk])
     _move(person, joined, set(value["leave"]))
     require_an_administrator()
     standing_changed(powers)
 
 
-def require_no_own_teams(person: User, joined: Collection[int], *, by: User) -> None:
+def require_no_own_teams(person: User, joined: Collection[int], *, by: Standing) -> None:
     """Raise NotAllowed if `by` would widen what they decide: by a team of their own, or of someone for whom they decide."""
-    standing = standing_of(by)
-    decides_as = {by.pk, *standing.away_for}
-    widens = person.pk in decides_as and not standing.is_superuser and standing.holds(DECIDE)
+    decides_as = {by.pk, *by.away_for}
+    widens = person.pk in decides_as and not by.is_superuser and by.holds(DECIDE)
     if not widens or not set(joined) & _teams_that_count():
         return
     if person.pk != by.pk:
@@ -104,14 +106,14 @@ def add_team(name: str, *, by: User) -> Group:
 def change_team(team_id: int, name: str, *, by: User) -> None:
     """Rename a team, on record. NotFound, NotAllowed, Conflict."""
     with transaction.atomic():
-        lock_people(by)
+        standing = lock_people(by)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
         if team.name == name:
             return
-        _require_team_without_rights(team, by)
-        _require_unread_teams(by)
+        _require_team_without_rights(team, standing)
+        _require_unread_teams(standing)
         _require_free_name(name)
         data = {"change": "renamed", "before": team.name}
         team.name = name
@@ -122,12 +124,12 @@ def change_team(team_id: int, name: str, *, by: User) -> None:
 def remove_team(team_id: int, *, by: User) -> None:
     """Remove a team, on record; its people stay. NotFound, NotAllowed, Conflict if no one could administer afterwards."""
     with transaction.atomic():
-        lock_people(by)
+        standing = lock_people(by)
         team = teams().filter(pk=team_id).first()
         if team is None:
             raise NotFound(_("Team not found. Someone may have removed it."))
-        _require_team_without_rights(team, by)
-        _require_unread_teams(by)
+        _require_team_without_rights(team, standing)
+        _require_unread_teams(standing)
         people = sorted(team.user_set.values_list("username", flat=True)[:100])
         powers = powers_of_givers(team.user_set.values_list("pk", flat=True))
         team.delete()
@@ -136,7 +138,7 @@ def remove_team(team_id: int, *, by: User) -> None:
         _record_team(team.name, {"change": "removed", "people": people}, by)
 
 
-def _require_team_without_rights(team: Group, by: User) -> None:
+def _require_team_without_rights(team: Group, by: Standing) -> None:
     """Raise NotAllowed for a group with permissions, which someone gave it in Django's admin, unless this is a superuser."""
     if not by.is_superuser and team.permissions.exists():
         raise NotAllowed(
@@ -144,7 +146,7 @@ def _require_team_without_rights(team: Group, by: User) -> None:
         )
 
 
-def _require_unread_teams(by: User) -> None:
+def _require_unread_teams(by: Standing) -> None:
     """Raise NotAllowed if a rule reads the teams of requesters: their names and members then say what is allowed."""
     if needs_second(by) and policy_reads_teams():
         raise NotAllowed(
