@@ -223,7 +223,7 @@ def may_be_assigned(standing: Standing, request: ApprovalRequest) -> bool:
 
 
 def asked_through_own_key(standing: Standing, request: ApprovalRequest) -> bool:
-    """Return whether a key of the same standing, or one that they made, asked this over the API: a program must not decide its
+    """Return whether a key of the same user, or one that they made, asked this over the API: a program must not decide its
     own request.
     """
     from_outside = request.scope.startswith(KEY_SCOPE)

@@ -7,6 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.approvals.access.scopes.test_model import Scopes
+from tests.approvals.access.test_permissions_model import (
+    agree_on_changes_with_the_model,
+    agree_with_the_model,
+    changes,
+    requests,
+    standings,
+)
 from tests.approvals.actions.test_state_machine import Desk
 from tests.approvals.policy.test_votes import absences, count_as_the_model, elections, happenings
 from tests.chats.engine.test_state_machine import Desk as Turns
@@ -24,6 +31,13 @@ def test_any_order_of_changes_leaves_of_scopes_what_their_model_says():
     run_state_machine_as_test(
         Scopes, settings=settings(max_examples=25 * ROUNDS, stateful_step_count=15, deadline=None)
     )
+
+
+@settings(max_examples=2_000 * ROUNDS)
+@given(standings(), requests(), changes)
+def test_everyone_may_what_the_model_of_permissions_says(who, request, change):
+    agree_with_the_model(who, request)
+    agree_on_changes_with_the_model(who, request, change)
 
 
 @settings(max_examples=500 * ROUNDS)

@@ -14,7 +14,7 @@ from approvals.asking.answers import Answer
 from approvals.exceptions import CannotBeAssigned, NotAllowed, NotFound
 from approvals.models import ApprovalRequest, ApproverScope
 from approvals.states import Door, Kind, Verdict
-from tests.support.desk.requests import decide, make_request, make_workflow, stored
+from tests.support.desk.requests import decide, make_request, stored
 from tests.support.desk.scopes import again, make_scope, people_allowed, people_found
 from tests.support.people import alice, bob, carol, make_person
 

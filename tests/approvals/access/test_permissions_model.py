@@ -1,0 +1,148 @@
+"""Who may see, answer and decide what, against a small model, over many people and requests and without a database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from approvals.access import permissions, rights
+from approvals.access.scopes import Change, Reach, Term
+from approvals.access.standing import NOBODY, Standing
+from approvals.models import ApprovalRequest, Workflow
+from approvals.states import Control, Kind
+
+#: Few, so that the ones who ask, own, make keys, are away and act are often the same.
+PEOPLE = st.integers(1, 4)
+SCOPE_SETS = st.sampled_from([7, 8])
+ORDER = ("see", "answer", "decide")
+
+terms = st.builds(
+    Term,
+    may=st.sampled_from(ORDER),
+    limit=st.sampled_from([None, 10.0]),
+    scope=st.sampled_from([70, 71]),
+    seat=st.sampled_from([None, 2, 3]),
+)
+
+
+@st.composite
+def standings(draw) -> Standing:
+    pk, active = draw(PEOPLE), draw(st.booleans())
+    held = draw(st.frozensets(st.sampled_from(sorted(rights.ALL)))) if active else frozenset()
+    reach = draw(st.none() | st.builds(Reach, st.dictionaries(SCOPE_SETS, st.lists(terms, max_size=3)), st.just(pk)))
+    return Standing(pk=pk, is_active=active, rights=held, reach=reach, by_key=draw(st.booleans()))
+
+
+@st.composite
+def requests(draw) -> ApprovalRequest:
+    return ApprovalRequest(
+        workflow=Workflow(owner_id=draw(PEOPLE)),
+        requested_by_id=draw(PEOPLE),
+        assigned_to_id=draw(st.none() | PEOPLE),
+        key_made_by_id=draw(st.none() | PEOPLE),
+        kind=draw(st.sampled_from([Kind.APPROVAL, Kind.QUESTION, Kind.RECOVERY])),
+        control=draw(st.none() | st.sampled_from(list(Control))),
+        scope_set_id=draw(st.none() | SCOPE_SETS),
+        amount=draw(st.sampled_from([None, 5.0, -5.0, 10.0, -11.0, 50.0])),
+        scope=draw(st.sampled_from(["key:1", "user:1", "chat:1"])),
+    )
+
+
+changes = st.none() | st.builds(Change, st.sampled_from([None, 5.0, 50.0]), st.frozensets(st.sampled_from([70, 71])))
+
+
+def through(who: Standing, request: ApprovalRequest, may: str, change: Change | None = None) -> set[int | None]:
+    """The model: through whom a scope lets someone do so, None for themselves."""
+    if who.reach is None or request.scope_set_id is None:
+        return set()
+    working = {request.requested_by_id, request.workflow.owner_id, request.key_made_by_id}
+    amounts = [request.amount] if change is None else [request.amount, change.amount]
+    found = set()
+    for term in who.reach.terms.get(request.scope_set_id, ()):
+        enough = ORDER.index(term.may) >= ORDER.index(may)
+        within = may != "decide" or term.limit is None or all(a is not None and abs(a) <= term.limit for a in amounts)
+        fits = change is None or term.scope in change.scopes
+        delegated = term.seat is None or may == "see" or not working & {who.pk, term.seat}
+        if enough and within and fits and delegated:
+            found.add(term.seat)
+    return found
+
+
+def model(who: Standing, request: ApprovalRequest) -> dict[str, bool]:
+    decider, auditor = (name in who.rights for name in (rights.DECIDE, rights.VIEW))
+    everywhere = who.reach is None
+    own = who.is_active and who.pk in {request.requested_by_id, request.assigned_to_id}
+    runs = who.is_active and who.pk in {request.requested_by_id, request.workflow.owner_id}
+    interested = runs or (who.is_active and who.pk == request.key_made_by_id)
+    sees = own or ((decider or auditor) and everywhere) or bool(through(who, request, "see"))
+    answers = own or (decider and (everywhere or bool(through(who, request, "answer"))))
+    decides = decider and (everywhere or bool(through(who, request, "decide")))
+    if request.control == Control.CONFIRM and request.kind == Kind.APPROVAL and runs:
+        decides = True
+    if request.control == Control.FOUR_EYES and interested:
+        decides = False
+    closes = answers if request.kind == Kind.QUESTION else decides
+    return {"see": sees, "answer": answers, "decide": decides, "close": closes, "comment": closes or own}
+
+
+def agree_with_the_model(who: Standing, request: ApprovalRequest) -> None:
+    asked = {
+        "see": permissions.may_see(who, request),
+        "answer": permissions.may_answer(who, request),
+        "decide": permissions.may_decide(who, request),
+        "close": permissions.may_close(who, request),
+        "comment": permissions.may_comment(who, request),
+    }
+    assert asked == model(who, request)
+    glass = rights.BREAK_GLASS in who.rights and asked["decide"]
+    assert permissions.may_break_glass(who, request) is glass
+
+
+def agree_on_changes_with_the_model(who: Standing, request: ApprovalRequest, change: Change | None) -> None:
+    confirms = request.control == Control.CONFIRM and who.is_active
+    confirms = confirms and who.pk in {request.requested_by_id, request.workflow.owner_id}
+    seats = through(who, request, "decide", change)
+    if change is not None:
+        assert permissions.may_change_input(who, request, change) is (who.reach is None or confirms or bool(seats))
+    if request.kind == Kind.QUESTION:
+        own = who.is_active and who.pk in {request.requested_by_id, request.assigned_to_id}
+        seats, confirms = set() if own else through(who, request, "answer", change), False
+    in_own_right = None in seats or (confirms and request.kind == Kind.APPROVAL)
+    expected = None if in_own_right else min((seat for seat in seats if seat), default=None)
+    assert permissions.decides_for(who, request, change) == expected
+
+
+@settings(max_examples=100)
+@given(standings(), requests())
+def test_everyone_may_what_the_model_says(who, request):
+    agree_with_the_model(who, request)
+
+
+@settings(max_examples=100)
+@given(standings(), requests(), changes)
+def test_a_changed_input_is_decided_by_those_whose_scopes_fit_both(who, request, change):
+    agree_on_changes_with_the_model(who, request, change)
+
+
+@settings(max_examples=50)
+@given(standings(), requests())
+def test_a_program_never_decides_what_it_asked(who, request):
+    asked = request.scope == "key:1" and who.pk in {request.requested_by_id, request.key_made_by_id}
+    assert permissions.asked_through_own_key(who, request) is (who.by_key and asked)
+
+
+@settings(max_examples=50)
+@given(standings(), requests(), st.lists(PEOPLE, unique=True))
+def test_no_one_votes_for_someone_whose_agent_asks_or_while_their_own_does(who, request, away):
+    working = {request.requested_by_id, request.workflow.owner_id, request.key_made_by_id}
+    others = [] if who.pk in working else sorted(set(away) - working - {who.pk})
+    assert permissions.seats(replace(who, away_for=tuple(away)), request) == (who.pk, *others)
+
+
+@settings(max_examples=20)
+@given(requests())
+def test_no_one_may_do_anything(request):
+    ways = (permissions.may_see, permissions.may_answer, permissions.may_decide, permissions.may_comment)
+    assert [way(NOBODY, request) for way in ways] == [False] * len(ways)
