@@ -212,6 +212,10 @@ class Verdict:
         return Control.FOUR_EYES if self.control == Control.FOUR_EYES else control or None
 
 
+#: What no policy says.
+UNRULED = Verdict()
+
+
 def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:
     """Return what the policy says about a request."""
     budget = Budget()
