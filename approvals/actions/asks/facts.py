@@ -35,11 +35,13 @@ from approvals.text.text import visible
 class Draft:
     """A request before it is stored: all that its row holds, but for its status and its digest.
 
-    `text` is the text of its input with its files, and `fingerprints` are by what equal ones are found.
+    `assignee` is whom it names, None also if there is no such user. `text` is the text of its input with its files, and
+    `fingerprints` are by what equal ones are found.
     """
 
     identity: Identity
     ask: Ask
+    assignee: User | None
     workflow: Workflow
     requester: User
     key_made_by_id: int | None
@@ -116,7 +118,7 @@ class Draft:
             ask_digest=self.identity.ask_digest,
             requested_by=self.requester,
             key_made_by_id=self.key_made_by_id,
-            assigned_to=ask.assigned_to,
+            assigned_to=self.assignee,
             status=status,
             created_at=self.created_at,
             changed_at=self.created_at,
@@ -159,6 +161,7 @@ def read_facts(
     draft = Draft(
         identity=identity,
         ask=ask,
+        assignee=ask.assigned_to if isinstance(ask.assigned_to, User) else None,
         workflow=workflow,
         requester=requester,
         key_made_by_id=by.key.maker_id if isinstance(by, KeyActor) else key_made_by_id,
@@ -172,8 +175,7 @@ def read_facts(
     )
     if settings.scopes is not None:
         draft = replace(draft, place=place_of(draft.facts, settings.scopes))
-    assignable = _is_assignable(draft)
-    if assignable and policy.grants and (draft.place.upto is not None or draft.terms.control):
+    if policy.grants and (draft.place.upto is not None or draft.terms.control):
         # Only scopes, and who decides for the tool, can keep a giver from deciding it.
         givers = {grant.given_by_id for grant in policy.grants}
         policy = replace(policy, deciders=deciders_among(draft.row(), givers))
@@ -181,7 +183,7 @@ def read_facts(
         draft=draft,
         policy=policy,
         workflow_ended=workflow.ended,
-        assignable=assignable,
+        assignable=_is_assignable(draft),
         asked_by=by,
         alone=alone,
     )
@@ -232,5 +234,4 @@ def _is_assignable(draft: Draft) -> bool:
     named = draft.ask.assigned_to
     if named is None:
         return True
-    # Of someone unknown no row can be made.
-    return named.is_active and permissions.may_be_assigned(named, draft.row())
+    return permissions.may_be_assigned(named, draft.row())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +13,6 @@ from approvals.actions import attachments, publishing, rows
 from approvals.actions.asks.facts import AskFacts, Draft
 from approvals.actions.asks.outcome import Outcome, Refused, Why
 from approvals.actions.ending import decision_on
-from approvals.actions.indexing import index_request
 from approvals.actions.policy.asks import Asked, Granted, Ruled
 from approvals.actions.policy.following_up import schedule_follow_ups
 from approvals.actions.policy.grant_use import use_grant
@@ -26,6 +24,7 @@ from approvals.asking.secrets import masked_input, masked_request
 from approvals.db.transactions import after_commit
 from approvals.exceptions import CannotBeAssigned, Conflict
 from approvals.models import ApprovalRequest, Grant, Workflow
+from approvals.queries.search_words import words_to_index
 from approvals.record.audit import Entry
 from approvals.states import CLIENT, OUTCOMES, PROGRAMS, Door, Status, Verdict, WorkflowState
 
@@ -57,7 +56,7 @@ def write(facts: AskFacts, outcome: Outcome) -> ApprovalRequest | GrantLost:
             return _write_asked(facts, outcome.record)
 
 
-def _write_asked(facts: AskFacts, why: Mapping[str, str]) -> ApprovalRequest:
+def _write_asked(facts: AskFacts, why: dict[str, str]) -> ApprovalRequest:
     """Store a request that waits for people.
 
     The workflow, new or with its counters; the request, and the files that it takes; its words in the index of the search;
@@ -75,7 +74,7 @@ def _write_asked(facts: AskFacts, why: Mapping[str, str]) -> ApprovalRequest:
     else:
         rows.count(workflow)
     _store(request, draft)
-    index_request(shown)
+    _index(shown)
     record = publishing.request_record(request) | why
     publish_event("request.created", request, workflow, record=record, actor=facts.asked_by, via=workflow.source)
     if request.terms:
@@ -123,7 +122,7 @@ def _write_granted(facts: AskFacts, grant: Grant) -> ApprovalRequest:
     _set_digest(request, draft, shown.input)
     _open_ended(workflow, request)
     _store(request, draft)
-    index_request(shown)
+    _index(shown)
     answer = Answer(Verdict.APPROVE)
     decision = decision_on(request, answer, by=grant.giver, via=Door.GRANT, at=request.created_at, grant=grant)
     rows.DECISION.save(decision)
@@ -171,6 +170,12 @@ def _store(request: ApprovalRequest, draft: Draft) -> None:
     rows.REQUEST.save(request)
     if draft.ask.attachments:
         attachments.attach(request, draft.ask.attachments)
+
+
+def _index(shown: ApprovalRequest) -> None:
+    """Put the words of a new request into the index of the search; `shown` is the request without its secrets."""
+    texts = (shown.title, shown.message, shown.tool_name, shown.tool_call_id or "", shown.context, shown.input)
+    rows.SEARCH_TEXT.row(request_id=shown.pk, words=words_to_index(*texts))
 
 
 def _created(facts: AskFacts, request: ApprovalRequest) -> Entry:

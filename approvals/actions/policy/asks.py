@@ -6,7 +6,7 @@ and the grants. Whatever it needs is read before (`approvals.actions.asks.facts`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -85,7 +85,7 @@ class PolicyFacts:
     @property
     def repeated(self) -> Rejection | None:
         """The earlier rejection that answers it."""
-        return self.earlier if self.may_repeat else None
+        return self.earlier if self.earlier is not None and self.may_repeat else None
 
     @property
     def may_be_granted(self) -> bool:
@@ -164,7 +164,7 @@ class Asked:
     why: str | None = None
 
     @property
-    def record(self) -> Mapping[str, str]:
+    def record(self) -> dict[str, str]:
         """What the record keeps of that."""
         return {} if self.why is None else {"why_asked": self.why}
 
