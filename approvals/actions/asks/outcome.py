@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from approvals.actions.asks.facts import AskFacts
-from approvals.actions.policy.asks import Said, on_ask
+from approvals.actions.policy.asks import PolicyOutcome, on_ask
 
 
 class Why(StrEnum):
@@ -23,7 +23,7 @@ class Refused:
     why: Why
 
 
-Outcome = Refused | Said
+Outcome = Refused | PolicyOutcome
 
 
 def outcome_of(facts: AskFacts) -> Outcome:

@@ -184,15 +184,16 @@ class Granted:
     grant: Grant
 
 
-Said = Asked | Ruled | Granted
+#: What the policy makes of an ask.
+PolicyOutcome = Asked | Ruled | Granted
 
 
-def on_ask(facts: PolicyFacts) -> Said:
+def on_ask(facts: PolicyFacts) -> PolicyOutcome:
     """Return what the policy makes of an ask: the first step that says something decides, else people are asked."""
     for step in _STEPS:
-        said = step(facts)
-        if said is not None:
-            return said
+        outcome = step(facts)
+        if outcome is not None:
+            return outcome
     why = facts.verdict.why
     return Asked(None if why is None else why.value)
 
