@@ -205,7 +205,7 @@ class Verdict:
     @property
     def asking(self) -> Asking:
         """How the request is asked, if it is."""
-        return join(self.askings)
+        return PLAIN if self.rule is None else join(self.askings)
 
     def control_with(self, control: str) -> str | None:
         """Return who decides an approval of a tool whose settings have this control."""

@@ -33,7 +33,7 @@ from approvals.text.text import visible
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A request before it is stored: all that its row holds, but for its status and its digest.
+    """A request before it is stored: all that its row holds, but for how it ends and its digest.
 
     `assignee` is whom it names, None also if there is no such user. `text` is the text of its input with its files, and
     `fingerprints` are by what equal ones are found.
@@ -46,7 +46,6 @@ class Draft:
     requester: User
     key_made_by_id: int | None
     terms: AskTerms
-    repeats: UUID | None
     secrets: Sequence[str]
     text: bytes
     fingerprints: Sequence[str]
@@ -67,8 +66,8 @@ class Draft:
             input=self.ask.input,
         )
 
-    def row(self, status: Status = Status.PENDING) -> ApprovalRequest:
-        """Return it as a row that is not stored yet."""
+    def row(self, status: Status = Status.PENDING, *, repeats: UUID | None = None) -> ApprovalRequest:
+        """Return it as a row that is not stored yet; `repeats` is the earlier request whose rejection answers it."""
         ask = self.ask
         terms = self.terms
         return ApprovalRequest(
@@ -97,7 +96,7 @@ class Draft:
             rule=terms.rule,
             other_rules=terms.other_rules,
             asked_priority=terms.asked_priority,
-            repeats=self.repeats,
+            repeats=repeats,
             response_schema=ask.response_schema,
             options=[dict(option) for option in ask.options],
             multiple=ask.multiple,
@@ -166,7 +165,6 @@ def read_facts(
         requester=requester,
         key_made_by_id=by.key.maker_id if isinstance(by, KeyActor) else key_made_by_id,
         terms=policy.terms,
-        repeats=policy.repeated.request_id if policy.repeated is not None else None,
         secrets=[*secrets_in_schema(ask.response_schema), *settings.secret_fields],
         text=text,
         fingerprints=known_by,

@@ -46,8 +46,8 @@ def write(facts: AskFacts, outcome: Outcome) -> ApprovalRequest | GrantLost:
             raise Conflict(_("This workflow has ended. Start a new workflow to make more requests."))
         case Refused():
             raise CannotBeAssigned("assigned_to")
-        case Ruled(answer=answer):
-            return _write_ruled(facts, answer)
+        case Ruled():
+            return _write_ruled(facts, outcome)
         case Granted(grant=grant):
             # Counted before the request is stored, which is then approved or not, and never changes.
             used = use_grant(grant, alone=facts.alone)
@@ -82,7 +82,7 @@ def _write_asked(facts: AskFacts, why: dict[str, str]) -> ApprovalRequest:
     return request
 
 
-def _write_ruled(facts: AskFacts, answer: Answer) -> ApprovalRequest:
+def _write_ruled(facts: AskFacts, ruled: Ruled) -> ApprovalRequest:
     """Store a request that a rule, or an earlier rejection, decides.
 
     A new workflow, ended if it was made for this request; the request, with how it has ended, and the files that it takes; its
@@ -91,7 +91,8 @@ def _write_ruled(facts: AskFacts, answer: Answer) -> ApprovalRequest:
     """
     draft = facts.draft
     workflow = draft.workflow
-    request = draft.row(OUTCOMES[answer.verdict])
+    answer = ruled.answer
+    request = draft.row(OUTCOMES[answer.verdict], repeats=ruled.repeats)
     _set_digest(request, draft, masked_input(request, request.input))
     _open_ended(workflow, request)
     _store(request, draft)

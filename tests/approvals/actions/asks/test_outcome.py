@@ -161,7 +161,6 @@ def facts_of(case: Case) -> AskFacts:
         requester=asker,
         key_made_by_id=None,
         terms=policy.terms,
-        repeats=None,
         secrets=[],
         text=b"{}",
         fingerprints=["0"],
