@@ -53,7 +53,7 @@ class Draft:
     place: Place
 
     @property
-    def facts(self) -> Facts:
+    def scope_facts(self) -> Facts:
         """What scopes are compared with."""
         return Facts(
             agent=self.workflow.agent,
@@ -172,7 +172,7 @@ def read_facts(
         place=NOWHERE,
     )
     if settings.scopes is not None:
-        draft = replace(draft, place=place_of(draft.facts, settings.scopes))
+        draft = replace(draft, place=place_of(draft.scope_facts, settings.scopes))
     if policy.grants and (draft.place.upto is not None or draft.terms.control):
         # Only scopes, and who decides for the tool, can keep a giver from deciding it.
         givers = {grant.given_by_id for grant in policy.grants}

@@ -90,7 +90,7 @@ class PolicyFacts:
     @property
     def may_be_granted(self) -> bool:
         """Whether a grant could approve it."""
-        if not self.settings.granted or self.repeated is not None:
+        if not self.settings.granted:
             return False
         if bar_of(self.ask.kind, self.priority, self.ask.tool_name, verdict=self.verdict) is not None:
             return False
