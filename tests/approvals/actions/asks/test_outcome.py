@@ -27,7 +27,7 @@ from approvals.policy.rules import Policy, Rule, Then, Verdict, Why
 from approvals.policy.terms import Group, Stage, Terms
 from approvals.queries.policy.repeats import Rejection
 from approvals.queries.preferences import AskingRules
-from approvals.states import Kind, Priority
+from approvals.states import Control, Kind, Priority
 from approvals.states import Verdict as Decided
 
 NOW = datetime(2026, 3, 29, 12, tzinfo=UTC)
@@ -59,6 +59,9 @@ class Case:
     rule_deadline: int | None
     at_deadline: AtDeadline
     default: bool
+    #: Who decides, as the settings of the tool say; and whether the rules want someone else than who runs the agent.
+    control: str
+    four_eyes: bool
     repeats_rejections: bool
     rejected_before: bool
     asks_always: bool
@@ -92,6 +95,8 @@ def case_of(seed: int) -> Case:
         rule_deadline=choose.choice([None, None, 60]),
         at_deadline=choose.choice(list(AtDeadline)),
         default=choose.random() < 0.5,
+        control=choose.choice(["", "", "confirm", "four_eyes"]),
+        four_eyes=rarely(),
         repeats_rejections=choose.random() < 0.7,
         rejected_before=choose.random() < 0.5,
         asks_always=rarely(),
@@ -154,7 +159,9 @@ def facts_of(case: Case) -> AskFacts:
     policy = PolicyFacts(
         ask=ask,
         at=NOW,
-        settings=AskingRules(policy_version=1, granted=case.has_grants, asks_always=case.asks_always),
+        settings=AskingRules(
+            policy_version=1, granted=case.has_grants, asks_always=case.asks_always, control=case.control
+        ),
         policy=Policy(repeat_rejections=case.repeats_rejections),
         verdict=verdict_of(case),
         earlier=EARLIER if case.rejected_before else None,
@@ -187,12 +194,13 @@ def facts_of(case: Case) -> AskFacts:
 
 
 def verdict_of(case: Case) -> Verdict:
+    control = Control.FOUR_EYES if case.four_eyes else None
     if case.then == "":
-        return Verdict()
+        return Verdict(control=control)
     deadline = None if case.rule_deadline is None else Deadline(after=case.rule_deadline, then=case.at_deadline)
     asking = Asking(terms=VOTES if case.votes else Terms(), priority=case.raises, deadline=deadline)
     rule = Rule(name="Refunds", match=Match(), then=Then(case.then), ask=asking if case.then == "ask" else None)
-    return Verdict(then=Then(case.then), rule=rule, why=case.why if case.then == "ask" else None)
+    return Verdict(then=Then(case.then), rule=rule, why=case.why if case.then == "ask" else None, control=control)
 
 
 def in_words(facts: AskFacts) -> str:
@@ -247,6 +255,14 @@ def test_a_rule_makes_an_ask_more_urgent_and_its_deadline_earlier_but_never_the_
     assert terms.deadline_at == (NOW + timedelta(seconds=min(ends)) if ends else None)
     keeps = limit is None or case.at_deadline == AtDeadline.DEFAULT
     assert (terms.has_default, terms.default_response) == ((True, "yes") if case.default and keeps else (False, None))
+
+
+@settings(max_examples=100)
+@given(CASES)
+def test_the_rules_can_ask_for_four_eyes_on_approvals_and_say_nothing_of_who_answers_a_question(case):
+    facts = facts_of(case).policy
+    strict = case.kind == "approval" and case.four_eyes and facts.repeated is None
+    assert facts.terms.control == ("four_eyes" if strict else case.control or None)
 
 
 @settings(max_examples=100)
