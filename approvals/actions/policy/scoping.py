@@ -32,6 +32,7 @@ _READ = ("pk", "workflow__source", "agent", "tool_name", "kind", "requested_by",
 LOCK = "approver scopes"
 
 
+#: The scope set of these scopes, if it was made before.
 _KNOWN: Prepared[tuple[int]] = Prepared(
     lambda: ScopeSet.objects.filter(digest=Parameter("digest", CharField())).values_list("pk")
 )
