@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -13,12 +12,14 @@ from django.db.models import CharField, Q
 from django.utils.translation import gettext as _
 
 from approvals.actions import attachments, repeating, rows
+from approvals.actions.asks.facts import read_facts
+from approvals.actions.asks.outcome import outcome_of
+from approvals.actions.asks.writes import GrantLost, write
 from approvals.actions.locking import lock_known_workflow, lock_workflow
 from approvals.actions.policy.undecidable import tell_if_undecidable
 from approvals.actions.resuming import keep_state
-from approvals.actions.storing import store_request
 from approvals.asking.asks import MAX_TITLE, Ask
-from approvals.asking.origins import EqualCalls, Origin, key_of_calls
+from approvals.asking.origins import EqualCalls, Identity, Origin, key_of_calls
 from approvals.db import transactions
 from approvals.db.input_digest import input_digest
 from approvals.db.prepared import Parameter, Prepared
@@ -88,19 +89,19 @@ def request_approval(
     with in_transaction():
         if workflow.pk is None:
             # A call that asked before would have stored its workflow.
-            return _stored(workflow, ask, by=requested_by, key_made_by_id=key_made_by_id)
+            return _store_and_warn(workflow, ask, by=requested_by, key_made_by_id=key_made_by_id)
         workflow = lock_known_workflow(workflow.pk)
         known = _same_call(workflow.scope, ask)
         if known is None:
-            return _stored(workflow, ask, by=requested_by, key_made_by_id=key_made_by_id)
+            return _store_and_warn(workflow, ask, by=requested_by, key_made_by_id=key_made_by_id)
         if known.input_digest != input_digest(ask.input, [file.approved for file in ask.files], known.digest_salt):
             raise Conflict(_("This tool call already made a request with a different input."), str(known.pk))
     return known
 
 
-def _stored(workflow: Workflow, ask: Ask, *, by: User, key_made_by_id: int | None) -> ApprovalRequest:
-    request = store_request(workflow, ask, by=by, alone=False, key_made_by_id=key_made_by_id)
-    tell_if_undecidable(request, workflow)
+def _store_and_warn(workflow: Workflow, ask: Ask, *, by: User, key_made_by_id: int | None) -> ApprovalRequest:
+    request = store_request(workflow, ask, Identity(), by=by, key_made_by_id=key_made_by_id, alone=False)
+    _warnings_of(request, workflow)
     return request
 
 
@@ -177,16 +178,54 @@ def _ask(ask: Ask, origin: Origin, *, by: Actor) -> AskOutcome:
         # Its client gives the workflow a title for the first time.
         workflow.title = visible(origin.workflow_title)[:MAX_TITLE]
         workflow.save(update_fields=["title"])
-    more: dict[str, Any] = {"id": request_id, "idempotency_key": origin.idempotency_key, "ask_digest": origin.digest}
-    if origin.calls is not None and not origin.calls.named:
-        more["taker"] = ""
-    request = store_request(workflow, ask, by=by, **more)
+    # Of equal calls without ids of their own, one takes the decision; no call has taken it yet.
+    taker = "" if origin.calls is not None and not origin.calls.named else None
+    identity = Identity(id=request_id, idempotency_key=origin.idempotency_key, ask_digest=origin.digest, taker=taker)
+    request = store_request(workflow, ask, identity, by=by)
     if origin.resume_state is not None:
         keep_state(request, origin.resume_state)
-    warnings = tell_if_undecidable(request, workflow)
+    warnings = _warnings_of(request, workflow)
     if warnings and settings.HITL_REFUSE_UNDECIDABLE:
         raise Undecidable(" ".join([*warnings, _("So the request was not made.")]))
     return AskOutcome(request, warnings=warnings)
+
+
+def store_request(
+    workflow: Workflow,
+    ask: Ask,
+    identity: Identity,
+    *,
+    by: Actor,
+    key_made_by_id: int | None = None,
+    alone: bool = True,
+) -> ApprovalRequest:
+    """Store what is asked in its locked workflow: read the facts, rule over them, write the outcome.
+
+    What is written, in this order, by outcome (`asks.writes`):
+
+    - People are asked: the workflow, the request, its search words, the record, the events, open pages, the first reminder.
+    - A rule or an earlier rejection decides: the request with its decision, the record and the events, and no more.
+    - A grant approves: the use of the grant, and then the request with its decision, its search words, the record, the events
+      and open pages. People are not notified of what never waits.
+    - Refused: nothing. Conflict if the workflow has ended; CannotBeAssigned.
+
+    Only the write can know whether a grant is still there at its moment. If not, nothing is stored yet, and the same function
+    rules once more without it. `alone` says that the transaction stores no other request.
+    """
+    facts = read_facts(workflow, ask, identity, by=by, key_made_by_id=key_made_by_id, alone=alone)
+    written = write(facts, outcome_of(facts))
+    while isinstance(written, GrantLost):
+        facts = replace(facts, policy=facts.policy.without(written.grant))
+        written = write(facts, outcome_of(facts))
+    return written
+
+
+def _warnings_of(request: ApprovalRequest, workflow: Workflow) -> list[str]:
+    """Return what is wrong with who may decide a new request, of which administrators are then told."""
+    if request.scoped_upto is None and request.control is None and request.terms is None:
+        # Whoever decides anything may decide this.
+        return []
+    return tell_if_undecidable(request, workflow)
 
 
 #: The requests of a client by Idempotency-Key or tool call, oldest first; null is equal to nothing.

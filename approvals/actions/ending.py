@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError
@@ -15,13 +13,11 @@ from approvals import signals
 from approvals.actions import checking, publishing, rows
 from approvals.actions.indexing import index_decision
 from approvals.actions.locking import Locked
-from approvals.actions.policy.publishing import send_recorded, use_entries
 from approvals.actions.publishing import publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.transactions import after_commit
 from approvals.models import ApprovalRequest, Decision, Grant, Workflow
 from approvals.models.actors import Signatory
-from approvals.record.audit import Entry
 from approvals.states import (
     CLIENT,
     OUTCOMES,
@@ -60,7 +56,7 @@ def end_request(
         raise IntegrityError(f"request {request.pk} was decided behind its lock")
     request.status, request.changed_at = status, now
     _count_down(request, workflow, now)
-    decision = _decision(request, answer, by=by, via=via, at=now, absent=absent)
+    decision = decision_on(request, answer, by=by, via=via, at=now, absent=absent)
     rows.DECISION.save(decision)
     index_decision(request, decision)
     event = EVENTS.get(answer.verdict, "request.decided")
@@ -78,45 +74,7 @@ def end_request(
     return decision
 
 
-def decide_at_once(request: ApprovalRequest, workflow: Workflow, answer: Answer, *, asked_by: Signatory) -> None:
-    """Write the decision of a request that the policy has ended as it was stored, with its status; it never waited.
-
-    Both entries go into the record at once, nothing is indexed, and no one is notified: most requests may be of this kind.
-    """
-    decision = _decision(request, answer, by=None, via=Door.RULE, at=request.created_at)
-    rows.DECISION.save(decision)
-    decided = publishing.decision_record(decision) | publishing.rule_record(request)
-    entries = [
-        Entry(event="request.created", data=publishing.request_record(request), actor=asked_by, via=workflow.source),
-        Entry(event="request.decided", data=decided, actor=None, via=Door.RULE),
-    ]
-    publishing.publish_at_once(entries, request, workflow)
-    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=Door.RULE)
-
-
-def approve_at_once(
-    request: ApprovalRequest, workflow: Workflow, grant: Grant, *, asked_by: Signatory, created: Mapping[str, Any]
-) -> None:
-    """Write the decision of a request that was stored as approved, for which a grant has just been used; it never waited.
-
-    All entries go into the record at once, and only open pages are notified. `created` is the record of the request.
-    """
-    by, request_id = grant.giver, str(request.pk)
-    decision = _decision(request, Answer(Verdict.APPROVE), by=by, via=Door.GRANT, at=request.created_at, grant=grant)
-    rows.DECISION.save(decision)
-    decided = publishing.decision_record(decision) | {"grant_id": str(grant.pk), "grant_use": grant.used}
-    entries = [
-        Entry(event="request.created", data=created, actor=asked_by, via=workflow.source),
-        Entry(event="request.decided", data=decided, actor=by, via=Door.GRANT),
-    ]
-    used = use_entries(grant, request_id)
-    heard = publishing.publish_at_once(entries, request, workflow, also=used)
-    send_recorded(used, grant, request_id, heard=heard)
-    publishing.notify(workflow, request.requested_by_id, request.assigned_to_id, request_id=request_id)
-    after_commit(signals.decided.send_robust, None, request_id=request.pk, source=workflow.source, via=Door.GRANT)
-
-
-def _decision(
+def decision_on(
     request: ApprovalRequest,
     answer: Answer,
     *,
@@ -126,6 +84,7 @@ def _decision(
     grant: Grant | None = None,
     absent: Signatory | None = None,
 ) -> Decision:
+    """Return the decision on a request, which is not stored yet."""
     digest = checking.approved_digest(request, answer)
     return Decision(
         request=request,
@@ -176,11 +135,6 @@ def _end_state(request: ApprovalRequest) -> WorkflowState:
         return WorkflowState.CANCELLED
     unanswered = request.status == Status.EXPIRED and not request.has_default and request.kind != Kind.APPROVAL
     return WorkflowState.FAILED if unanswered else WorkflowState.COMPLETED
-
-
-def ends_with_first(workflow: Workflow, request: ApprovalRequest) -> bool:
-    """Whether a new workflow ends with its first request, because it was made for it."""
-    return workflow.source in PROGRAMS and (workflow.source != CLIENT or workflow.key == str(request.pk))
 
 
 def _ends_by_itself(workflow: Workflow, request: ApprovalRequest) -> bool:

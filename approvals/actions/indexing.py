@@ -1,4 +1,4 @@
-"""Update the full-text index of requests, in the transaction that stores the text."""
+"""Add texts to the full-text index of requests, in the transaction that stores them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from approvals.actions import rows
-from approvals.asking.secrets import masked_input, masked_request
+from approvals.asking.secrets import masked_input
 from approvals.models import ApprovalRequest, Decision
 from approvals.queries.search_words import words_to_index
 from approvals.text.secrets import masked
 
 #: Characters that an answer or a comment may add.
 MAX_ADDED = 20_000
-
-
-def index_request(request: ApprovalRequest) -> None:
-    """Index a new request, without its secrets."""
-    shown = masked_request(request)
-    texts = (shown.title, shown.message, shown.tool_name, shown.tool_call_id or "", shown.context)
-    rows.SEARCH_TEXT.row(request_id=request.pk, words=words_to_index(*texts, shown.input))
 
 
 def index_decision(request: ApprovalRequest, decision: Decision) -> None:

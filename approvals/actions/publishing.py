@@ -39,6 +39,33 @@ def publish_event(
     subject = audit.subject_of(request, workflow, changed=record.get("edited_input"))
     waiting = workflow.open_count
     heard = audit.record(event, subject, data=record, actor=actor, via=via, at=at, open_after=waiting)
+    if _is_sent(request, heard=heard):
+        _send(event, request, workflow, record=record, actor=actor, via=via, heard=heard, calls=calls)
+    message = {
+        "type": "workflow.changed",
+        "workflow": workflow.pk,
+        "request": str(request.pk),
+        "status": str(request.status),
+    }
+    _notify(message, workflow, request.requested_by_id, request.assigned_to_id)
+
+
+def _is_sent(request: ApprovalRequest, *, heard: bool) -> bool:
+    """Return whether anyone gets events of a request; without webhooks, people with rules, and handlers no one does."""
+    return bool(heard or request.callback_url or settings.HITL_EVENT_HANDLERS)
+
+
+def _send(
+    event: str,
+    request: ApprovalRequest,
+    workflow: Workflow,
+    *,
+    record: Mapping[str, Any],
+    actor: Signatory | None,
+    via: str,
+    heard: bool,
+    calls: bool,
+) -> None:
     data = outbox.request_data(request, workflow) | {"by": actor.get_username() if actor else None, "via": via}
     data |= {name: mask_text(record[name]) for name in _SENT if name in record}
     data |= {name: record[name] for name in ("break_glass", "more_votes") if name in record}
@@ -47,13 +74,6 @@ def publish_event(
     outbox.enqueue(
         event, stream=stream, data=data, callback_url=callback, heard=heard, notices=calls or event == "request.created"
     )
-    message = {
-        "type": "workflow.changed",
-        "workflow": workflow.pk,
-        "request": str(request.pk),
-        "status": str(request.status),
-    }
-    _notify(message, workflow, request.requested_by_id, request.assigned_to_id)
 
 
 def publish_at_once(
@@ -66,7 +86,7 @@ def publish_at_once(
     subject = audit.subject_of(request, workflow)
     recorded = [*entries, *also]
     heard = audit.record_together(recorded, subject, at=request.created_at, open_after=workflow.open_count)
-    if not (heard or request.callback_url or settings.HITL_EVENT_HANDLERS):
+    if not _is_sent(request, heard=heard):
         return heard
     stream = outbox.stream_of(workflow.scope, workflow.key)
     for entry in entries:
@@ -92,13 +112,8 @@ def rule_record(request: ApprovalRequest) -> dict[str, Any]:
 def request_record(request: ApprovalRequest) -> dict[str, Any]:
     """Return what the record keeps of a new request."""
     names = ("kind", "title", "input", "input_digest")
-    files = [file.approved for file in files_of(request)]
-    return (
-        {name: getattr(request, name) for name in names}
-        | ({"attachments": files} if files else {})
-        | rule_record(request)
-        | hidden_record(request)
-    )
+    files = {"attachments": [file.approved for file in files_of(request)]} if request.attachments else {}
+    return {name: getattr(request, name) for name in names} | files | rule_record(request) | hidden_record(request)
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from django.db import DEFAULT_DB_ALIAS
 from django.db.models import BigAutoField, F, TextField, UUIDField
 from django.db.models.functions import Concat
 
 from approvals.db.prepared import Insert, Parameter, Update
 from approvals.models import ApprovalRequest, Decision, Workflow
-from approvals.models.policy.scopes import stamp_of_scopes
 from approvals.models.search import SearchText
 from approvals.states import ENDED, Status
 
-#: Returns also which scopes there are, null for none.
-REQUEST = Insert(ApprovalRequest, returning=(stamp_of_scopes(),))
+REQUEST = Insert(ApprovalRequest)
 DECISION = Insert(Decision, returning=("id",))
 #: Ends a request that waits; the condition is a second guard beside the lock.
 END_REQUEST = Update(
@@ -21,14 +18,6 @@ END_REQUEST = Update(
     "status",
     "changed_at",
 )
-
-
-def store_request(request: ApprovalRequest) -> str | None:
-    """Store a new request. Return the stamp of the scopes that exist (`stamp_of_scopes`); None without any."""
-    columns = {field.attname: getattr(request, field.attname) for field in request._meta.concrete_fields}
-    row = REQUEST.row(**columns)
-    request._state.adding, request._state.db = False, DEFAULT_DB_ALIAS
-    return row[0] if row else None
 
 
 WORKFLOW = Insert(Workflow, returning=("id",))

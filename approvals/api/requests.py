@@ -193,7 +193,7 @@ def ask_from(sent: NewRequest) -> Ask:
     if sent.kind == "form" and sent.response_schema is None:
         errors["response_schema"] = _("is required for a form")
     said_before = [message.model_dump() for message in sent.messages]
-    if problem := transcripts.problem(said_before):
+    if said_before and (problem := transcripts.problem(said_before)):
         errors["messages"] = problem
     if errors:
         raise Invalid(_("The request is invalid."), errors)

@@ -127,9 +127,9 @@ class Ask:
             errors.append(("default_response", _("is not allowed for an approval, which is rejected at the deadline")))
         if self.deadline_at is not None and self.deadline_at.year > LAST_YEAR:
             errors.append(("deadline", _("is too far away; leave it out for a request that never expires")))
-        if problem := transcripts.problem(self.said_before):
+        if self.said_before and (problem := transcripts.problem(self.said_before)):
             errors.append(("said_before", problem))
-        if problem := attachments.problem(self.attachments):
+        if self.attachments and (problem := attachments.problem(self.attachments)):
             errors.append(("attachments", problem))
         return errors + self._json_errors() + self._schema_errors() + self._choice_errors()
 

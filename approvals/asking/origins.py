@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from uuid import UUID, uuid4
 
 from django.utils.crypto import salted_hmac
 
@@ -50,6 +51,19 @@ class Origin:
     idempotency_key: str | None = None
     calls: EqualCalls | None = None
     resume_state: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """By what a new request is known, and its call when it is sent again.
+
+    `ask_digest` is over everything that its client sent. `taker` is empty if one of several equal calls has to take the decision.
+    """
+
+    id: UUID = field(default_factory=uuid4)
+    idempotency_key: str | None = None
+    ask_digest: str = ""
+    taker: str | None = None
 
 
 def key_of_calls(kind: str, *parts: object) -> str:

@@ -205,11 +205,15 @@ class Verdict:
     @property
     def asking(self) -> Asking:
         """How the request is asked, if it is."""
-        return join(self.askings)
+        return PLAIN if self.rule is None else join(self.askings)
 
     def control_with(self, control: str) -> str | None:
         """Return who decides an approval of a tool whose settings have this control."""
         return Control.FOUR_EYES if self.control == Control.FOUR_EYES else control or None
+
+
+#: What no policy says.
+UNRULED = Verdict()
 
 
 def evaluate(policy: Policy, facts: RuleFacts) -> Verdict:

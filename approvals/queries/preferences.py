@@ -26,6 +26,7 @@ from approvals.models import (
     ToolSettings,
 )
 from approvals.models.policy.rules import VersionState
+from approvals.models.policy.scopes import stamp_of_scopes
 from approvals.states import Kind
 from approvals.text.canonical_names import fold
 
@@ -77,7 +78,8 @@ def page_state(user: User) -> PageState:
 class AskingRules:
     """What holds for a new request of a tool: its least priority, empty if it is up to who asks; its key and secret fields;
     who decides it (`states.Control`); whether the user who asks has any grant for it; the version of the policy that is
-    live, with its digest, null without any; and whether *Ask about everything* is on.
+    live, with its digest, null without any; whether *Ask about everything* is on; and the stamp of the scopes
+    (`models.policy.scopes.stamp_of_scopes`), null without any.
     """
 
     min_priority: str = ""
@@ -88,6 +90,7 @@ class AskingRules:
     policy_version: int | None = None
     policy_digest: str = ""
     asks_always: bool = False
+    scopes: str | None = None
 
 
 def _rules() -> QuerySet[User, tuple[Any, ...]]:
@@ -99,7 +102,7 @@ def _rules() -> QuerySet[User, tuple[Any, ...]]:
     chosen = [Subquery(settings.values(name)) for name in ("min_priority", "key_fields", "secret_fields", "control")]
     policy = [Subquery(live.values(name)) for name in ("number", "digest")]
     always = Exists(AskAlways.objects.all())
-    return User.objects.filter(pk=requester).values_list(*chosen, Exists(grants), *policy, always)
+    return User.objects.filter(pk=requester).values_list(*chosen, Exists(grants), *policy, always, stamp_of_scopes())
 
 
 _RULES = Prepared(_rules)
@@ -110,7 +113,7 @@ def rules_for_asking(tool_name: str, requester_id: int) -> AskingRules:
     row = _RULES.first(tool=tool_name, requester=requester_id)
     if row is None:
         return AskingRules()
-    priority, key_fields, secret_fields, control, granted, version, digest, always = row
+    priority, key_fields, secret_fields, control, granted, version, digest, always, scopes = row
     return AskingRules(
         min_priority=priority or "",
         key_fields=key_fields or (),
@@ -120,6 +123,7 @@ def rules_for_asking(tool_name: str, requester_id: int) -> AskingRules:
         policy_version=version,
         policy_digest=digest or "",
         asks_always=always,
+        scopes=scopes,
     )
 
 

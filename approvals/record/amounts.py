@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from approvals.db.json_pointer import ABSENT, value_at
+from approvals.policy.asks import Asking
 
 #: Where the amount is, unless one of the tool's key fields is a number.
 DEFAULT = "/amount"
@@ -51,6 +52,19 @@ def amount_pointer(value: Any, key_fields: Iterable[str]) -> str | None:
     usable = (pointer for pointer in key_fields if 0 < len(pointer) <= MAX_POINTER)
     first = next((pointer for pointer in usable if _is_amount(value, pointer)), None)
     return None if first == DEFAULT else first
+
+
+def amount_under(
+    askings: Sequence[Asking], value: Mapping[str, Any], key_fields: Sequence[str]
+) -> tuple[str | None, float | None]:
+    """Return where the amount of an input is, and the amount: of several rules by that which the limits of fewest people allow.
+
+    `askings` say how each of them asks, and `key_fields` are those of the tool. Without an amount a request is beyond every
+    limit.
+    """
+    pointers = [amount_pointer(value, asking.key_fields or key_fields) for asking in askings]
+    amounts = [(pointer, amount_at(value, pointer)) for pointer in pointers]
+    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
 
 
 def _is_amount(value: Any, pointer: str) -> bool:

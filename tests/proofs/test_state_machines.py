@@ -1,4 +1,4 @@
-"""The state machines of the desk and of turns, and elections, over many more stories than the fast tests play."""
+"""The state machines of the desk and of turns, elections, and asks, over many more stories than the fast tests play."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.approvals.access.test_permissions_model import (
     requests,
     standings,
 )
+from tests.approvals.actions.asks.test_outcome import CASES, agrees_with_the_model
 from tests.approvals.actions.test_state_machine import Desk
 from tests.approvals.policy.test_votes import absences, count_as_the_model, elections, happenings
 from tests.chats.engine.test_state_machine import Desk as Turns
@@ -44,6 +45,12 @@ def test_everyone_may_what_the_model_of_permissions_says(who, request, change):
 @given(elections(), absences, happenings)
 def test_any_order_of_votes_and_rights_counts_as_in_the_model(election, absent_first, happened):
     count_as_the_model(election, absent_first, happened)
+
+
+@settings(max_examples=5_000 * ROUNDS)
+@given(CASES)
+def test_any_ask_becomes_what_the_model_says(case):
+    agrees_with_the_model(case)
 
 
 @pytest.mark.django_db(transaction=True)

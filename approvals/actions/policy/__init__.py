@@ -1,9 +1,9 @@
 """Give, use and end grants, and write the policy. Each is one transaction with what it is part of, on record.
 
-`deciding.decide` gives one with an approval whose `Answer` has `grant=Terms(...)`. `asking` uses one for a request that it
-covers. `revoke_grant`, `ask_about_everything` and the sweep end them.
+`deciding.decide` gives one with an approval whose `Answer` has `grant=Terms(...)`. An ask that one covers uses it
+(`grant_use`). `revoke_grant`, `ask_about_everything` and the sweep end them.
 
-`write_policy`, `apply_proposal` and `decline_proposal` write versions of the policy; `judging` says what the live one makes of a
+`write_policy`, `apply_proposal` and `decline_proposal` write versions of the policy; `asks` says what the live one makes of a
 request that is asked.
 """
 

@@ -7,15 +7,17 @@ compared with none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import CharField, Exists, Q, QuerySet, Subquery, UUIDField
+from django.db.models import CharField, Exists, Q, QuerySet
 
 from approvals.db.canonical_json import digest
-from approvals.db.prepared import Parameter, Update
+from approvals.db.prepared import Parameter, Prepared
 from approvals.db.transactions import lock_name
 from approvals.models import ApprovalRequest, ApproverScope, ScopeSet, ScopeSetMember, ScopeWalk
-from approvals.queries.policy.scopes import Scopes, all_scopes, scopes_of
+from approvals.policy.match import Facts
+from approvals.queries.policy.scopes import Scopes, all_scopes, facts_of, scopes_of
 from approvals.record.amounts import amount_at
 from approvals.states import Status
 
@@ -30,25 +32,32 @@ _READ = ("pk", "workflow__source", "agent", "tool_name", "kind", "requested_by",
 LOCK = "approver scopes"
 
 
-#: Gives a request that was just stored its scope set, if it was made before.
-_PLACE = Update(
-    lambda: ApprovalRequest.objects.filter(pk=Parameter("pk", UUIDField())),
-    "scoped_upto",
-    scope_set=Subquery(ScopeSet.objects.filter(digest=Parameter("digest", CharField())).values("pk")),
-    returning=("scope_set",),
+#: The scope set of these scopes, if it was made before.
+_KNOWN: Prepared[tuple[int]] = Prepared(
+    lambda: ScopeSet.objects.filter(digest=Parameter("digest", CharField())).values_list("pk")
 )
 
 
-def place(request: ApprovalRequest, stamp: str) -> None:
-    """Store which scopes fit a request that was just stored, inside the transaction of its ask."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The scopes that fit a request: their scope set, None if none fits, of all scopes up to this id, None without any."""
+
+    scope_set: int | None = None
+    upto: int | None = None
+
+
+#: Where a request is while there are no scopes.
+NOWHERE = Place()
+
+
+def place_of(facts: Facts, stamp: str) -> Place:
+    """Return which scopes fit a request that is about to be stored, inside the transaction of its ask.
+
+    `stamp` says which scopes there are (`models.policy.scopes.stamp_of_scopes`). In one statement, or in none if no scope fits.
+    Scopes that fit together for the first time become a scope set.
+    """
     scopes = scopes_of(stamp)
-    fitting = scopes.fitting(request)
-    request.scoped_upto = scopes.upto
-    row = _PLACE.row(pk=request.pk, scoped_upto=scopes.upto, digest=digest(fitting) if fitting else None)
-    request.scope_set_id = row[0] if row else None
-    if fitting and request.scope_set_id is None:
-        request.scope_set_id = _scope_set_of(fitting)
-        ApprovalRequest.objects.filter(pk=request.pk).update(scope_set=request.scope_set_id)
+    return Place(_scope_set_of(scopes.fitting(facts)), scopes.upto)
 
 
 def compare_earlier_requests() -> None:
@@ -103,7 +112,7 @@ def _readable(requests: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
 def _place(requests: Sequence[ApprovalRequest], scopes: Scopes) -> None:
     by_scope_set: dict[int | None, list[ApprovalRequest]] = {}
     for request in requests:
-        by_scope_set.setdefault(_scope_set_of(scopes.fitting(request)), []).append(request)
+        by_scope_set.setdefault(_scope_set_of(scopes.fitting(facts_of(request))), []).append(request)
     # A slower process must not put back what was stored by one that knows later scopes.
     behind = Q(scoped_upto=None) | Q(scoped_upto__lt=scopes.upto)
     for scope_set, same in by_scope_set.items():
@@ -126,9 +135,9 @@ def _scope_set_of(scopes: Sequence[int]) -> int | None:
     if not scopes:
         return None
     key = digest(list(scopes))
-    known = ScopeSet.objects.filter(digest=key).values_list("pk", flat=True).first()
+    known = _KNOWN.first(digest=key)
     if known is not None:
-        return known
+        return known[0]
     lock_name(LOCK)
     # One that was deleted meanwhile counts for nothing.
     existing = list(ApproverScope.objects.filter(pk__in=scopes).order_by("pk").values_list("pk", flat=True))

@@ -62,8 +62,10 @@ def _brief(request: ApprovalRequest, progress: str | None) -> dict[str, Any]:
 
 
 def _claim(request: ApprovalRequest) -> dict[str, Any]:
-    held = claimant(request, timezone.now()) is not None and request.pending and request.claimed_at is not None
-    until = request.claimed_at + LAPSES if held and request.claimed_at else None
+    if request.claimed_at is None:
+        return {"claimed_by": None, "claimed_until": None}
+    held = claimant(request, timezone.now()) is not None and request.pending
+    until = request.claimed_at + LAPSES if held else None
     return {"claimed_by": request.claimed_name if held else None, "claimed_until": until}
 
 
@@ -96,19 +98,19 @@ def document(request: ApprovalRequest, *, warnings: list[str] | None = None) -> 
     """Return a whole request; `warnings` if they were read already."""
     names = ("message", "input", "input_digest", "response_schema", "options", "multiple", "allow_text", "field_name")
     more = ("suggestions", "context", "has_default", "default_response")
-    votes = votes_document(request)
+    votes = votes_document(request) if request.terms else None
     return RequestDocument(
         **_brief(request, votes.progress if votes is not None and request.pending else None),
         **{name: getattr(request, name) for name in names + more},
         digest_salt=None if request.is_masked else request.digest_salt or None,
-        attachments=[AttachmentDocument(**file) for file in public_documents(request)],
+        attachments=[AttachmentDocument(**file) for file in public_documents(request)] if request.attachments else [],
         messages=request.said_before,
         callback_url=request.callback_url or None,
         decision=None if request.status == Status.PENDING else decision(request, request.decision),
         votes=votes,
         result=report(request),
         warnings=warnings_of(request) if warnings is None else warnings,
-        advice=[advice_document(advice) for advice in advice_on(request)],
+        advice=[advice_document(advice) for advice in advice_on(request)] if request.advised else [],
     )
 
 

@@ -18,8 +18,9 @@ from approvals.models import ApprovalRequest, ToolSettings, Workflow
 from approvals.policy.grants import Bar, Case, Limits, bar_of
 from approvals.policy.rules import Policy, Requester, Verdict, evaluate
 from approvals.policy.terms import NO_TERMS, Terms, terms_of
-from approvals.queries.policy.ruling import amount_under, live_rules, requester_of, rule_facts
+from approvals.queries.policy.ruling import live_rules, requester_of, rule_facts
 from approvals.queries.preferences import settings_of_tools
+from approvals.record.amounts import amount_under
 from approvals.states import CLIENT, PROGRAMS, Control, Width
 
 
@@ -78,7 +79,7 @@ def asked_now(
     call = copy(request)
     call.priority = most_urgent(asked_with, verdict.asking.priority)
     call.control = verdict.control_with(settings.control)
-    call.amount_pointer, call.amount = amount_under(verdict, request.input, settings.key_fields)
+    call.amount_pointer, call.amount = amount_under(verdict.askings, request.input, settings.key_fields)
     return AskedNow(call, verdict)
 
 

@@ -1,4 +1,4 @@
-"""When a grant can be used and when it ends by itself, in SQL and by the clock of the database.
+"""When a grant can be used, which grants cover a call, and when one ends by itself: in SQL, by the clock of the database.
 
 One set of conditions: the statement that uses a grant requires that none of them has come true, and the sweep ends the grants
 of which one has.
@@ -6,18 +6,21 @@ of which one has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, F, IntegerField, OuterRef, Q, QuerySet, Value
+from django.db.models import BigIntegerField, CharField, Exists, F, IntegerField, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, Now
 
 from approvals.access.permissions import deciders
-from approvals.models import AskAlways, Grant, ToolSettings
-from approvals.states import GrantEnd
+from approvals.db.canonical_name import CanonicalNameField
+from approvals.db.many import Values, any_of
+from approvals.db.prepared import Parameter, Prepared
+from approvals.models import AskAlways, Grant, ToolSettings, Workflow
+from approvals.states import Audience, GrantEnd
 
 
 def _endless(term: str) -> Coalesce:
@@ -54,3 +57,38 @@ def usable_grants() -> QuerySet[Grant]:
     """Return the grants that can be used now; none while everything has to be asked."""
     ending = reduce(or_, endings(Now()).values())
     return Grant.objects.filter(~ending, ~Q(Exists(AskAlways.objects.all())), ended_at=None)
+
+
+_SCOPE = Parameter("scope", CharField())
+#: The grants that cover a request, the narrowest first; and of these the one that ends first by its uses or its time.
+_COVERING: Prepared[Grant] = Prepared(
+    lambda: (
+        usable_grants()
+        .filter(
+            Q(audience=Audience.AGENT, agent=Parameter("agent", CharField()))
+            | Q(audience=Audience.KEY, scope=_SCOPE)
+            | Q(audience=Audience.WORKFLOW, scope=_SCOPE, workflow_key=Parameter("workflow", CharField()))
+            | Q(audience=Audience.THREAD, scope=_SCOPE, thread_id=Parameter("thread", CharField())),
+            requested_by_id=Parameter("requester", BigIntegerField()),
+            canonical_tool=Parameter("tool", CanonicalNameField()),
+            target__in=any_of(Parameter("targets", Values()), str),
+        )
+        .order_by("width", "given_at")
+    )
+)
+
+
+def covering_grants(workflow: Workflow, *, requester: int, tool: str, targets: Sequence[str]) -> list[Grant]:
+    """Return the grants that cover a call in this workflow, in the order in which they are used.
+
+    `targets` are those of all grants that can cover its input (`asking.digests.grant_targets`).
+    """
+    return _COVERING.all(
+        requester=requester,
+        tool=tool,
+        targets=targets,
+        agent=workflow.agent,
+        scope=workflow.scope,
+        workflow=workflow.key,
+        thread=workflow.thread_id,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ from approvals.policy.match import Facts, Match, server_of
 from approvals.policy.policies import Directory, ids_in, names_in, policy_of, written_form
 from approvals.policy.rules import NO_POLICY, Policy, Requester, Rule, RuleFacts, Then, Verdict, evaluate
 from approvals.policy.words import Names, whole_rule_in_words
-from approvals.record.amounts import amount_at, amount_pointer
 from approvals.states import Control, Kind, Status
 
 #: What a new policy begins with.
@@ -209,18 +207,6 @@ def settings_under(rules: Iterable[Rule], settings: ToolSettings | None) -> Tool
     under = ToolSettings() if settings is None else copy(settings)
     under.key_fields = list(dict.fromkeys(key_fields))
     return under
-
-
-def amount_under(
-    verdict: Verdict, value: Mapping[str, Any], key_fields: Sequence[str]
-) -> tuple[str | None, float | None]:
-    """Return where the amount of an input is, and the amount: of several rules by that which the limits of fewest people allow.
-
-    `key_fields` are those of the tool. Without an amount a request is beyond every limit.
-    """
-    pointers = [amount_pointer(value, asking.key_fields or key_fields) for asking in verdict.askings]
-    amounts = [(pointer, amount_at(value, pointer)) for pointer in pointers]
-    return max(amounts, key=lambda candidate: math.inf if candidate[1] is None else candidate[1])
 
 
 def reader_of_requesters(people: Collection[int] | None = None) -> Callable[[int], Requester]:

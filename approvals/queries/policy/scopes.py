@@ -29,9 +29,8 @@ class Scopes:
     def upto(self) -> int:
         return self.matches[-1][0] if self.matches else 0
 
-    def fitting(self, request: ApprovalRequest) -> list[int]:
+    def fitting(self, facts: Facts) -> list[int]:
         """Return the ids of the scopes that fit a request, sorted."""
-        facts = facts_of(request)
         return [pk for pk, match in self.matches if match.fits(facts)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from approvals.access.standing import standing_of
-from approvals.actions.policy.judging import judge
+from approvals.actions.asks.facts import verdict_on
 from approvals.asking.asks import Ask
 from approvals.models import ApprovalRequest, Role, Workflow
 from approvals.policy.rules import Policy, Verdict
@@ -73,7 +73,7 @@ def asked(asker) -> Workflow:
 def live(asker, workflow: Workflow) -> Verdict:
     """What is said when it is asked at that time."""
     wanted = Ask(kind=Kind.APPROVAL, title="Wire?", tool_name=TOOL, input=INPUT, context=CONTEXT)
-    return judge(rules_for_asking(TOOL, asker.pk), wanted, workflow, by=asker, now=AT)
+    return verdict_on(wanted, rules_for_asking(TOOL, asker.pk), workflow, requester=asker, at=AT)
 
 
 def replayed(policy: Policy) -> Verdict:

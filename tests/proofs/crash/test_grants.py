@@ -13,7 +13,7 @@ from tests.support.processes.server import PATIENCE, Server
 pytestmark = pytest.mark.crash
 
 #: By point, whether the commit of the request and its use was before the kill.
-POINTS = {("storing", "use_one"): False, ("storing", "approve_at_once"): False, ("asking", "_ask_until_alone"): True}
+POINTS = {("writes", "use_grant"): False, ("writes", "_write_granted"): False, ("asking", "_ask_until_alone"): True}
 ASK = {"kind": "approval", "title": "Wharfage?", "tool_name": "pay", "input": {"amount": 1}, "agent": "billing"}
 GRANT = {"covers": "input", "audience": "agent", "uses": 10}
 
@@ -23,7 +23,7 @@ GRANT = {"covers": "input", "audience": "agent", "uses": 10}
 def test_a_kill_while_a_grant_is_used_counts_it_once_or_not_at_all(point, database, tmp_path):
     control, (owner, name) = tmp_path / "control", point
     prepare = PREPARE.format(control=str(control), owner=owner, name=name)
-    prepare = prepare.replace("import asking, attachments", "import asking, storing")
+    prepare = prepare.replace("import asking, attachments", "import asking\nfrom approvals.actions.asks import writes")
     with Server(tmp_path, database=database, prepare=prepare) as server:
         agent = Remote(server, "requester", ("ask", "read"))
         approver = Remote(server, "approver", ("decide", "grant", "read"))

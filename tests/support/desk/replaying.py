@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from approvals.access.standing import standing_of
-from approvals.actions.policy.judging import answer_of, priority_of
+from approvals.actions.policy.asks import answer_of, priority_of
 from approvals.asking.asks import Ask
 from approvals.db.prepared import Insert
 from approvals.models import ApprovalRequest, Workflow

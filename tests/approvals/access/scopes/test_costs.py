@@ -1,4 +1,4 @@
-"""What approver scopes cost an ask, in statements: none without scopes, two with them."""
+"""What approver scopes cost an ask, in statements: none without scopes, one or two with them."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_200_scopes_cost_an_ask_two_statements(settings, refuses):
     assert ApprovalRequest.objects.latest("created_at").scope_set_id is not None
 
 
-def test_scopes_that_do_not_fit_cost_an_ask_two_statements():
+def test_scopes_that_do_not_fit_cost_an_ask_one_statement():
     agent, root = Machine(alice()), User.objects.create_superuser("root")
     agent.ask(tool_name="refund")
     without = cost(agent)
     make_scope(bob(), by=root, tools=["payroll"])
     make_person("frank", "decide_approvalrequest", "ignore_scopes")
     agent.ask(tool_name="refund")
-    assert cost(agent) == without + 2
+    assert cost(agent) == without + 1
     request = ApprovalRequest.objects.latest("created_at")
     assert (request.scope_set_id, request.scoped_upto) == (None, ApproverScope.objects.get().pk)

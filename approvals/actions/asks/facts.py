@@ -1,0 +1,236 @@
+"""Read what the outcome of an ask depends on, into one value that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from approvals.access import permissions
+from approvals.access.standing import standing_of
+from approvals.actions.policy.asks import AskTerms, PolicyFacts
+from approvals.actions.policy.scoping import NOWHERE, Place, place_of
+from approvals.asking.asks import MAX_TITLE, URGENCY, Ask, most_urgent
+from approvals.asking.digests import fingerprints, grant_targets, text_of
+from approvals.asking.origins import Identity
+from approvals.asking.secrets import secrets_in_schema
+from approvals.models import ApprovalRequest, Workflow
+from approvals.models.actors import Actor, KeyActor, person_behind
+from approvals.policy.match import Facts, server_of
+from approvals.policy.rules import Verdict, evaluate
+from approvals.queries.policy.conditions import covering_grants
+from approvals.queries.policy.deciders import deciders_among
+from approvals.queries.policy.repeats import earlier_rejection
+from approvals.queries.policy.ruling import requester_of, rule_facts, rules_of
+from approvals.queries.preferences import AskingRules, rules_for_asking
+from approvals.states import Status
+from approvals.text.canonical_names import fold
+from approvals.text.text import visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A request before it is stored: all that its row holds, but for how it ends and its digest.
+
+    `assignee` is whom it names, None also if there is no such user. `text` is the text of its input with its files, and
+    `fingerprints` are by what equal ones are found.
+    """
+
+    identity: Identity
+    ask: Ask
+    assignee: User | None
+    workflow: Workflow
+    requester: User
+    key_made_by_id: int | None
+    terms: AskTerms
+    secrets: Sequence[str]
+    text: bytes
+    fingerprints: Sequence[str]
+    created_at: datetime
+    place: Place
+
+    @property
+    def scope_facts(self) -> Facts:
+        """What scopes are compared with."""
+        return Facts(
+            agent=self.workflow.agent,
+            tool=self.ask.tool_name,
+            kind=self.ask.kind,
+            source=self.workflow.source,
+            server=server_of(self.ask.tool_name),
+            requester=self.requester.pk,
+            priority=self.terms.priority,
+            input=self.ask.input,
+        )
+
+    def row(self, status: Status = Status.PENDING, *, repeats: UUID | None = None) -> ApprovalRequest:
+        """Return it as a row that is not stored yet; `repeats` is the earlier request whose rejection answers it."""
+        ask = self.ask
+        terms = self.terms
+        return ApprovalRequest(
+            id=self.identity.id,
+            workflow=self.workflow,
+            scope=self.workflow.scope,
+            agent=self.workflow.agent,
+            step_path=list(ask.step_path),
+            kind=ask.kind,
+            # A title stands alone in mails and lists, so invisible characters in it are made visible.
+            title=visible(ask.title)[:MAX_TITLE],
+            message=ask.message,
+            tool_name=ask.tool_name,
+            canonical_tool=fold(ask.tool_name),
+            tool_call_id=ask.tool_call_id,
+            attempt=ask.attempt,
+            input=dict(ask.input),
+            input_fingerprint=self.fingerprints[0],
+            amount_pointer=terms.amount_pointer,
+            amount=terms.amount,
+            scope_set_id=self.place.scope_set,
+            scoped_upto=self.place.upto,
+            control=terms.control,
+            terms=terms.document,
+            policy_version=terms.policy_version,
+            rule=terms.rule,
+            other_rules=terms.other_rules,
+            asked_priority=terms.asked_priority,
+            repeats=repeats,
+            response_schema=ask.response_schema,
+            options=[dict(option) for option in ask.options],
+            multiple=ask.multiple,
+            allow_text=ask.allow_text,
+            field_name=ask.field_name,
+            suggestions=list(ask.suggestions),
+            context=ask.context,
+            attachments=[file.stored for file in ask.files] or None,
+            said_before=[dict(message) for message in ask.said_before],
+            priority=terms.priority,
+            urgency=URGENCY[terms.priority],
+            deadline_at=terms.deadline_at,
+            has_default=terms.has_default,
+            default_response=terms.default_response,
+            source_url=ask.source_url,
+            callback_url=ask.callback_url,
+            idempotency_key=self.identity.idempotency_key,
+            ask_digest=self.identity.ask_digest,
+            requested_by=self.requester,
+            key_made_by_id=self.key_made_by_id,
+            assigned_to=self.assignee,
+            status=status,
+            created_at=self.created_at,
+            changed_at=self.created_at,
+            taker=self.identity.taker,
+            secrets=list(self.secrets) or None,
+            words=ask.words,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskFacts:
+    """All that the outcome of an ask depends on.
+
+    `draft` is the request as it would be stored, and `assignable` says whether it can be given to whom it names. `alone` says
+    that the transaction stores no other request.
+    """
+
+    draft: Draft
+    policy: PolicyFacts
+    workflow_ended: bool
+    assignable: bool
+    asked_by: Actor
+    alone: bool
+
+
+def read_facts(
+    workflow: Workflow, ask: Ask, identity: Identity, *, by: Actor, key_made_by_id: int | None, alone: bool
+) -> AskFacts:
+    """Read the facts of an ask in its locked workflow.
+
+    One statement says what there is at all: rules, grants, scopes, settings of the tool. What there is not is not read. The only
+    row that can come of this is a scope set, which is a value: the ids of scopes that fit together for the first time.
+    """
+    requester = person_behind(by)
+    settings = rules_for_asking(ask.tool_name, requester.pk)
+    ask = replace(ask, priority=most_urgent(ask.priority, settings.min_priority))
+    text = text_of(ask.input, ask.files)
+    known_by = fingerprints(text)
+    policy = _policy_facts(workflow, ask, settings, known_by, requester=requester, at=timezone.now())
+    draft = Draft(
+        identity=identity,
+        ask=ask,
+        assignee=ask.assigned_to if isinstance(ask.assigned_to, User) else None,
+        workflow=workflow,
+        requester=requester,
+        key_made_by_id=by.key.maker_id if isinstance(by, KeyActor) else key_made_by_id,
+        terms=policy.terms,
+        secrets=[*secrets_in_schema(ask.response_schema), *settings.secret_fields],
+        text=text,
+        fingerprints=known_by,
+        created_at=policy.at,
+        place=NOWHERE,
+    )
+    if settings.scopes is not None:
+        draft = replace(draft, place=place_of(draft.scope_facts, settings.scopes))
+    if policy.grants and (draft.place.upto is not None or draft.terms.control):
+        # Only scopes, and who decides for the tool, can keep a giver from deciding it.
+        givers = {grant.given_by_id for grant in policy.grants}
+        policy = replace(policy, deciders=deciders_among(draft.row(), givers))
+    return AskFacts(
+        draft=draft,
+        policy=policy,
+        workflow_ended=workflow.ended,
+        assignable=_is_assignable(draft),
+        asked_by=by,
+        alone=alone,
+    )
+
+
+def verdict_on(ask: Ask, settings: AskingRules, workflow: Workflow, *, requester: User, at: datetime) -> Verdict:
+    """Return what the rules of the live policy say about an ask."""
+    assert settings.policy_version is not None
+    facts = rule_facts(
+        agent=workflow.agent,
+        tool=ask.tool_name,
+        kind=ask.kind,
+        source=workflow.source,
+        requester=requester.pk,
+        priority=ask.priority,
+        value=ask.input,
+        context=ask.context,
+        at=at,
+        who=lambda: requester_of(requester),
+        has_files=bool(ask.attachments),
+        # As for grants: while everything is to be asked, and after the deadline, nothing is allowed.
+        may_allow=not settings.asks_always and (ask.deadline_at is None or ask.deadline_at > at),
+    )
+    return evaluate(rules_of(settings.policy_version, settings.policy_digest), facts)
+
+
+def _policy_facts(
+    workflow: Workflow, ask: Ask, settings: AskingRules, known_by: Sequence[str], *, requester: User, at: datetime
+) -> PolicyFacts:
+    """Read what the policy rules over; an earlier rejection, and grants, only where they could count."""
+    facts = PolicyFacts(ask=ask, at=at, settings=settings)
+    if settings.policy_version is not None:
+        policy = rules_of(settings.policy_version, settings.policy_digest)
+        verdict = verdict_on(ask, settings, workflow, requester=requester, at=at)
+        facts = replace(facts, policy=policy, verdict=verdict)
+    if facts.may_repeat:
+        earlier = earlier_rejection(known_by, requester=requester.pk, tool=ask.tool_name, agent=workflow.agent, now=at)
+        facts = replace(facts, earlier=earlier)
+    if facts.may_be_granted:
+        targets = grant_targets(ask.input, known_by, settings.key_fields, has_files=bool(ask.attachments))
+        grants = covering_grants(workflow, requester=requester.pk, tool=ask.tool_name, targets=targets)
+        facts = replace(facts, grants=grants)
+    return facts
+
+
+def _is_assignable(draft: Draft) -> bool:
+    """Return whether the person whom an ask names can get it."""
+    named = draft.ask.assigned_to
+    if named is None:
+        return True
+    return permissions.may_be_assigned(standing_of(named), draft.row())

@@ -1,0 +1,275 @@
+"""What becomes of an ask agrees with a small model in words, for every combination of facts. Nothing is read or written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from random import Random
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from approvals.actions.asks.facts import AskFacts, Draft
+from approvals.actions.asks.outcome import Refused, outcome_of
+from approvals.actions.policy.asks import Granted, PolicyFacts, Ruled
+from approvals.actions.policy.scoping import NOWHERE
+from approvals.asking.answers import ABSENT
+from approvals.asking.asks import URGENCY, Ask
+from approvals.asking.attachments import NewFile
+from approvals.asking.origins import Identity
+from approvals.models import Grant, Workflow
+from approvals.models.attachments import AttachedFile
+from approvals.policy.asks import Asking, AtDeadline, Deadline
+from approvals.policy.match import Match
+from approvals.policy.rules import Policy, Rule, Then, Verdict, Why
+from approvals.policy.terms import Group, Stage, Terms
+from approvals.queries.policy.repeats import Rejection
+from approvals.queries.preferences import AskingRules
+from approvals.states import Control, Kind, Priority
+from approvals.states import Verdict as Decided
+
+NOW = datetime(2026, 3, 29, 12, tzinfo=UTC)
+SOON = timedelta(seconds=60)
+EARLIER = Rejection(UUID(int=7), "bob", NOW - timedelta(days=1), "Too much.")
+FILE = NewFile(
+    known=AttachedFile(id=str(uuid4()), name="a.txt", media_type="text/plain", size=1, sha256="0"), content=b"a"
+)
+VOTES = Terms(stages=(Stage(groups=(Group(votes=2),)),))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """An ask and all that its outcome depends on, in plain values."""
+
+    ended: bool
+    assignable: bool
+    kind: Kind
+    tool: str
+    priority: Priority
+    files: bool
+    #: Seconds from now until the deadline that the client set; None without one.
+    deadline: int | None
+    #: What the first rule that matches says, "" if none does; and how it asks.
+    then: str
+    why: Why | None
+    votes: bool
+    raises: str
+    rule_deadline: int | None
+    at_deadline: AtDeadline
+    default: bool
+    #: Who decides, as the settings of the tool say; and whether the rules want someone else than who runs the agent.
+    control: str
+    four_eyes: bool
+    repeats_rejections: bool
+    rejected_before: bool
+    asks_always: bool
+    has_grants: bool
+    #: The people who gave the grants that cover the call, in order; and who of them may decide it, None if nothing limits that.
+    givers: list[int]
+    deciders: set[int] | None
+
+
+def case_of(seed: int) -> Case:
+    """Return a case at random: one draw for all of it, so that thousands of cases take seconds."""
+    choose = Random(seed)  # noqa: S311
+
+    def rarely() -> bool:
+        return choose.random() < 0.1
+
+    people = [1, 2, 3]
+    givers = choose.sample(people, k=choose.choice([0, 1, 2, 2, 3]))
+    return Case(
+        ended=rarely(),
+        assignable=not rarely(),
+        kind=choose.choice([Kind.APPROVAL] * 6 + [Kind.QUESTION, Kind.FORM]),
+        tool="" if rarely() else "refund",
+        priority=choose.choice([Priority.NORMAL, Priority.NORMAL, Priority.LOW, Priority.CRITICAL]),
+        files=choose.random() < 0.25,
+        deadline=choose.choice([None, None, None, -1, 0, 30, 90]),
+        then=choose.choice(["", "", "ask", "ask", "ask", "allow", "deny"]),
+        why=choose.choice([None, None, None, None, *Why]),
+        votes=rarely(),
+        raises=choose.choice(["", "", "", "high", "critical"]),
+        rule_deadline=choose.choice([None, None, 60]),
+        at_deadline=choose.choice(list(AtDeadline)),
+        default=choose.random() < 0.5,
+        control=choose.choice(["", "", "confirm", "four_eyes"]),
+        four_eyes=rarely(),
+        repeats_rejections=choose.random() < 0.7,
+        rejected_before=choose.random() < 0.5,
+        asks_always=rarely(),
+        has_grants=choose.random() < 0.6,
+        givers=givers,
+        deciders=choose.choice([None, set(choose.sample(people, k=choose.choice([1, 2])))]),
+    )
+
+
+CASES = st.integers(0, 2**32 - 1).map(case_of)
+
+
+def expected(case: Case) -> str:
+    """The model: what becomes of it, in words."""
+    if case.ended:
+        return "refused: workflow_ended"
+    if not case.assignable:
+        return "refused: cannot_be_assigned"
+    if case.then == "deny":
+        return "denied by the rule"
+    if case.then == "allow":
+        return "allowed by the rule"
+    if answers_as_before(case):
+        return "rejected as before"
+    usable = [number for number, giver in enumerate(case.givers) if case.deciders is None or giver in case.deciders]
+    if usable and grants_count(case):
+        return f"granted by grant {usable[0]}"
+    return "asked" if case.why is None or case.then == "" else f"asked because of {case.why}"
+
+
+def answers_as_before(case: Case) -> bool:
+    if case.kind != "approval" or case.tool == "" or case.files:
+        return False
+    if case.then in {"allow", "deny"} or case.asks_always or case.has_grants:
+        return False
+    return case.repeats_rejections and case.rejected_before
+
+
+def grants_count(case: Case) -> bool:
+    if case.kind != "approval" or case.tool == "" or not case.has_grants:
+        return False
+    if "critical" in {case.priority, case.raises if case.then == "ask" else ""}:
+        return False
+    if case.then == "ask" and (case.votes or case.why is not None):
+        return False
+    # A rule's deadline is always ahead.
+    return case.deadline is None or case.deadline > 0
+
+
+def facts_of(case: Case) -> AskFacts:
+    ask = Ask(
+        kind=case.kind,
+        title="Refund?",
+        tool_name=case.tool,
+        priority=case.priority,
+        deadline_at=None if case.deadline is None else NOW + timedelta(seconds=case.deadline),
+        default_response="yes" if case.default else ABSENT,
+        attachments=[FILE] if case.files else [],
+    )
+    policy = PolicyFacts(
+        ask=ask,
+        at=NOW,
+        settings=AskingRules(
+            policy_version=1, granted=case.has_grants, asks_always=case.asks_always, control=case.control
+        ),
+        policy=Policy(repeat_rejections=case.repeats_rejections),
+        verdict=verdict_of(case),
+        earlier=EARLIER if case.rejected_before else None,
+        grants=[Grant(pk=UUID(int=number), given_by_id=giver) for number, giver in enumerate(case.givers)],
+        deciders=case.deciders,
+    )
+    asker = User(pk=1, username="alice")
+    draft = Draft(
+        identity=Identity(),
+        ask=ask,
+        assignee=None,
+        workflow=Workflow(key="run-1", owner=asker),
+        requester=asker,
+        key_made_by_id=None,
+        terms=policy.terms,
+        secrets=[],
+        text=b"{}",
+        fingerprints=["0"],
+        created_at=NOW,
+        place=NOWHERE,
+    )
+    return AskFacts(
+        draft=draft,
+        policy=policy,
+        workflow_ended=case.ended,
+        assignable=case.assignable,
+        asked_by=asker,
+        alone=True,
+    )
+
+
+def verdict_of(case: Case) -> Verdict:
+    control = Control.FOUR_EYES if case.four_eyes else None
+    if case.then == "":
+        return Verdict(control=control)
+    deadline = None if case.rule_deadline is None else Deadline(after=case.rule_deadline, then=case.at_deadline)
+    asking = Asking(terms=VOTES if case.votes else Terms(), priority=case.raises, deadline=deadline)
+    rule = Rule(name="Refunds", match=Match(), then=Then(case.then), ask=asking if case.then == "ask" else None)
+    return Verdict(then=Then(case.then), rule=rule, why=case.why if case.then == "ask" else None, control=control)
+
+
+def in_words(facts: AskFacts) -> str:
+    match outcome_of(facts):
+        case Refused(why=why):
+            return f"refused: {why}"
+        case Ruled(repeats=UUID()):
+            return "rejected as before"
+        case Ruled(answer=answer):
+            return "allowed by the rule" if answer.verdict == Decided.APPROVE else "denied by the rule"
+        case Granted(grant=grant):
+            return f"granted by grant {grant.pk.int}"
+        case asked:
+            return "asked" if asked.why is None else f"asked because of {asked.why}"
+
+
+def agrees_with_the_model(case: Case) -> None:
+    assert in_words(facts_of(case)) == expected(case)
+
+
+@settings(max_examples=600)
+@given(CASES)
+def test_what_becomes_of_an_ask_agrees_with_the_model(case):
+    agrees_with_the_model(case)
+
+
+@settings(max_examples=100)
+@given(CASES)
+def test_grants_that_are_lost_one_after_another_end_with_people_being_asked(case):
+    facts = facts_of(case)
+    left = list(enumerate(case.givers))
+    while isinstance(outcome := outcome_of(facts), Granted):
+        usable = [number for number, giver in left if case.deciders is None or giver in case.deciders]
+        assert outcome.grant.pk.int == usable[0]
+        facts = replace(facts, policy=facts.policy.without(outcome.grant))
+        left = [pair for pair in left if pair[0] != usable[0]]
+    assert in_words(facts) == expected(replace(case, givers=[giver for _number, giver in left]))
+    assert not in_words(facts).startswith("granted")
+
+
+@settings(max_examples=100)
+@given(CASES)
+def test_a_rule_makes_an_ask_more_urgent_and_its_deadline_earlier_but_never_the_other_way(case):
+    facts = facts_of(case).policy
+    terms = facts.terms
+    ruled = case.then == "ask" and facts.repeated is None
+    raised = case.raises if ruled and case.raises else case.priority
+    assert terms.priority == min([case.priority, Priority(raised)], key=lambda priority: URGENCY[priority])
+    assert terms.asked_priority == (None if terms.priority == case.priority else case.priority)
+    limit = case.rule_deadline if ruled else None
+    ends = [seconds for seconds in (case.deadline, limit) if seconds is not None]
+    assert terms.deadline_at == (NOW + timedelta(seconds=min(ends)) if ends else None)
+    keeps = limit is None or case.at_deadline == AtDeadline.DEFAULT
+    assert (terms.has_default, terms.default_response) == ((True, "yes") if case.default and keeps else (False, None))
+
+
+@settings(max_examples=100)
+@given(CASES)
+def test_the_rules_can_ask_for_four_eyes_on_approvals_and_say_nothing_of_who_answers_a_question(case):
+    facts = facts_of(case).policy
+    strict = case.kind == "approval" and case.four_eyes and facts.repeated is None
+    assert facts.terms.control == ("four_eyes" if strict else case.control or None)
+
+
+@settings(max_examples=100)
+@given(CASES)
+def test_what_is_rejected_as_before_is_on_the_terms_of_no_rule(case):
+    facts = facts_of(replace(case, then="ask", votes=True, ended=False, assignable=True))
+    terms = facts.policy.terms
+    as_before = in_words(facts) == "rejected as before"
+    assert (terms.rule, terms.document) == ((None, None) if as_before else ("Refunds", VOTES.document()))
+    assert terms.policy_version == 1
