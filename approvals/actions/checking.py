@@ -94,12 +94,10 @@ def errors_of(request: ApprovalRequest, answer: Answer, via: Door, known: Known)
 
 def value_with_people(request: ApprovalRequest, answer: Answer) -> Any:
     """Return the value of a normalized answer whose schema names people, if it is plain enough to look into; else ABSENT."""
-    if not names_people(request.response_schema):
-        return ABSENT
-    if answer.verdict == Verdict.EDIT and not isinstance(answer.edited_input, dict):
-        return ABSENT
     value = {Verdict.EDIT: answer.edited_input, Verdict.RESPOND: answer.answer}.get(answer.verdict, ABSENT)
-    if value is ABSENT or _size_problem(value) is not None:
+    if value is ABSENT or not names_people(request.response_schema):
+        return ABSENT
+    if (answer.verdict == Verdict.EDIT and not isinstance(value, dict)) or _size_problem(value) is not None:
         return ABSENT
     return _as_described(request, answer.verdict, value)
 
@@ -124,6 +122,8 @@ def _has_reason(answer: Answer) -> bool:
 def _terms_want_reason(request: ApprovalRequest, answer: Answer) -> bool:
     if answer.break_glass:
         return True
+    if not request.terms:
+        return False
     reason = terms_of(request.terms).reason
     return reason == Reason.ALWAYS or (reason == Reason.REJECTION and answer.verdict == Verdict.REJECT)
 

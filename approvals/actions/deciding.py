@@ -21,7 +21,7 @@ from approvals.actions.expiring import expire_if_overdue
 from approvals.actions.locking import lock_request, lock_visible_request
 from approvals.actions.policy.decisions import Refused, Voted
 from approvals.asking.answered_files import brings_files, take_files
-from approvals.asking.answers import Answer
+from approvals.asking.answers import ABSENT, Answer
 from approvals.db.canonical_json import clean_text
 from approvals.db.transactions import in_transaction
 from approvals.exceptions import CriticalElsewhere, NotAllowed
@@ -64,7 +64,7 @@ def decide(
     (names who was first), GrantMissed (the same decision, stored without the grant that this one has), Expired.
     """
     answer = replace(answer, comment=clean_text(answer.comment.strip()))
-    if brings_files(answer) and via not in checking.OWN_SHAPES:
+    if answer.answer is not ABSENT and brings_files(answer) and via not in checking.OWN_SHAPES:
         # Not in the transactions of chats: a file is stored before the one that it belongs to.
         seen = seen or seen_by(by, request_id)
         answer = _with_files(seen, Sent(answer, by, via, shown_digest))

@@ -14,6 +14,8 @@ from tests.approvals.access.test_permissions_model import (
     requests,
     standings,
 )
+from tests.approvals.actions.decisions.test_outcome import STORIES
+from tests.approvals.actions.decisions.test_outcome import agrees_with_the_model as answer_agrees_with_the_model
 from tests.approvals.actions.test_state_machine import Desk
 from tests.approvals.policy.test_votes import absences, count_as_the_model, elections, happenings
 from tests.chats.engine.test_state_machine import Desk as Turns
@@ -44,6 +46,12 @@ def test_everyone_may_what_the_model_of_permissions_says(who, request, change):
 @given(elections(), absences, happenings)
 def test_any_order_of_votes_and_rights_counts_as_in_the_model(election, absent_first, happened):
     count_as_the_model(election, absent_first, happened)
+
+
+@settings(max_examples=5_000 * ROUNDS)
+@given(STORIES)
+def test_any_answer_becomes_what_the_model_says(story):
+    answer_agrees_with_the_model(story)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -62,6 +62,11 @@ class DecisionFacts:
     given: Grant | None = None
 
     @property
+    def proposed(self) -> ApprovalRequest:
+        """The request as it is proposed now, which an answer is about."""
+        return as_proposed(self.request) if self.request.proposal else self.request
+
+    @property
     def repeats(self) -> bool:
         """Whether the same person has decided, or voted, the same before."""
         request = self.request
@@ -74,8 +79,8 @@ def read_seen(request: ApprovalRequest, standing: Standing, sent: Sent) -> Decis
     facts = DecisionFacts(request=request, standing=standing, sent=sent, change=_change(request, standing, sent.answer))
     return replace(
         facts,
-        known=known_of(as_proposed(request), sent.answer, sent.via),
-        sign_in=_sign_in(request, sent),
+        known=known_of(facts.proposed, sent.answer, sent.via),
+        sign_in=_sign_in(request, sent) if request.terms else None,
     )
 
 
@@ -140,8 +145,10 @@ def _change(request: ApprovalRequest, standing: Standing, answer: Answer) -> Cha
 
 def _absent(facts: DecisionFacts) -> User | None:
     """Return the person in whose absence alone this one decides."""
+    if facts.standing.reach is None:
+        return None
     request = facts.request
-    answer = checking.normalize(as_proposed(request), facts.sent.answer, facts.sent.via)
+    answer = checking.normalize(facts.proposed, facts.sent.answer, facts.sent.via)
     # An edit that changes nothing is about the input that was asked.
     changed = bool(request.proposal) or answer.edited_input is not ABSENT
     seat = permissions.decides_for(facts.standing, request, facts.change if changed else None)

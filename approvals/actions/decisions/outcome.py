@@ -23,7 +23,6 @@ from approvals.exceptions import (
     NotAllowed,
     Refusal,
 )
-from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import edit_words, why_not
 from approvals.states import OWN_PAGES
 
@@ -62,7 +61,7 @@ def outcome_of(facts: DecisionFacts) -> Ruling:
         return Refused(refusal)
     sent = facts.sent
     try:
-        answer = checking.check(as_proposed(facts.request), sent.answer, sent.via, facts.known)
+        answer = checking.check(facts.proposed, sent.answer, sent.via, facts.known)
     except Invalid as invalid:
         return Refused(invalid)
     return on_decide(

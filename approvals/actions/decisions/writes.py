@@ -62,7 +62,8 @@ def _write_decision(locked: LockedFor, ruling: DecidedAlone, sent: Sent, files: 
     """
     request = locked.request
     decision = end_request(locked, ruling.answer, by=sent.by, via=sent.via, absent=ruling.absent)
-    attachments.attach(request, files)
+    if files:
+        attachments.attach(request, files)
     if ruling.in_place_of_votes:
         voting.tell_of_lone_decision(request, by=sent.by)
     if ruling.given is not None:

@@ -110,7 +110,7 @@ def _with_grant(facts: PolicyFacts, outcome: DecidedAlone) -> PolicyOutcome:
 
 def _by_votes(facts: PolicyFacts, outcome: DecidedAlone) -> PolicyOutcome:
     """What several people decide is voted on, unless someone breaks the glass."""
-    if takes_votes(facts.request) and not facts.answer.break_glass:
+    if facts.request.terms and takes_votes(facts.request) and not facts.answer.break_glass:
         return Voted(facts.answer)
     return outcome
 
