@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, override
 
 from approvals.access import permissions
-from approvals.access.standing import standing_of, standings_of
+from approvals.access.standing import NOBODY, standing_of, standings_of
 from approvals.db import pool
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
@@ -153,10 +153,9 @@ def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[Approva
     ids = [row.payload["request_id"] for row in rows if row.name not in TOLD]
     pending = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
     waiting = list(pending.order_by("urgency", "created_at", "id"))
-    standings = standings_of({reader.pk for reader in readers}) if waiting else {}
-    return [
-        request for request in waiting if all(permissions.may_see(standing, request) for standing in standings.values())
-    ]
+    known = standings_of({reader.pk for reader in readers}) if waiting else {}
+    standings = [known.get(reader.pk, NOBODY) for reader in readers]
+    return [request for request in waiting if all(permissions.may_see(standing, request) for standing in standings)]
 
 
 def _mail(pk: str, rows: list[OutboxEvent]) -> bool:

@@ -22,7 +22,7 @@ from django.utils.translation import activate, override
 from approvals import queries
 from approvals.access import permissions
 from approvals.access.sessions import user_of, users_of
-from approvals.access.standing import Standing, standings_of
+from approvals.access.standing import NOBODY, Standing, standings_of
 from approvals.access.visibility import viewer_key, visibility_key
 from approvals.db import pool
 from approvals.db.cursors import number_from
@@ -110,7 +110,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         liveness.remove_page(self)
 
     def _language_and_groups(self, user_id: int) -> tuple[str, list[str]]:
-        return languages_of([user_id])[user_id], self.groups_for(standings_of([user_id])[user_id])
+        return languages_of([user_id])[user_id], self.groups_for(standings_of([user_id]).get(user_id, NOBODY))
 
     def groups_for(self, viewer: Standing) -> list[str]:
         """Return the channel groups of this page. Raise NotFound if the user may not see it."""

@@ -24,10 +24,8 @@ SCAN = re.compile(r"Seq Scan on ((?:approvals|chats)_\w+)|SCAN ((?:approvals|cha
 
 def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     """By name; `decider` sees everything, `owner` has asked for some of it."""
-    waiting, ended = (
-        queries.suspended_workflows_for(standing_of(decider)),
-        queries.ended_workflows_for(standing_of(decider)),
-    )
+    viewer, asker = standing_of(decider), standing_of(owner)
+    waiting, ended = queries.suspended_workflows_for(viewer), queries.ended_workflows_for(viewer)
     every = ApprovalRequest.objects.order_by("-created_at", "-id")
     middle = every[every.count() // 2]
     deep_waiting = waiting[waiting.count() // 2]
@@ -37,34 +35,32 @@ def lists(decider: User, owner: User) -> dict[str, QuerySet[Any]]:
     return {
         "desk: first page of what waits": waiting[: PAGE + 1],
         "desk: deep page of what waits": queries.suspended_workflows_for(
-            standing_of(decider), after=cursor_of(deep_waiting, SUSPENDED)
+            viewer, after=cursor_of(deep_waiting, SUSPENDED)
         )[: PAGE + 1],
         "desk: first page of what ended": ended[: PAGE + 1],
-        "desk: deep page of what ended": queries.ended_workflows_for(
-            standing_of(decider), after=cursor_of(deep_ended, ENDED)
-        )[: PAGE + 1],
+        "desk: deep page of what ended": queries.ended_workflows_for(viewer, after=cursor_of(deep_ended, ENDED))[
+            : PAGE + 1
+        ],
         "desk: count of what waits": waiting.order_by()[:COUNT_LIMIT].values("pk"),
         "desk: count of what ended": ended.order_by()[:COUNT_LIMIT].values("pk"),
-        "desk: an asker's own, waiting": queries.suspended_workflows_for(standing_of(owner))[: PAGE + 1],
-        "desk: an asker's own, ended": queries.ended_workflows_for(standing_of(owner))[: PAGE + 1],
-        "desk: changed since a moment": queries.changed_since(
-            standing_of(decider), middle.created_at + timedelta(hours=1)
-        )[:51],
-        "requests: first page": asked(decider)[: PAGE + 1],
-        "requests: deep page": asked(decider, after=cursor)[: PAGE + 1],
-        "requests: that wait": asked(decider, status="pending")[: PAGE + 1],
-        "requests: that were withdrawn (none)": asked(decider, status="cancelled")[: PAGE + 1],
-        "requests: of one tool": asked(decider, canonical_tool="tool-7")[: PAGE + 1],
-        "requests: of one tool, none": asked(decider, canonical_tool="nothing")[: PAGE + 1],
-        "requests: of one kind, none": asked(decider, kind="recovery")[: PAGE + 1],
-        "requests: of one priority, none": asked(decider, priority="low")[: PAGE + 1],
-        "requests: of one workflow": asked(decider, workflow__key=middle.workflow.key)[: PAGE + 1],
-        "requests: search, many found": asked(decider, text="Refund")[: PAGE + 1],
-        "requests: search, one found": asked(decider, text="no777")[: PAGE + 1],
-        "requests: an asker's own": asked(owner)[: PAGE + 1],
+        "desk: an asker's own, waiting": queries.suspended_workflows_for(asker)[: PAGE + 1],
+        "desk: an asker's own, ended": queries.ended_workflows_for(asker)[: PAGE + 1],
+        "desk: changed since a moment": queries.changed_since(viewer, middle.created_at + timedelta(hours=1))[:51],
+        "requests: first page": asked(viewer)[: PAGE + 1],
+        "requests: deep page": asked(viewer, after=cursor)[: PAGE + 1],
+        "requests: that wait": asked(viewer, status="pending")[: PAGE + 1],
+        "requests: that were withdrawn (none)": asked(viewer, status="cancelled")[: PAGE + 1],
+        "requests: of one tool": asked(viewer, canonical_tool="tool-7")[: PAGE + 1],
+        "requests: of one tool, none": asked(viewer, canonical_tool="nothing")[: PAGE + 1],
+        "requests: of one kind, none": asked(viewer, kind="recovery")[: PAGE + 1],
+        "requests: of one priority, none": asked(viewer, priority="low")[: PAGE + 1],
+        "requests: of one workflow": asked(viewer, workflow__key=middle.workflow.key)[: PAGE + 1],
+        "requests: search, many found": asked(viewer, text="Refund")[: PAGE + 1],
+        "requests: search, one found": asked(viewer, text="no777")[: PAGE + 1],
+        "requests: an asker's own": asked(asker)[: PAGE + 1],
         "audit: first page": AuditEntry.objects.order_by("pk")[:50],
         "audit: deep page": AuditEntry.objects.filter(pk__gt=AuditEntry.objects.count() // 2).order_by("pk")[:50],
-        "audit: of one workflow": queries.trail_of(standing_of(decider), Workflow.objects.get(pk=middle.workflow_id)),
+        "audit: of one workflow": queries.trail_of(viewer, Workflow.objects.get(pk=middle.workflow_id)),
         "audit: of one tool": AuditEntry.objects.filter(tool_name="tool-7", pk__gt=100).order_by("pk")[:50],
         "audit: of one tool, none": AuditEntry.objects.filter(tool_name="nothing").order_by("pk")[:50],
         **{f"audit: amounts, {name}": found for name, found in _amounts().items()},

@@ -164,16 +164,13 @@ def test_settle_ends_a_recovery_with_its_answer_and_names_nobody():
 
 
 def test_anonymous_users_see_nothing():
-    nobody, request = AnonymousUser(), make_request(alice())
-    assert (list(queries.requests_for(standing_of(nobody))), list(queries.workflows_for(standing_of(nobody)))) == (
-        [],
-        [],
-    )
+    nobody, request = standing_of(AnonymousUser()), make_request(alice())
+    assert (list(queries.requests_for(nobody)), list(queries.workflows_for(nobody))) == ([], [])
     assert [may(nobody, request) for may in (permissions.may_see, permissions.may_answer, permissions.may_close)] == [
         False
     ] * 3
-    assert permissions.may_decide(standing_of(nobody), request) is False
-    assert permissions.may_cancel(standing_of(nobody), request) is False
+    assert permissions.may_decide(nobody, request) is False
+    assert permissions.may_cancel(nobody, request) is False
 
 
 def test_an_invalid_answer_after_the_deadline_expires_the_request_too():
@@ -184,10 +181,11 @@ def test_an_invalid_answer_after_the_deadline_expires_the_request_too():
 
 
 def test_an_invalid_answer_to_a_request_that_was_read_before_hears_that_the_deadline_has_passed():
-    request = make_request(alice(), deadline_at=PAST)
+    request, by = make_request(alice(), deadline_at=PAST), bob()
     answer = Answer(Verdict.RESPOND, answer="no answer to an approval")
+    seen = actions.Seen(stored(request), standing_of(by))
     with pytest.raises(Expired):
-        actions.decide(request.pk, answer, by=bob(), via=Door.DASHBOARD, seen=stored(request))
+        actions.decide(request.pk, answer, by=by, via=Door.DASHBOARD, seen=seen)
     assert stored(request).status == "expired"
 
 

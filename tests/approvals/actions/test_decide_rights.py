@@ -27,7 +27,7 @@ def test_every_action_refuses_absent_and_invisible_requests_alike():
         who = {"by": stranger, "via": Door.DASHBOARD}
         found.append(refused(NotFound, actions.decide, request_id, Answer(Verdict.APPROVE), **who))
         found.append(refused(NotFound, actions.cancel, request_id, **who))
-        found.append(refused(NotFound, queries.get_request_for, stranger, request_id))
+        found.append(refused(NotFound, queries.get_request_for, standing_of(stranger), request_id))
     assert {(str(refusal), refusal.code, refusal.status) for refusal in found} == {
         ("Request not found. It may not exist, or you may not have access.", "not_found", 404)
     }
@@ -81,11 +81,9 @@ def test_each_person_may_do_what_the_table_says_and_nothing_once_deactivated(who
     person.save()
     for act in (lambda: decide(three, person, Verdict.REJECT), lambda: cancel(three, person)):
         refused(NotFound, act)
-    assert not any(may(person, three) for may in (permissions.may_see, permissions.may_close))
-    assert (list(queries.requests_for(standing_of(person))), list(queries.workflows_for(standing_of(person)))) == (
-        [],
-        [],
-    )
+    standing = standing_of(person)
+    assert not any(may(standing, three) for may in (permissions.may_see, permissions.may_close))
+    assert (list(queries.requests_for(standing)), list(queries.workflows_for(standing))) == ([], [])
 
 
 def test_a_right_that_is_taken_away_after_the_request_was_read_counts():

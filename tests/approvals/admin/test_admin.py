@@ -10,6 +10,7 @@ from django.test import Client, RequestFactory
 
 from approvals import actions
 from approvals.access.keys import find_key
+from approvals.access.standing import standing_of
 from approvals.administration.keys.actions import create_key
 from approvals.asking.answers import Answer
 from approvals.asking.asks import Ask
@@ -200,6 +201,7 @@ def test_key_list_says_how_to_create_a_key():
 def test_row_is_shown_completely(model):
     request = RequestFactory().get("/")
     request.user = make_root()[1]
+    request.standing = standing_of(request.user)
     columns = {column.name for column in model._meta.fields}
     fields = admin.site._registry[model].get_fields(request)
     shown = {name if name in columns else name.removeprefix("canonical_") for name in fields}

@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import AlreadyDecided, Invalid
 from approvals.models import ApprovalRequest, AuditEntry, Decision, RequestAttachment
@@ -199,14 +200,15 @@ def test_the_files_of_whoever_decides_second_are_removed(folder):
     stale = ApprovalRequest.objects.select_related("workflow").get(pk=document["id"])
     send(document, **{"answer.invoice": upload()})
     late = Answer(Verdict.RESPOND, answer={"invoice": attachment(PNG, "b.png")})
+    dora = make_person("dora", "decide_approvalrequest", "view_approvalrequest")
     with pytest.raises(AlreadyDecided):
         # Read before the first decision, so that its files are stored.
         actions.decide(
             stale.pk,
             late,
-            by=make_person("dora", "decide_approvalrequest", "view_approvalrequest"),
+            by=dora,
             via=Door.DASHBOARD,
-            seen=stale,
+            seen=actions.Seen(stale, standing_of(dora)),
         )
     assert stored_names(folder) == [known(document)["id"]]
     assert RequestAttachment.objects.get().request_id == stale.pk

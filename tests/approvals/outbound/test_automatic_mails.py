@@ -50,7 +50,7 @@ def sent() -> list[dict[str, str | None]]:
 
 def test_mails_about_requests_and_addresses_say_so():
     person, request = with_address(bob()), make_request(alice())
-    messages = [mail_about(person, standing_of([request])), confirmation(person, "new@example.org")]
+    messages = [mail_about(person, standing_of(person), [request]), confirmation(person, "new@example.org")]
     assert [said(message) for message in messages] == [HEADERS] * 2
 
 

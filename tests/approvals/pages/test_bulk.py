@@ -180,7 +180,7 @@ def test_concurrent_bulk_decisions_decide_each_request_once():
     picks = {one.pk: one.input_digest for one in requests}
     verdicts = [Verdict.APPROVE, Verdict.REJECT]
     orders = [(people[n % 2], bulk.Order(picks, verdicts[n % 2], "")) for n in range(50)]
-    found = race(*(lambda u=user, o=order: bulk.decide_all(u, standing_of(o)) for user, order in orders))
+    found = race(*(lambda u=user, o=order: bulk.decide_all(u, standing_of(u), o) for user, order in orders))
     for place, request in enumerate(requests):
         verdict, name, _, _ = decision(request)
         assert (verdict, name) in {("approve", "bob"), ("reject", "erin")}

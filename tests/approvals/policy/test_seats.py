@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from approvals.access.standing import standing_of
 from approvals.policy.absence import seats
 
 people = st.integers(1, 6)
@@ -13,7 +12,7 @@ people = st.integers(1, 6)
 
 @given(people, st.lists(people), st.sets(people))
 def test_own_seat_comes_first_and_runners_neither_give_nor_get_one(person, away, runners):
-    result = seats(standing_of(person), away, runners)
+    result = seats(person, away, runners)
     assert result[0] == person
     assert set(result[1:]) == (set() if person in runners else set(away) - runners - {person})
     assert len(set(result)) == len(result)

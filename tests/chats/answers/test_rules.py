@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions as desk
-from approvals.access.standing import standing_of
 from approvals.asking.answers import Answer
 from approvals.models import ApprovalRequest, AuditEntry, Decision
 from approvals.signals import decided
@@ -77,7 +76,7 @@ def test_what_a_rule_denies_does_not_run_and_the_model_is_told(chat):
     turn = run(say(chat, "large"))
     assert (last_text(turn), states(turn)) == ("I could not.", ["denied"])
     assert shape(turn) == ["step-start", "output-denied", "step-start", "text"]
-    [call] = [call for step in steps_of(standing_of(turn.pk)) for call in step.calls]
+    [call] = [call for step in steps_of(turn.pk) for call in step.calls]
     assert _result_text(call) == (
         "The policy denies this call. It was not run; do not try it again. Ask finance.",
         False,

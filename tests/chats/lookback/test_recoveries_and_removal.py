@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from approvals.access.standing import standing_of
 from approvals.models import ApprovalRequest
 from approvals.states import Kind, Verdict
 from chats import actions
@@ -59,7 +58,7 @@ def recoveries() -> list[str]:
 
 
 def entries_of(chat: Chat, kind: str) -> list[str]:
-    return [str(entry.request.pk) for entry in page_of(standing_of(chat)).entries if entry.kind == kind]
+    return [str(entry.request.pk) for entry in page_of(chat).entries if entry.kind == kind]
 
 
 def test_the_timeline_shows_every_recovery_and_its_outcome():
@@ -70,7 +69,7 @@ def test_the_timeline_shows_every_recovery_and_its_outcome():
     )
     assert len(recoveries()) == 2
     assert "run it again" in browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
-    for entry in page_of(standing_of(turn.chat)).entries:
+    for entry in page_of(turn.chat).entries:
         assert TimelineCursor.parse(str(entry.cursor)) == entry.cursor
 
 
@@ -121,7 +120,7 @@ def test_the_timeline_links_the_timeline_of_a_waiting_sub_agent(settings):
     settings.HITL_AGENTS = [agents.BOSS]
     turn = nested("accountant ask")
     below = Turn.objects.get(agent="accountant")
-    (step,) = [entry for entry in page_of(standing_of(turn.chat)).entries if entry.kind == "step"]
+    (step,) = [entry for entry in page_of(turn.chat).entries if entry.kind == "step"]
     assert step.conversations == [("accountant", below.chat_id)]
     text = browser(turn.chat.owner).get(f"/chats/{turn.chat_id}/timeline/").text
     assert f'href="/chats/{below.chat_id}/timeline/"' in text
@@ -166,7 +165,7 @@ def test_a_branch_does_not_link_checkpoints_of_a_removed_chat():
     for page in (made.get_absolute_url(), f"/chats/{made.pk}/timeline/", f"/chats/{turn.chat_id}/timeline/"):
         answer = client.get(page)
         assert (answer.status_code, link in answer.text) == (200, False)
-    assert [entry.kind for entry in page_of(standing_of(Chat.objects.get(pk=turn.chat_id))).entries] == ["branched"]
+    assert [entry.kind for entry in page_of(Chat.objects.get(pk=turn.chat_id)).entries] == ["branched"]
 
 
 def test_a_shortened_list_of_branches_says_so(monkeypatch):

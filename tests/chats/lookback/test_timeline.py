@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from approvals.access.standing import standing_of
 from approvals.states import Door, Verdict
 from chats import actions, queries
 from chats.lookback.timeline import TimelineCursor, page_of
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def kinds(chat, **given) -> list[str]:
-    return [entry.kind for entry in page_of(standing_of(chat), **given).entries]
+    return [entry.kind for entry in page_of(chat, **given).entries]
 
 
 def story(settings):
@@ -79,17 +78,17 @@ def test_pages_have_no_gaps_or_overlaps_in_both_directions():
     chat = make_chat(alice())
     for _ in range(7):
         completed(chat)
-    whole = [entry.key for entry in page_of(standing_of(chat), size=1000).entries]
+    whole = [entry.key for entry in page_of(chat, size=1000).entries]
     assert len(whole) == 7 * 5
 
-    page = page_of(standing_of(chat), size=4)
+    page = page_of(chat, size=4)
     back = [entry.key for entry in page.entries]
     while page.earlier:
-        page = page_of(standing_of(chat), before=page.entries[0].cursor, size=4)
+        page = page_of(chat, before=page.entries[0].cursor, size=4)
         back = [entry.key for entry in page.entries] + back
-    forth, after = [whole[0]], page_of(standing_of(chat), size=1000).entries[0].cursor
+    forth, after = [whole[0]], page_of(chat, size=1000).entries[0].cursor
     while True:
-        page = page_of(standing_of(chat), after=after, size=4)
+        page = page_of(chat, after=after, size=4)
         forth += [entry.key for entry in page.entries]
         if not page.later:
             break
@@ -105,10 +104,10 @@ def test_entries_of_the_same_moment_are_paginated():
     now = turns[0].created_at
     chat.turns.update(created_at=now, ended_at=now)
     chat.messages.update(created_at=now)
-    whole = [entry.key for entry in page_of(standing_of(chat), size=1000).entries]
+    whole = [entry.key for entry in page_of(chat, size=1000).entries]
     found, before = [], None
     while True:
-        page = page_of(standing_of(chat), before=before, size=2)
+        page = page_of(chat, before=before, size=2)
         found = [entry.key for entry in page.entries] + found
         if not page.earlier:
             break
@@ -119,7 +118,7 @@ def test_entries_of_the_same_moment_are_paginated():
 def test_a_cursor_is_parsed_back_from_its_text():
     chat = make_chat(alice())
     completed(chat)
-    for entry in page_of(standing_of(chat)).entries:
+    for entry in page_of(chat).entries:
         assert TimelineCursor.parse(str(entry.cursor)) == entry.cursor
 
 

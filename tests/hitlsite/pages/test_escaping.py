@@ -154,7 +154,7 @@ def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
     requests, workflows = desk_of_evil
     consumer = DeskConsumer()
     consumer.scope = {"query_string": b"since=0"}
-    html = consumer.catch_up(bob, BatchCache())
+    html = consumer.catch_up(standing_of(bob), BatchCache())
     assert_harmless(html)
     shown = {card.attributes["id"] for card in parse(html).find("section", class_="request")}
     assert shown == {f"request-{request.pk}" for request in requests}
@@ -163,7 +163,7 @@ def test_pushes_of_the_desk_escape_it(bob, desk_of_evil, evil):
     assert parse(html).find("a", class_="row-title")[0].text == evil
     live = WorkflowsConsumer()
     live.q, live.scope = "", {"query_string": b"since=0"}
-    html = live.catch_up(bob, BatchCache())
+    html = live.catch_up(standing_of(bob), BatchCache())
     assert_harmless(html)
     assert {one.text for one in parse(html).find("a", class_="row-title")} == {workflows[0].title}
 

@@ -118,9 +118,9 @@ def of_push(of: Workflow, request_id: str = "") -> int:
 
 def of_catching_up() -> int:
     """Count the queries of a page that reconnects after missing everything."""
-    consumer, user = DeskConsumer(), bob()
+    consumer, viewer = DeskConsumer(), standing_of(bob())
     consumer.scope = {"query_string": b"since=0"}
-    return len(queries(lambda: consumer.catch_up(user, BatchCache())))
+    return len(queries(lambda: consumer.catch_up(viewer, BatchCache())))
 
 
 @pytest.mark.parametrize("people", [FEW, MANY])

@@ -73,7 +73,7 @@ def test_the_token_does_not_reveal_the_session_key():
     assert key not in str(claims)
 
 
-def test_finding_the_user_of_a_token_costs_one_query(django_assert_num_queries):
+def test_finding_the_user_of_a_token_and_what_they_may_do_costs_two_queries(django_assert_num_queries):
     token = token_from(session_of(alice()))
-    with django_assert_num_queries(2):  # who calls, and the chat
+    with django_assert_num_queries(3):  # who calls, what they may do, and the chat
         assert status(token) == 404

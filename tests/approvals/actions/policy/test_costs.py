@@ -48,11 +48,8 @@ def test_a_preview_counts_what_a_grant_would_have_approved_in_few_statements(wid
     ask(decider, {"order": 0})
     request = ApprovalRequest.objects.select_related("workflow").get(pk=ask(asker, {"order": 0}).pk)
     found = []
-    # What a person may do is read once for each call.
-    preview(standing_of(decider), request, terms())
-    statements = cost(
-        lambda: found.append(preview(standing_of(decider), request, terms(width, Audience.AGENT, until=in_an_hour())))
-    )
+    viewer = standing_of(decider)
+    statements = cost(lambda: found.append(preview(viewer, request, terms(width, Audience.AGENT, until=in_an_hour()))))
     [shown] = found
     expected = {Width.INPUT: ([earlier[0]], 2), Width.FIELDS: ([], 0), Width.TOOL: ([earlier[0]], 4)}[width]
     assert ((shown.rejected, shown.count), shown.complete, statements <= 2) == (expected, True, True)

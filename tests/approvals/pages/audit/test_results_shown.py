@@ -10,6 +10,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.db.append_only import maintenance
 from approvals.db.input_digest import input_digest
 from approvals.db.pool import run
@@ -159,7 +160,8 @@ def test_a_page_that_missed_only_a_result_catches_up_with_it(approved, page):
     page.filters, found = filters_from(QueryDict()), {}
     for name, ago in (("before", 60), ("after", -60)):
         page.scope = {"query_string": f"since={int(timezone.now().timestamp()) - ago}".encode()}
-        html = page.catch_up(carol() if name == "before" else approved.requested_by, BatchCache())
+        viewer = standing_of(carol() if name == "before" else approved.requested_by)
+        html = page.catch_up(viewer, BatchCache())
         found[name] = [one.attributes["id"] for one in parse(html).find("section", class_="result")]
     assert found == {"before": [f"result-{approved.pk}"], "after": []}
 

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from approvals import actions
+from approvals.access.standing import standing_of
 from approvals.live.batching import BatchCache
 from approvals.models import Workflow
 from approvals.pages import workflows as pages
@@ -43,7 +44,7 @@ def push(person, q: str = "") -> str:
     """Return what an open page with this search gets after it missed everything."""
     live = WorkflowsConsumer()
     live.q, live.scope = q, {"query_string": b"since=0"}
-    return live.catch_up(person, BatchCache())
+    return live.catch_up(standing_of(person), BatchCache())
 
 
 def test_both_lists_are_shown_most_urgent_and_latest_first():
