@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from approvals.access import permissions
 from approvals.access.standing import Standing, standing_of
 from approvals.actions import attachments, checking
-from approvals.actions.decisions.facts import Sent, read_ended, read_facts, read_seen
+from approvals.actions.decisions.facts import Sent, read_ended, read_facts, read_right, read_seen
 from approvals.actions.decisions.outcome import Overdue, TooLate, outcome_of, refusal_of_right
 from approvals.actions.decisions.writes import Outcome, write
 from approvals.actions.ending import end_request
@@ -100,7 +100,7 @@ def _with_files(seen: Seen, sent: Sent) -> Answer:
     """Return the answer with its files checked, of those alone who may answer. NotAllowed, AskedByOwnKey, Invalid."""
     if seen.request.kind not in ASKS:
         return sent.answer
-    refusal = refusal_of_right(read_seen(seen.request, seen.by, sent))
+    refusal = refusal_of_right(read_right(seen.request, seen.by, sent))
     if refusal is not None:
         raise refusal
     return take_files(seen.request, sent.answer)

@@ -44,7 +44,7 @@ class DecisionFacts:
 
     `change` is what scopes say of the changed input that it is about, `known` what its checks need, and `sign_in` why it needs a
     fresh log-in. `absent` is the person in whose absence alone it is given. `case` is what its grant is about at the time `now`
-    of the database; both None without a lock. Once the request has ended, `vote` and `given` are what the same person and the
+    of the database; both None without a lock. Once the request has ended, `vote` and `grant` are what the same person and the
     same approval have left.
     """
 
@@ -59,7 +59,7 @@ class DecisionFacts:
     case: Case | None = None
     now: datetime | None = None
     vote: Vote | None = None
-    given: Grant | None = None
+    grant: Grant | None = None
 
     @property
     def proposed(self) -> ApprovalRequest:
@@ -74,9 +74,15 @@ class DecisionFacts:
         return checking.is_replay(request, answer, self.sent.by) or checking.is_same_vote(request, answer, self.vote)
 
 
+def read_right(request: ApprovalRequest, standing: Standing, sent: Sent) -> DecisionFacts:
+    """Read the facts that say whether someone may give this answer at all."""
+    change = _change(request, standing, sent.answer)
+    return DecisionFacts(request=request, standing=standing, sent=sent, change=change)
+
+
 def read_seen(request: ApprovalRequest, standing: Standing, sent: Sent) -> DecisionFacts:
     """Read the facts by which an answer to a waiting request may be refused before the lock."""
-    facts = DecisionFacts(request=request, standing=standing, sent=sent, change=_change(request, standing, sent.answer))
+    facts = read_right(request, standing, sent)
     return replace(
         facts,
         known=known_of(facts.proposed, sent.answer, sent.via),
@@ -87,12 +93,10 @@ def read_seen(request: ApprovalRequest, standing: Standing, sent: Sent) -> Decis
 def read_facts(locked: LockedFor, sent: Sent) -> DecisionFacts:
     """Read the facts of an answer to a locked request. What could not count is not read."""
     request, standing = locked.request, locked.standing
-    if locked.overdue:
-        change = _change(request, standing, sent.answer)
-        return DecisionFacts(request=request, standing=standing, sent=sent, overdue=True, change=change)
     if not request.pending:
-        change = _change(request, standing, sent.answer)
-        return read_ended(DecisionFacts(request=request, standing=standing, sent=sent, change=change))
+        return read_ended(read_right(request, standing, sent))
+    if locked.overdue:
+        return replace(read_right(request, standing, sent), overdue=True)
     facts = read_seen(request, standing, sent)
     grants = sent.answer.grant is not None
     return replace(
@@ -110,7 +114,7 @@ def read_ended(facts: DecisionFacts) -> DecisionFacts:
     if takes_votes(request) and not facts.repeats:
         facts = replace(facts, vote=Vote.objects.filter(request=request.pk, person_id=by.pk).first())
     if facts.sent.answer.grant is not None and facts.repeats:
-        facts = replace(facts, given=Grant.objects.filter(request=request.pk).first())
+        facts = replace(facts, grant=Grant.objects.filter(request=request.pk).first())
     return facts
 
 

@@ -136,6 +136,6 @@ def _after_the_end(facts: DecisionFacts) -> Replayed | TooLate:
     if not facts.repeats:
         return TooLate(checking.too_late(decision))
     grant = facts.sent.answer.grant
-    if grant is not None and not was_given(facts.given, grant):
+    if grant is not None and not was_given(facts.grant, grant):
         return TooLate(GrantMissed(decision))
     return Replayed()

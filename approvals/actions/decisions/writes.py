@@ -66,7 +66,7 @@ def _write_decision(locked: LockedFor, ruling: DecidedAlone, sent: Sent, files: 
         attachments.attach(request, files)
     if ruling.in_place_of_votes:
         voting.tell_of_lone_decision(request, by=sent.by)
-    if ruling.given is not None:
-        terms, case = ruling.given
+    if ruling.grant is not None:
+        terms, case = ruling.grant
         give_grant(locked, terms, case, by=sent.by, via=sent.via)
     return Outcome(request, decision)

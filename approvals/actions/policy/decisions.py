@@ -57,13 +57,13 @@ class Voted:
 class DecidedAlone:
     """It ends the request, as this person's decision alone, in the name of `absent` if that is someone.
 
-    `in_place_of_votes` says that the terms leave it to several people. `given` is the grant that is given with it.
+    `in_place_of_votes` says that the terms leave it to several people. `grant` is the one that is given with it.
     """
 
     answer: Answer
     absent: User | None = None
     in_place_of_votes: bool = False
-    given: tuple[GrantTerms, Case] | None = None
+    grant: tuple[GrantTerms, Case] | None = None
 
 
 PolicyOutcome = Refused | Voted | DecidedAlone
@@ -105,7 +105,7 @@ def _with_grant(facts: PolicyFacts, outcome: DecidedAlone) -> PolicyOutcome:
     refusal = problem_of_grant(facts.answer, facts.case, facts.now)
     if refusal is not None:
         return Refused(refusal)
-    return replace(outcome, given=(facts.answer.grant, facts.case))
+    return replace(outcome, grant=(facts.answer.grant, facts.case))
 
 
 def _by_votes(facts: PolicyFacts, outcome: DecidedAlone) -> PolicyOutcome:

@@ -222,7 +222,7 @@ def in_words(facts: DecisionFacts) -> str:
             words = [str(decided.answer.verdict.value)]
             words += [f"for {decided.absent.username}"] if decided.absent else []
             words += ["in place of votes"] if decided.in_place_of_votes else []
-            words += ["with a grant"] if decided.given else []
+            words += ["with a grant"] if decided.grant else []
             return ", ".join(words)
 
 
