@@ -18,7 +18,8 @@ from approvals.actions.attachments import (
 )
 from approvals.actions.closing import Result, close_workflow, end_workflow, report_result
 from approvals.actions.commenting import comment
-from approvals.actions.deciding import Outcome, Seen, cancel, cancel_requests, decide, settle
+from approvals.actions.deciding import Seen, cancel, cancel_requests, decide, settle
+from approvals.actions.decisions.writes import Outcome
 from approvals.actions.expiring import expire, expire_free
 from approvals.actions.locking import lock_workflow
 from approvals.actions.logins import (

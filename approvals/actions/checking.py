@@ -1,8 +1,9 @@
-"""Whether an answer fits its request, and whether it repeats the one that was decided on; nothing here writes."""
+"""Whether an answer fits its request, and whether it repeats the one that was decided on. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -12,12 +13,9 @@ from approvals.asking.answers import ABSENT, Answer, to_choice
 from approvals.asking.digests import Digest, digest_for
 from approvals.db.canonical_json import MAX_VALUES, NotCanonical, canonical, clean_text, same_json
 from approvals.exceptions import AlreadyDecided, Expired, Invalid
-from approvals.models import ApprovalRequest, Decision
+from approvals.models import ApprovalRequest, Decision, Vote
 from approvals.models.actors import Actor
 from approvals.policy.terms import Reason, terms_of
-from approvals.queries.policy.ruling import problem_of_change
-from approvals.queries.preferences import reason_rules
-from approvals.queries.suggestions import usernames_in
 from approvals.schema.check import names_people, schema_errors
 from approvals.states import ASKS, OWN_PAGES, VERDICTS, Door, Kind, Verdict
 from approvals.text.numbers import grouped
@@ -38,16 +36,50 @@ def cancellation(comment: str) -> Answer:
     return answer
 
 
-def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the check of an answer has to know, and the answer and its request do not say; all of it read where it counts.
+
+    `reason_required` says that settings want a message with this rejection, `problem_of_change` why the rules leave the changed
+    input to others. `people` are those of the usernames in the value that are of people; None if its schema names none.
+    """
+
+    reason_required: bool = False
+    problem_of_change: str = ""
+    people: Set[str] | None = None
+
+
+NOTHING_KNOWN = Known()
+
+
+def check(request: ApprovalRequest, answer: Answer, via: Door, known: Known) -> Answer:
     """Return the answer as it may be stored. Invalid, naming each field that does not fit."""
-    if answer.verdict not in VERDICTS[Kind(request.kind)]:
+    if not is_possible(request, answer):
         raise Invalid(
             _("“%(verdict)s” is not possible for this kind of request.") % {"verdict": answer.verdict.value},
             {"verdict": _("is not possible for this kind of request")},
         )
     answer = normalize(request, answer, via)
-    if needs_reason(request, answer):
+    if needs_reason(request, answer, known):
         raise Invalid(_reason_missing(request, answer), {"comment": _("is missing")})
+    errors = errors_of(request, answer, via, known)
+    if not errors and answer.verdict == Verdict.EDIT and known.problem_of_change:
+        message = _("is decided by others than the input that was asked")
+        raise Invalid(known.problem_of_change, {"edited_input": message})
+    if not errors and _is_choice(request, answer, via):
+        to_choice(request, answer.answer)
+    if errors:
+        raise Invalid(_("The decision is invalid."), errors)
+    return answer
+
+
+def is_possible(request: ApprovalRequest, answer: Answer) -> bool:
+    """Return whether requests of this kind take this verdict."""
+    return answer.verdict in VERDICTS[Kind(request.kind)]
+
+
+def errors_of(request: ApprovalRequest, answer: Answer, via: Door, known: Known) -> dict[str, str]:
+    """Return what is wrong with the comment and the value of a normalized answer, by field."""
     errors = _comment_errors(answer)
     for name, value, wanted in (
         ("edited_input", answer.edited_input, answer.verdict == Verdict.EDIT),
@@ -56,24 +88,44 @@ def check(request: ApprovalRequest, answer: Answer, via: Door) -> Answer:
         if wanted != (value is not ABSENT):
             errors[name] = _("is missing") if wanted else _("is not allowed with this verdict")
         elif wanted:
-            errors |= _value_errors(request, name, value, via) | _file_errors(request, answer)
-    if not errors and answer.verdict == Verdict.EDIT and (problem := problem_of_change(request, answer.edited_input)):
-        raise Invalid(problem, {"edited_input": _("is decided by others than the input that was asked")})
-    if not errors and _is_choice(request, answer, via):
-        to_choice(request, answer.answer)
-    if errors:
-        raise Invalid(_("The decision is invalid."), errors)
-    return answer
+            errors |= _value_errors(request, name, value, via, known) | _file_errors(request, answer)
+    return errors
 
 
-def needs_reason(request: ApprovalRequest, answer: Answer) -> bool:
+def value_with_people(request: ApprovalRequest, answer: Answer) -> Any:
+    """Return the value of a normalized answer whose schema names people, if it is plain enough to look into; else ABSENT."""
+    value = {Verdict.EDIT: answer.edited_input, Verdict.RESPOND: answer.answer}.get(answer.verdict, ABSENT)
+    if value is ABSENT or not names_people(request.response_schema):
+        return ABSENT
+    if (answer.verdict == Verdict.EDIT and not isinstance(value, dict)) or _size_problem(value) is not None:
+        return ABSENT
+    return _as_described(request, answer.verdict, value)
+
+
+def may_lack_reason(request: ApprovalRequest, answer: Answer) -> bool:
+    """Whether settings could want a message with this answer, which has none."""
+    rejects = answer.verdict == Verdict.REJECT and request.kind == Kind.APPROVAL
+    return rejects and not _has_reason(answer) and not _terms_want_reason(request, answer)
+
+
+def needs_reason(request: ApprovalRequest, answer: Answer, known: Known) -> bool:
     """Whether this is a decision without a message, where its terms, its tool or its priority ask for one."""
-    if INVISIBLE.sub("", answer.comment).strip() or request.kind in ASKS:
+    if _has_reason(answer) or request.kind in ASKS:
         return False
-    rejects, reason = answer.verdict == Verdict.REJECT, terms_of(request.terms).reason
-    if answer.break_glass or reason == Reason.ALWAYS or (reason == Reason.REJECTION and rejects):
+    return _terms_want_reason(request, answer) or (may_lack_reason(request, answer) and known.reason_required)
+
+
+def _has_reason(answer: Answer) -> bool:
+    return bool(INVISIBLE.sub("", answer.comment).strip())
+
+
+def _terms_want_reason(request: ApprovalRequest, answer: Answer) -> bool:
+    if answer.break_glass:
         return True
-    return rejects and request.kind == Kind.APPROVAL and reason_rules({request.tool_name}).apply_to(request)
+    if not request.terms:
+        return False
+    reason = terms_of(request.terms).reason
+    return reason == Reason.ALWAYS or (reason == Reason.REJECTION and answer.verdict == Verdict.REJECT)
 
 
 def _reason_missing(request: ApprovalRequest, answer: Answer) -> str:
@@ -122,6 +174,15 @@ def is_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
     return same_json([answer.verdict.value, answer.comment, edited, new], stored)
 
 
+def is_same_vote(request: ApprovalRequest, answer: Answer, vote: Vote | None) -> bool:
+    """Return whether this is the vote that the same person gave on a request that has ended since; `answer` is normalized."""
+    if vote is None:
+        return False
+    verdict = Verdict.REJECT if answer.verdict == Verdict.REJECT else Verdict.APPROVE
+    digest = approved_digest(request, answer).text if answer.verdict == Verdict.EDIT else request.voted_digest
+    return (vote.verdict, vote.comment, vote.digest) == (verdict, answer.comment, digest)
+
+
 def too_late(decision: Decision) -> AlreadyDecided | Expired:
     """Return the refusal of an answer that comes after this decision."""
     return Expired(decision) if decision.verdict == Verdict.EXPIRE else AlreadyDecided(decision)
@@ -132,18 +193,32 @@ def _comment_errors(answer: Answer) -> dict[str, str]:
     return {"comment": _("is longer than %(most)s characters") % {"most": grouped(MAX_COMMENT)}} if too_long else {}
 
 
-def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door) -> dict[str, str]:
+def _value_errors(request: ApprovalRequest, name: str, value: Any, via: Door, known: Known) -> dict[str, str]:
+    problem = _size_problem(value)
+    if problem is not None:
+        return {name: problem}
+    if name == "edited_input" and not isinstance(value, dict):
+        return {name: _("must be a JSON object")}
+    verdict = Verdict.RESPOND if name == "answer" else Verdict.EDIT
+    described = _as_described(request, verdict, value)
+    errors = schema_errors(request.response_schema, described, plain=via in OWN_PAGES, people=known.people)
+    return {f"{name}.{path}" if path else name: message for path, message in errors.items()}
+
+
+def _size_problem(value: Any) -> str | None:
+    """Return why a value is no JSON that could be stored; None if it is."""
     try:
         canonical(value, max_bytes=MAX_VALUE_BYTES, max_values=MAX_VALUES)
     except NotCanonical as error:
-        return {name: translated(error)}
-    if name == "edited_input" and not isinstance(value, dict):
-        return {name: _("must be a JSON object")}
-    if name == "answer" and request.kind in ASKS:
-        value = answered_files.with_names(request.response_schema, value)
-    people = usernames_in(value) if names_people(request.response_schema) else None
-    errors = schema_errors(request.response_schema, value, plain=via in OWN_PAGES, people=people)
-    return {f"{name}.{path}" if path else name: message for path, message in errors.items()}
+        return translated(error)
+    return None
+
+
+def _as_described(request: ApprovalRequest, verdict: Verdict, value: Any) -> Any:
+    """Return a value as the schema describes it: files by their names."""
+    if verdict == Verdict.RESPOND and request.kind in ASKS:
+        return answered_files.with_names(request.response_schema, value)
+    return value
 
 
 def _file_errors(request: ApprovalRequest, answer: Answer) -> dict[str, str]:

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 
 from approvals.access.standing import read_again
 from approvals.actions import publishing, rows
-from approvals.actions.deciding import Outcome, cancel_requests
+from approvals.actions.deciding import cancel_requests
+from approvals.actions.decisions.writes import Outcome
 from approvals.actions.locking import lock_known_workflow, lock_visible_request
 from approvals.actions.results import ToolResult, record_other_input, record_tool_result
 from approvals.asking.answers import ABSENT

@@ -14,6 +14,7 @@ from approvals.access import permissions
 from approvals.actions import checking
 from approvals.actions.ending import end_request
 from approvals.actions.locking import Locked, LockedFor
+from approvals.actions.policy.decisions import final_answer
 from approvals.actions.publishing import hidden_record, publish_event
 from approvals.asking.answers import ABSENT, Answer
 from approvals.db.many import any_of
@@ -107,21 +108,6 @@ def end_if_decided(locked: Locked) -> Decision | None:
     terms, votes = terms_of(request.terms), votes_on(request.pk)
     tally = count(terms, casts_of(votes), electorate_of(request, terms, votes), request.voted_digest)
     return None if tally.standing == Status.PENDING else _end(locked, tally, votes)
-
-
-def is_vote_replay(request: ApprovalRequest, answer: Answer, by: Actor) -> bool:
-    """Return whether the same person gave this vote on a request that has ended since."""
-    mine = Vote.objects.filter(request=request.pk, person_id=by.pk).first()
-    verdict = Verdict.REJECT if answer.verdict == Verdict.REJECT else Verdict.APPROVE
-    digest = checking.approved_digest(request, answer).text if answer.verdict == Verdict.EDIT else request.voted_digest
-    return mine is not None and (mine.verdict, mine.comment, mine.digest) == (verdict, answer.comment, digest)
-
-
-def final_answer(request: ApprovalRequest, answer: Answer) -> Answer:
-    """Return the answer that ends a request: whoever approves a proposal approves with its changes."""
-    if answer.verdict == Verdict.APPROVE and request.proposal:
-        return replace(answer, verdict=Verdict.EDIT, edited_input=request.proposal["input"])
-    return answer
 
 
 def tell_of_lone_decision(request: ApprovalRequest, *, by: Actor) -> None:

@@ -11,12 +11,13 @@ from django.views.decorators.http import require_GET
 
 from approvals import queries
 from approvals.actions import checking
+from approvals.actions.decisions.facts import known_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import NotFound
 from approvals.http import SignedIn, refusals_as_pages
 from approvals.outbound.links import verdict_of_link
 from approvals.pages.cards import card_for
-from approvals.states import Kind, Verdict
+from approvals.states import Door, Kind, Verdict
 
 
 @require_GET
@@ -31,6 +32,7 @@ def confirm(request: SignedIn, pk: UUID, token: str) -> HttpResponse:
     if not card.may_close or approval_request.kind != Kind.APPROVAL:
         return redirect(approval_request)
     rejects = verdict == Verdict.REJECT
-    strict = checking.needs_reason(approval_request, Answer(verdict))
+    answer = Answer(verdict)
+    strict = checking.needs_reason(approval_request, answer, known_of(approval_request, answer, Door.DASHBOARD))
     context = {"card": card, "verdict": verdict, "approves": not rejects, "reason_required": strict}
     return render(request, "approvals/request/confirm.html", context)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 
 from approvals import queries
 from approvals.actions import checking
+from approvals.actions.decisions.facts import known_of
 from approvals.asking.answers import Answer
 from approvals.exceptions import Invalid, NotAllowed, Refusal
 from approvals.forms.decision import edited_input, sent_decision, sent_door
@@ -22,7 +23,7 @@ from approvals.pages.cards import Review, card_for, refused_card
 from approvals.pages.request import card_response
 from approvals.queries.policy.proposals import as_proposed
 from approvals.queries.policy.why_not import why_not
-from approvals.states import Verdict
+from approvals.states import Door, Verdict
 from approvals.text.differences import changes
 
 #: Fields that the template adds to every form.
@@ -57,10 +58,14 @@ def check(request: SignedIn, pk: UUID) -> HttpResponse:
     if card.may_close:
         try:
             answer = Answer(Verdict.EDIT, edited_input=edited_input(approval_request, request.POST))
-            checking.check(approval_request, answer, sent_door(request.POST))
+            _check(approval_request, answer, sent_door(request.POST))
         except Invalid as refusal:
             card = replace(card, errors=refusal.errors, typed=request.POST)
     return render(request, "approvals/forms/_problems.html", {"card": card})
+
+
+def _check(approval_request: ApprovalRequest, answer: Answer, via: Door) -> None:
+    checking.check(approval_request, answer, via, known_of(approval_request, answer, via))
 
 
 def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: bool) -> Review:
@@ -70,7 +75,7 @@ def _review(request: SignedIn, approval_request: ApprovalRequest, may_close: boo
     if not may_close:
         raise NotAllowed(why_not(request.standing, approval_request))
     sent = sent_decision(approval_request, request.POST)
-    checking.check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
+    _check(approval_request, replace(sent, verdict=Verdict.EDIT), sent_door(request.POST))
     fields = [(name, value) for name, values in request.POST.lists() if name not in FORM_FIELDS for value in values]
     return Review(
         changes(approval_request.input, sent.edited_input, approval_request.secrets or ()), fields, sent.comment

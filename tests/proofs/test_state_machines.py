@@ -15,6 +15,8 @@ from tests.approvals.access.test_permissions_model import (
     standings,
 )
 from tests.approvals.actions.asks.test_outcome import CASES, agrees_with_the_model
+from tests.approvals.actions.decisions.test_outcome import STORIES
+from tests.approvals.actions.decisions.test_outcome import agrees_with_the_model as answer_agrees_with_the_model
 from tests.approvals.actions.test_state_machine import Desk
 from tests.approvals.policy.test_votes import absences, count_as_the_model, elections, happenings
 from tests.chats.engine.test_state_machine import Desk as Turns
@@ -47,10 +49,16 @@ def test_any_order_of_votes_and_rights_counts_as_in_the_model(election, absent_f
     count_as_the_model(election, absent_first, happened)
 
 
-@settings(max_examples=5_000 * ROUNDS)
+@settings(max_examples=2_000 * ROUNDS)
 @given(CASES)
 def test_any_ask_becomes_what_the_model_says(case):
     agrees_with_the_model(case)
+
+
+@settings(max_examples=2_000 * ROUNDS)
+@given(STORIES)
+def test_any_answer_becomes_what_the_model_says(story):
+    answer_agrees_with_the_model(story)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from approvals.actions.locking import Locked, LockedFor
+from approvals.actions.locking import Locked
 from approvals.actions.policy.publishing import publish_grant
 from approvals.asking.answers import Answer
 from approvals.asking.digests import fingerprints_of, grant_target
 from approvals.exceptions import Invalid
-from approvals.models import ApprovalRequest, Grant
+from approvals.models import Grant
 from approvals.models.actors import Actor
 from approvals.policy import grants
 from approvals.policy.grants import Case, GrantTerms
-from approvals.queries.policy.cases import case_of
 from approvals.states import Door, Verdict, Width
 from approvals.text.canonical_names import fold
 from approvals.text.translatable import Sentence, gettext_noop
@@ -25,26 +24,23 @@ _MOMENT = timedelta(minutes=1)
 _ONLY_APPROVED = Sentence(gettext_noop("goes with an approval of the input as it is: approve without changes"))
 
 
-def require_grantable(locked: LockedFor, answer: Answer) -> Case:
-    """Return what the grant of an answer is about. Invalid, naming each term that may not be granted."""
-    terms = answer.grant
-    assert terms is not None
-    case = case_of(locked.request, locked.workflow, locked.standing)
-    problems = grants.problems(terms, case, locked.now)
+def problem_of_grant(answer: Answer, case: Case, now: datetime) -> Invalid | None:
+    """Return why the grant of an answer is not possible, naming each term that may not be granted; None if it is."""
+    assert answer.grant is not None
+    problems = grants.problems(answer.grant, case, now)
     if not problems and answer.verdict != Verdict.APPROVE:
         problems = {"": _ONLY_APPROVED}
-    if problems:
-        errors = {f"grant.{name}".rstrip("."): translated(problem) for name, problem in problems.items()}
-        raise Invalid(_("The grant is not possible."), errors)
-    return case
+    if not problems:
+        return None
+    errors = {f"grant.{name}".rstrip("."): translated(problem) for name, problem in problems.items()}
+    return Invalid(_("The grant is not possible."), errors)
 
 
-def was_given(request: ApprovalRequest, terms: GrantTerms) -> bool:
-    """Return whether this grant was given with the approval of a request, by whoever approved it.
+def was_given(grant: Grant | None, terms: GrantTerms) -> bool:
+    """Return whether what was given with the approval of a request, by whoever approved it, is a grant on these terms.
 
     The page counts its hours from when a form is sent, so a form that is sent twice may end a moment later.
     """
-    grant = Grant.objects.filter(request=request.pk).first()
     if grant is None:
         return False
     if grant.until is None or terms.until is None:
