@@ -126,6 +126,45 @@ def test_a_changed_input_is_decided_by_those_whose_scopes_fit_both(who, request,
     agree_on_changes_with_the_model(who, request, change)
 
 
+def rights_alone(who: Standing) -> dict[str, bool]:
+    """The model: what someone may do without looking at a request. Nothing limits who ignores scopes."""
+    has = {name: name in who.rights for name in rights.ALL}
+    more, limited = has[rights.DECIDE] or has[rights.VIEW], who.reach is not None
+    return {
+        "sees_everything": more and not limited,
+        "sees_by_scopes": more and limited,
+        "sees_more_than_own": more,
+        "decides_some": has[rights.DECIDE],
+        "decides_everything": has[rights.DECIDE] and not limited,
+        "may_administer": has[rights.ADMINISTER],
+        "reads_record": has[rights.VIEW_RECORD] and not limited,
+        "reads_scopes": has[rights.ADMINISTER] or (has[rights.VIEW_RECORD] and not limited),
+        "may_reveal": has[rights.REVEAL],
+    }
+
+
+@settings(max_examples=100)
+@given(standings())
+def test_what_needs_no_request_follows_from_rights_and_limits(who):
+    expected = rights_alone(who)
+    assert {name: getattr(permissions, name)(who) for name in expected} == expected
+
+
+@settings(max_examples=100)
+@given(standings(), requests(), PEOPLE)
+def test_work_is_seen_stopped_cancelled_and_resumed_by_whose_it_is_or_who_decides_all_of_it(who, request, owner):
+    alone = rights_alone(who)
+    own, asked = (who.is_active and who.pk == pk for pk in (owner, request.requested_by_id))
+    assert permissions.may_stop(who, owner) is (own or alone["decides_everything"])
+    assert permissions.may_see_workflow(who, Workflow(owner_id=owner)) is (own or alone["sees_everything"])
+    assert permissions.may_resume(who, request) is (asked and request.scope != "chat:1")
+    decides = model(who, request)["decide"]
+    assert permissions.may_be_assigned(who, request) is (who.is_active and (request.kind == Kind.QUESTION or decides))
+    assert permissions.may_cancel(who, request) is (asked or decides)
+    request.terms = {"stages": [{}]}
+    assert permissions.may_cancel(who, request) is asked
+
+
 @settings(max_examples=50)
 @given(standings(), requests())
 def test_a_program_never_decides_what_it_asked(who, request):
