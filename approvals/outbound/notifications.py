@@ -8,7 +8,7 @@ agents and links only, so that people read the rest logged in.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from smtplib import SMTPRecipientsRefused
@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, override
 
 from approvals.access import permissions
-from approvals.access.standing import NOBODY, standing_of, standings_of
+from approvals.access.standing import NOBODY, Standing, standing_of, standings_of
 from approvals.db import pool
 from approvals.models import ApprovalRequest, OutboxEvent, PushSubscription
 from approvals.models.subscriptions import LastNotice, NotificationRule
@@ -148,26 +148,26 @@ def _put_off(last: LastNotice, rows: list[OutboxEvent], error: str) -> None:
             outbox.record_failure(row, error)
 
 
-def _still_waiting(rows: list[OutboxEvent], readers: list[User]) -> list[ApprovalRequest]:
+def _still_waiting(rows: list[OutboxEvent], readers: Sequence[Standing]) -> list[ApprovalRequest]:
     """Return the requests that still wait and that every reader may see."""
     ids = [row.payload["request_id"] for row in rows if row.name not in TOLD]
     pending = ApprovalRequest.objects.filter(pk__in=ids, status=Status.PENDING).select_related("workflow")
     waiting = list(pending.order_by("urgency", "created_at", "id"))
-    known = standings_of({reader.pk for reader in readers}) if waiting else {}
-    standings = [known.get(reader.pk, NOBODY) for reader in readers]
-    return [request for request in waiting if all(permissions.may_see(standing, request) for standing in standings)]
+    return [request for request in waiting if all(permissions.may_see(reader, request) for reader in readers)]
 
 
 def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
     person = User.objects.filter(pk=pk, is_active=True).exclude(email="").first()
-    requests = _still_waiting(rows, [person]) if person else []
-    mentions = mentions_in(rows, standing_of(person)) if person else []
-    if person is None or not (requests or mentions):
+    if person is None:
+        return False
+    standing = standing_of(person)
+    requests, mentions = _still_waiting(rows, [standing]), mentions_in(rows, standing)
+    if not (requests or mentions):
         return False
     if not settings.HITL_MAIL:
         raise NotSent(gettext("no e-mail can be sent because EMAIL_HOST is not set"), reached=True)
     with in_language_of(person.pk):
-        message = messages.mail(person, standing_of(person), requests, mentions)
+        message = messages.mail(person, standing, requests, mentions)
     connections.close_all()
     try:
         message.send()
@@ -180,7 +180,8 @@ def _mail(pk: str, rows: list[OutboxEvent]) -> bool:
 def _slack(pk: str, rows: list[OutboxEvent]) -> bool:
     rule = NotificationRule.objects.filter(pk=pk, active=True, route=Route.SLACK).first()
     readers = audience_of(rule) if rule else []
-    requests = _still_waiting(rows, readers) if readers else []
+    known = standings_of({reader.pk for reader in readers})
+    requests = _still_waiting(rows, [known.get(reader.pk, NOBODY) for reader in readers]) if readers else []
     if rule is None or not requests:
         return False
     body = messages.slack(requests)
@@ -201,9 +202,11 @@ def _push(pk: str, rows: list[OutboxEvent]) -> bool:
     subscription = (
         PushSubscription.objects.filter(Exists(alive), pk=pk, person__is_active=True).select_related("person").first()
     )
-    requests = _still_waiting(rows, [subscription.person]) if subscription is not None else []
-    mentions = mentions_in(rows, standing_of(subscription.person)) if subscription is not None else []
-    if subscription is None or not (requests or mentions) or not push.is_available():
+    if subscription is None:
+        return False
+    standing = standing_of(subscription.person)
+    requests, mentions = _still_waiting(rows, [standing]), mentions_in(rows, standing)
+    if not (requests or mentions) or not push.is_available():
         return False
     language = languages_of([subscription.person_id])[subscription.person_id]
     connections.close_all()

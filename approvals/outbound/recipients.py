@@ -74,7 +74,7 @@ def _of_everyone(
     yield from _mails(_present(everyone, only), everyone, request)
     if push.is_available():
         subscriptions = _subscriptions(None)
-        standings = standings_of(people_of(subscriptions))
+        standings = standings_of({each.person_id for each in subscriptions})
         may = {pk for pk, standing in standings.items() if permissions.may_close(standing, request)}
         # Those whose vote is wanted need no browser of their own, but their delegates, who are among them, may have one.
         ids = may if wanted is None else wanted
@@ -157,14 +157,6 @@ def _subscriptions(people: Collection[int] | None) -> list[PushSubscription]:
     """Return the browsers of these people, or of everyone."""
     active = PushSubscription.objects.filter(person__is_active=True).select_related("person").order_by("pk")
     return list(active if people is None else active.filter(person__in=any_of(people, int)))
-
-
-def people_of(subscriptions: Iterable[PushSubscription]) -> dict[int, User]:
-    """Return the people of these browsers by id, one object for each."""
-    people: dict[int, User] = {}
-    for subscription in subscriptions:
-        subscription.person = people.setdefault(subscription.person_id, subscription.person)
-    return people
 
 
 def _browsers(subscriptions: Sequence[PushSubscription], request: ApprovalRequest) -> Iterator[Recipient]:
